@@ -89,7 +89,6 @@ static int least(int a, int b)
     return a < b ? a : b;
 }
 
-/* Returns the number of zero bits of an operand. */
 static int zeros_of(const finder *f, const ptx_operand *o)
 {
     const ptx_variable *v;
@@ -100,8 +99,7 @@ static int zeros_of(const finder *f, const ptx_operand *o)
         return zeros_of_bits(o->bits);
     case PTX_OPERAND_VARIABLE:
         v = &f->module->variables[o->index];
-        /* The addresses in shared memory are those of the GPU. Of other variables, only the
-         * declared alignment is known. */
+        /* Shared memory has the addresses of the GPU. Of others only the alignment is known. */
         return v->space == PTX_SPACE_SHARED
                    ? zeros_of_bits(f->addresses[o->index] + (uint64_t)o->offset)
                    : least(zeros_of_bits(v->alignment), zeros_of_bits((uint64_t)o->offset));
@@ -117,7 +115,6 @@ static bool is_integer(ptx_text opcode)
            type != PTX_BF16 && type != PTX_F32 && type != PTX_F64;
 }
 
-/* Returns the number of zero bits of the result of a statement. */
 static int zeros_of_result(const finder *f, const ptx_statement *s)
 {
     const ptx_operand *o = &f->module->operands[s->first];
@@ -147,8 +144,7 @@ static int zeros_of_result(const finder *f, const ptx_statement *s)
     }
 }
 
-/* Lowers the zero bits of a destination; those of the parts of a vector are unknown. Returns
- * whether a register changed. */
+/* Lowers the zero bits of a destination, to 0 in a vector. Returns whether a register changed. */
 static bool lower(const finder *f, const ptx_operand *o, int zeros)
 {
     bool changed = false;
@@ -167,8 +163,7 @@ void addresses_find_alignment(const ptx_module *module, const ptx_function *func
                               const uint64_t *addresses, uint8_t *zeros)
 {
     const finder f = {module, function, .addresses = addresses, .zeros = zeros};
-    /* Start with the largest alignment and lower it: otherwise a value that a loop carries would
-     * limit itself. */
+    /* Starts with the largest alignment: otherwise a loop-carried value would limit itself. */
     memset(zeros, ALIGNMENT_MOST, (size_t)function->register_count);
     memset(zeros, 0, (size_t)(function->register_results + function->register_parameters));
     for (bool changed = true; changed;) {
@@ -210,8 +205,7 @@ static int32_t sum(int32_t a, int32_t b)
                                                 : OBJECTS_SEVERAL;
 }
 
-/* Returns the variable of any other combination of two values: an address is an address no
- * longer. */
+/* Returns the variable of any other combination of two values, which is no address any more. */
 static int32_t mix(int32_t a, int32_t b)
 {
     return a == NOTHING_YET || b == NOTHING_YET     ? NOTHING_YET
@@ -231,7 +225,6 @@ static int32_t mixed(const finder *f, int first, int count)
     return all;
 }
 
-/* Returns the variable of the result of a statement. */
 static int32_t object_of_result(const finder *f, const ptx_statement *s)
 {
     const ptx_operand *o = &f->module->operands[s->first];

@@ -1,5 +1,4 @@
-/* Facts about the addresses in the registers of a function, from the instructions that compute
- * them: their alignment, and the variables that they come from. */
+/* Alignment and variables of the addresses in a function's registers, from its instructions. */
 #ifndef AUTOTUNE_SIM_DECODE_ADDRESSES_H
 #define AUTOTUNE_SIM_DECODE_ADDRESSES_H
 
@@ -14,15 +13,15 @@ enum { ALIGNMENT_MOST = 16 };
 enum { OBJECTS_NONE = -1, OBJECTS_SEVERAL = -2 };
 
 /* Fills `zeros` for each register of the function: the number of lowest bits, at most
- * ALIGNMENT_MOST, that are zero in every value of the register. `addresses` has the address of each
- * variable of the module. */
+ * ALIGNMENT_MOST, that are zero in every value of it. `addresses` has the address of each variable
+ * of the module. */
 void addresses_find_alignment(const ptx_module *module, const ptx_function *function,
                               const uint64_t *addresses, uint8_t *zeros);
 
-/* Fills `objects` for each register of the function: the variable of shared, global or constant
- * memory from whose address all values of the register are computed by moves and sums, or
- * OBJECTS_NONE or OBJECTS_SEVERAL. PTX does not define where variables lie (PTX ISA, "State
- * Spaces"), so an address that is computed from a variable may reach only that variable. */
+/* Fills `objects` for each register: the variable of shared, global or constant memory from whose
+ * address moves and sums compute all its values, OBJECTS_NONE or OBJECTS_SEVERAL. PTX does not
+ * define where variables lie (PTX ISA, "State Spaces"), so such an address may reach only that
+ * variable. */
 void addresses_find_objects(const ptx_module *module, const ptx_function *function,
                             int32_t *objects);
 

@@ -1,14 +1,13 @@
 /* Calls, and the stack of a thread.
  *
- * A call is inlined. If the address of the callee is computed, the code of every function that may
- * have the address is inlined, and the address selects. A function that may be recursive has its
- * code once, after the kernel's, and its calls have stack frames (sim_body): its variables are in a
- * frame of local memory whose address is in a slot.
+ * A call is inlined. A call of a computed address inlines every function that may have the address,
+ * and the address selects. A function that may be recursive has its code once, after the kernel's,
+ * and its calls have stack frames (sim_body): its variables are in a frame of local memory whose
+ * address is in a slot.
  *
  * alloca takes memory from the stack (PTX ISA, "Stack Manipulation Instructions"), which follows
- * the variables in local memory and grows upwards. It has as many bytes as a CUDA thread has by
- * default. When a function returns, its stack memory is free and its variables become undefined,
- * because the next call may use their memory. */
+ * the variables in local memory, grows upwards, and has as many bytes as a CUDA thread has by
+ * default. When a function returns, its stack memory is free and its variables become undefined. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,14 +16,13 @@
 
 enum { MOST_ARGUMENTS = 64, STACK_BYTES = 1024, STACK_ALIGNMENT = 16 };
 
-/* Inlining computed calls may multiply the code. In a larger program than this, functions that are
- * called by address have frames. */
+/* Inlining computed calls may multiply the code. In a larger program, functions that are called by
+ * address have frames. */
 static const size_t most_copied = 1 << 15;
 
 /* Stands for the start of the stack until all local variables have addresses. */
 static const uint64_t unknown_begin = UINT64_C(0x7374616b20617421);
 
-/* A statement without guard and lines. */
 static const ptx_statement no_statement = {.guard = PTX_NONE, .location = PTX_NONE};
 
 /* call[.uni] [(result),] callee[, (arguments)][, table or prototype] */
@@ -59,8 +57,8 @@ static at_status read_call(decoder *d, call *c)
     return c->callee ? d->status : decode_fail(d, "a call without a function");
 }
 
-/* Returns whether the variables from `first` on match the operands of a call: their number, and
- * their sizes exactly or at most. */
+/* Returns whether the variables from `first` on match the operands of a call in number and in size,
+ * exactly or at most. */
 static bool fits(const decoder *d, int first, int count, const ptx_operand *group, bool exactly)
 {
     bool same = group->count == count && count <= MOST_ARGUMENTS;
@@ -82,7 +80,6 @@ static bool fits_either(const decoder *d, int first, int count, int registers,
                           : count == 0 && group->count == registers && registers <= MOST_ARGUMENTS;
 }
 
-/* Returns whether the operands of a call match a function. */
 static bool fits_call(const decoder *d, const ptx_function *f, const call *c, bool exactly)
 {
     return fits_either(d, f->first_result, f->result_count, f->register_results, c->results,
@@ -91,7 +88,6 @@ static bool fits_call(const decoder *d, const ptx_function *f, const call *c, bo
                        c->arguments, exactly);
 }
 
-/* Returns the bytes of a lane of register `i` of a function. */
 static uint32_t lane_bytes(const decoder *d, const ptx_function *f, int i)
 {
     return type_lane_bytes((ptx_type)d->module->register_types[f->first_register + i]);
@@ -171,8 +167,8 @@ static void decode_body(decoder *d, const ptx_function *f, const binding *b,
     d->depth--;
 }
 
-/* Places the results and parameters of a function at the start of its frame: fills `at` with their
- * offsets. Returns the offset after them. */
+/* Places the results and parameters at the start of a frame: fills `at` with their offsets. Returns
+ * the offset after them. */
 static uint64_t place_parameters(decoder *d, const ptx_function *f, int64_t *at)
 {
     uint64_t end = 0;
@@ -206,7 +202,6 @@ void decode_passed(decoder *d)
     d->frame_alignment = 16;
 }
 
-/* Returns the index in sim_program.bodies of a function with frames. */
 static int32_t find_body(decoder *d, int function)
 {
     sim_program *p = d->program;
@@ -229,8 +224,7 @@ static void list_places(decoder *d, const ptx_variable *variables, const int64_t
     }
 }
 
-/* Emits a call with a frame. `own` has the offsets of results and arguments in the frame of the
- * caller. */
+/* Emits a call with a frame. `own` has the offsets of its operands in the caller's frame. */
 static void call_with_frame(decoder *d, const ptx_function *f, const binding *own)
 {
     const int function = (int)(f - d->module->functions);
@@ -252,8 +246,8 @@ static void call_with_frame(decoder *d, const ptx_function *f, const binding *ow
     free(b);
 }
 
-/* Fills `slots` for the registers that a callee returns and takes, and moves the arguments there.
- * The slots are new, or those in which a function with frames takes registers. */
+/* Fills `slots` for the registers that a callee returns and takes (new, or those of a function with
+ * frames), and moves the arguments there. */
 static void give_registers(decoder *d, const ptx_function *f, const call *c, bool has_frame,
                            int32_t slots[2 * MOST_ARGUMENTS])
 {
@@ -305,7 +299,6 @@ static at_status call_function(decoder *d, const ptx_function *f, const call *c,
     return d->status;
 }
 
-/* Decodes the body of a function with frames. */
 static at_status decode_framed(decoder *d, int32_t number)
 {
     sim_program *p = d->program;
@@ -530,9 +523,8 @@ int32_t decode_stack_enter(decoder *d, const ptx_function *f)
     return kept;
 }
 
-/* Emits, without a guard, that `bytes` of local memory at `offset` become undefined. The offset is
- * added to the address in `slot` unless that is SIM_NO_SLOT. 0 bytes: up to the end of the stack.
- */
+/* Emits, without a guard, that `bytes` (0: the rest of the stack) of local memory become undefined
+ * from `offset` on, plus the address in `slot` unless that is SIM_NO_SLOT. */
 static void forget(decoder *d, int64_t offset, uint64_t bytes, int32_t slot)
 {
     const ptx_statement *here = d->statement;

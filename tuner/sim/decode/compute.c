@@ -18,8 +18,8 @@ static uint8_t flush_of(const decoder *d, ptx_type type)
     return type == PTX_F32 ? SIM_FLUSH_FLOATS : is_brain ? SIM_FLUSH_BFLOATS : SIM_FLUSH_HALVES;
 }
 
-/* Returns the kind of operation if .ftz compares its result with the smallest normal number before
- * the result is rounded to the spacing of subnormal numbers. */
+/* Returns the operation if .ftz compares its result with the smallest normal number before it is
+ * rounded to the spacing of subnormal numbers. */
 static uint8_t tiny_of(const decoder *d)
 {
     static const struct {
@@ -39,8 +39,8 @@ static uint8_t tiny_of(const decoder *d)
     return SIM_TINY_NEVER;
 }
 
-/* Writes the opcode without the modifiers that the operation does not depend on. Rounding to
- * nearest is the default. CUDA's headers write .relu after the type, the ISA before it. */
+/* Writes the opcode without modifiers on which the operation does not depend. Nearest rounding is
+ * the default. CUDA's headers write .relu after the type, the ISA before it. */
 static void canonical_name(const decoder *d, ptx_type type, char *name, size_t size)
 {
     const bool is_last = d->op.count > 1 && strcmp(d->op.modifiers[d->op.count - 1], "relu") == 0;
@@ -321,7 +321,6 @@ at_status decode_cvta(decoder *d)
     return decode_unknown(d);
 }
 
-/* Returns the type of an element of a packed type, or the type itself. */
 static ptx_type element_of(ptx_type type)
 {
     return type == PTX_F16X2 ? PTX_F16 : type == PTX_BF16X2 ? PTX_BF16 : type;
@@ -357,8 +356,7 @@ sim_instruction *decode_select(decoder *d, const destination *to, int32_t a, int
     return c;
 }
 
-/* Combines a comparison with the predicate `third`, operand 3, by the logic in the opcode. `third`
- * is SIM_NO_SLOT if there is no such operand. */
+/* Combines a comparison with the predicate `third` (or SIM_NO_SLOT) by the logic in the opcode. */
 static sim_instruction *combine_with(decoder *d, sim_instruction *c, int32_t third)
 {
     static const choice logics[] = {
@@ -420,8 +418,8 @@ static uint64_t true_of(ptx_type type, bool packed)
     }
 }
 
-/* Decodes set.CMP[.BOOL].DTYPE.STYPE d, a, b[, c]. A true result has all bits set, or is 1.0 if the
- * destination is a float. The halves of a packed type are compared separately. */
+/* Decodes set.CMP[.BOOL].DTYPE.STYPE d, a, b[, c]. A true result has all bits set, or is 1.0. The
+ * halves of a packed type are compared separately. */
 at_status decode_set(decoder *d)
 {
     if (d->op.count < 3)
@@ -461,8 +459,7 @@ at_status decode_testp(decoder *d)
     return d->status;
 }
 
-/* Decodes lop3.b32 d, a, b, c, table, and lop3.BOOL.b32 d|p, a, b, c, table, q, where
- * p = (d != 0) BOOL q. */
+/* Decodes lop3.b32 d, a, b, c, table and lop3.BOOL.b32 d|p, ..., table, q: p = (d != 0) BOOL q. */
 at_status decode_lop3(decoder *d)
 {
     if (d->op.count < 2)

@@ -1,8 +1,7 @@
 /* Control flow, barriers, exchanges in a warp, and blocks of a cluster. */
 #include "sim/decode/decoder.h"
 
-/* Emits an instruction of the whole warp with its result and the slot of its member mask, which may
- * be SIM_NO_SLOT. */
+/* Emits an instruction of the whole warp. The slot of its member mask may be SIM_NO_SLOT. */
 static sim_instruction *emit_warp(decoder *d, sim_kind kind, int op, const destination *to,
                                   int32_t mask)
 {
@@ -20,8 +19,7 @@ static destination predicate_result(decoder *d, const ptx_operand *o)
     return (destination){decode_predicate(d, o, true), SIM_NO_SLOT, 0};
 }
 
-/* Decodes barrier.cluster.arrive{.release, .relaxed}{.aligned} and
- * barrier.cluster.wait{.acquire}{.aligned}. */
+/* Decodes barrier.cluster.arrive{.release, .relaxed}{.aligned} and .wait{.acquire}{.aligned}. */
 static at_status decode_cluster_barrier(decoder *d)
 {
     bool arrives = decode_has(d, "arrive");
@@ -36,7 +34,7 @@ static at_status decode_cluster_barrier(decoder *d)
     return d->status;
 }
 
-/* Decodes bar.sync a[, n], bar.arrive a, n, bar.red.OP d, a[, n], p, the same with barrier, and
+/* Decodes bar.sync a[, n], bar.arrive a, n, bar.red.OP d, a[, n], p (also as barrier), and
  * bar.warp.sync m. */
 at_status decode_barrier(decoder *d)
 {
@@ -191,8 +189,7 @@ at_status decode_elect(decoder *d)
     return decode_finish(d, &to, false);
 }
 
-/* Returns the target of a branch in the form of patch_branches(): -1 - the number of the statement.
- */
+/* Returns the target of a branch as patch_branches() reads it: -1 - number of the statement. */
 static int32_t target_of(decoder *d, int label)
 {
     const ptx_label *l = &d->module->labels[label];
@@ -251,8 +248,8 @@ at_status decode_return(decoder *d)
     return d->status;
 }
 
-/* Decodes mapa{.shared::cluster}.type d, a, block and getctarank{.shared::cluster}.type d, a. The
- * type is that of a. Without a space, the addresses are generic. */
+/* Decodes mapa{.shared::cluster}.type d, a, block and getctarank{.shared::cluster}.type d, a, with
+ * the type of a. Addresses are generic without a space. */
 static at_status decode_map(decoder *d, sim_cluster_op op)
 {
     if (d->op.type_count != 1 || (d->op.types[0] != PTX_U32 && d->op.types[0] != PTX_U64))

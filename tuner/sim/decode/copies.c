@@ -1,5 +1,4 @@
-/* Asynchronous copies, and the barriers in shared memory to which they report. PTX ISA, "mbarrier",
- * "cp.async" and "cp.async.bulk". */
+/* Asynchronous copies and their barriers: PTX ISA, "mbarrier", "cp.async", "cp.async.bulk". */
 #include "sim/decode/decoder.h"
 
 /* Decodes an address in shared memory, which may be generic. */
@@ -11,7 +10,6 @@ static address_operand shared_address(decoder *d, const ptx_operand *o)
     return decode_address(d, o, space);
 }
 
-/* Emits an operation on the barrier at an address. */
 static sim_instruction *emit(decoder *d, sim_mbarrier_op op, const address_operand *at, int32_t b)
 {
     sim_instruction *c = decode_emit(d, SIM_MBARRIER, SIM_CLASS_BARRIER);
@@ -142,8 +140,8 @@ static void put_shared(sim_instruction *c, const address_operand *shared,
 }
 
 /* Decodes copies to shared memory, cp{.reduce}.async.bulk.shared.{global,shared} [to], [from],
- * bytes, [barrier]{, blocks}, and copies to global memory, cp{.reduce}.async.bulk.global.shared
- * [to], [from], bytes. A cache policy may follow. */
+ * bytes, [barrier]{, blocks}, and to global memory: ... [to], [from], bytes. A cache policy may
+ * follow. */
 static at_status decode_copy(decoder *d)
 {
     bool loads = decode_has(d, "mbarrier::complete_tx::bytes");
@@ -285,7 +283,6 @@ int64_t decode_groups(decoder *d)
     return (int64_t)(decode_operand(d, 0)->bits & 0x7fffffff);
 }
 
-/* Decodes the cp.async of a thread. */
 static at_status decode_thread_copy(decoder *d)
 {
     if (!decode_has(d, "async") || decode_has(d, "mbarrier") || decode_has(d, "reduce"))

@@ -33,7 +33,6 @@ void sim_program_free(sim_program *p)
     free(p);
 }
 
-/* Splits an opcode at its dots, without blanks. */
 static void cut_opcode(opcode *op, ptx_text text)
 {
     *op = (opcode){0};
@@ -96,7 +95,7 @@ static at_status decode_known(decoder *d, const ptx_statement *s)
     return f->types && d->op.type_count != f->types ? decode_unknown(d) : f->decode(d);
 }
 
-/* Decodes a statement. A statement that is not simulated becomes SIM_UNKNOWN. */
+/* Decodes a statement. An unsupported statement becomes SIM_UNKNOWN. */
 static at_status decode_statement(decoder *d, const ptx_statement *s)
 {
     const size_t first = d->program->code_count;
@@ -108,8 +107,8 @@ static at_status decode_statement(decoder *d, const ptx_statement *s)
     return d->status;
 }
 
-/* Replaces the targets of branches, which are -1 - the number of a statement of the function (its
- * statement count for its end), by the indices of instructions. */
+/* Replaces the targets of branches, -1 - the number of a statement (the count for the end), by the
+ * indices of instructions. */
 static void patch_branches(decoder *d, size_t first)
 {
     sim_program *p = d->program;
@@ -184,9 +183,8 @@ static uint64_t align_up(uint64_t v, uint64_t alignment)
     return (v + alignment - 1) & ~(alignment - 1);
 }
 
-/* Gives every variable that the kernel can reach an address in its space. Shared memory starts with
- * the static arrays. The dynamic shared memory of the launch follows, and all arrays without a size
- * start there. */
+/* Gives every variable that the kernel can reach an address in its space. Shared memory has the
+ * static arrays, then the launch's dynamic memory, where all arrays without a size start. */
 static at_status lay_out(decoder *d)
 {
     const ptx_module *m = d->module;
@@ -208,7 +206,7 @@ static at_status lay_out(decoder *d)
         } else if (v->space == PTX_SPACE_SHARED) {
             p->addresses[i] = SIM_NO_ADDRESS;
         } else if (v->space == PTX_SPACE_GLOBAL || v->space == PTX_SPACE_CONST) {
-            /* Even if unused: the kernels of a module share them. */
+            /* Unused variables count, too: the kernels of a module share them. */
             global = align_up(global, v->alignment > 256 ? v->alignment : 256);
             p->addresses[i] = global;
             global += v->size_bytes;
@@ -275,8 +273,8 @@ static at_status decode_kernel(decoder *d, const ptx_function *f)
     return AT_OK;
 }
 
-/* Decodes a kernel whose calls of the `framed` functions have stack frames. If more functions need
- * frames, sets them in `framed` and returns no program. */
+/* Decodes a kernel whose `framed` functions have stack frames. If more functions need frames, adds
+ * them to `framed` and returns no program. */
 static at_status decode_with(const ptx_module *module, int function, bool *framed,
                              sim_program **out, at_error *error)
 {

@@ -57,7 +57,6 @@ uint32_t type_lane_bytes(ptx_type t)
     return ptx_type_bytes(t) > 4 ? 8 : 4;
 }
 
-/* Returns the cost of an instruction from its last type. */
 static const sim_cost *cost_by_type(const opcode *op)
 {
     static const sim_cost doubles = SIM_COST(DOUBLE, 1), wide = SIM_COST(INTEGER, 2),

@@ -1,8 +1,7 @@
-/* The state of the decoder, shared by its files. No other room includes this header.
- *
- * The decoder keeps its first failure. After that the functions below do nothing: they return
- * SIM_NO_SLOT, or an instruction that is discarded, so callers need not check after each operand.
- * Functions that return at_status return the status of the decoder. */
+/* The state of the decoder, shared by its files. No other room includes this header. After the
+ * first failure the functions below do nothing: they return SIM_NO_SLOT, or an instruction that is
+ * discarded, so callers need not check after each operand. Functions that return at_status return
+ * the decoder's. */
 #ifndef AUTOTUNE_SIM_DECODE_DECODER_H
 #define AUTOTUNE_SIM_DECODE_DECODER_H
 
@@ -36,13 +35,12 @@ typedef struct frame {
 } frame;
 
 /* The destination of a result: a slot whose lanes have `width` bytes. If the register has another
- * width, the result is converted to the slot `widen` afterwards; otherwise that is SIM_NO_SLOT. */
+ * width, the result is then converted to the slot `widen`, which is otherwise SIM_NO_SLOT. */
 typedef struct destination {
     int32_t slot, widen;
     uint8_t width;
 } destination;
 
-/* An address operand. */
 typedef struct address_operand {
     int32_t slot;
     uint8_t width;
@@ -51,7 +49,6 @@ typedef struct address_operand {
     int32_t object; /* see sim_instruction.object */
 } address_operand;
 
-/* A modifier and its value. */
 typedef struct choice {
     const char *modifier;
     int value;
@@ -88,16 +85,14 @@ typedef struct decoder {
 } decoder;
 
 /* Fails with AT_FORMAT at the current statement, unless the decoder has failed before. The
- * statement then becomes SIM_UNKNOWN, which matters only if it is executed. decode_unknown() says
- * that the instruction is unknown. */
+ * statement becomes SIM_UNKNOWN. decode_unknown() says that the instruction is unknown. */
 at_status decode_fail(decoder *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
 at_status decode_unknown(decoder *d);
 
 /* Clears an AT_FORMAT and emits SIM_UNKNOWN with its message. */
 void decode_not_simulated(decoder *d);
 
-/* Appends an instruction with the guard and lines of the current statement. The pointer is valid
- * until the next instruction is emitted. */
+/* Appends an instruction with guard and lines of the statement; valid until the next append. */
 sim_instruction *decode_emit(decoder *d, sim_kind kind, sim_class count_class);
 
 /* Append to the lists of the program. */
@@ -110,15 +105,13 @@ const ptx_operand *decode_operand(const decoder *d, int i);
 /* Returns element `i` of a vector, group or pair. */
 const ptx_operand *decode_part(const decoder *d, const ptx_operand *o, int i);
 
-/* Returns the first of `count` registers: the elements of a vector, or the operand itself if
- * `count` is 1. */
+/* Returns the first of `count` registers: a vector's elements, or for 1 the operand itself. */
 const ptx_operand *decode_registers(decoder *d, const ptx_operand *o, int count);
 
 /* Returns whether the opcode has the modifier. */
 bool decode_has(const decoder *d, const char *modifier);
 
-/* Returns the value of the first choice that the opcode has as a modifier, or `otherwise`. The list
- * ends with {0}. */
+/* Returns the value of the first choice in the opcode, or `otherwise`. {0} ends the list. */
 int decode_choice(const decoder *d, const choice *choices, int otherwise);
 
 /* Requires between `least` and `most` operands. */
@@ -137,17 +130,17 @@ uint32_t decode_register_width(const decoder *d, const ptx_operand *o);
 /* Returns the slot of a register. */
 int32_t decode_register_slot(decoder *d, const ptx_operand *o);
 
-/* Returns the slot of a source operand read as lanes of `width` bytes (4 or 8) of type `type`.
- * Converts immediates, addresses of variables, and registers of another width. */
+/* Returns the slot of a source operand read as lanes of `width` bytes (4 or 8) of a type. Converts
+ * immediates, addresses of variables and registers of another width. */
 int32_t decode_source(decoder *d, const ptx_operand *o, uint32_t width, ptx_type type);
 
-/* Returns the slot of a result. decode_finish() must follow the instruction that writes it: it
- * converts the result to the width of the register. */
+/* Returns the slot of a result. After the instruction that writes it, call decode_finish() to
+ * convert the result to the width of the register. */
 destination decode_destination(decoder *d, const ptx_operand *o, uint32_t width);
 at_status decode_finish(decoder *d, const destination *to, bool is_signed);
 
-/* Returns the slot of the lower half of a 128-bit register; the upper half is SIM_HIGH_HALF
- * further. A destination may be a sink. */
+/* Returns the slot of the lower half of a 128-bit register or a sink. The upper half is
+ * SIM_HIGH_HALF further. */
 int32_t decode_wide(decoder *d, const ptx_operand *o, bool is_destination);
 
 /* Returns the slot of a predicate. A destination may be a sink, a source may be a constant. */
@@ -161,8 +154,7 @@ const ptx_operand *decode_pair(decoder *d, const ptx_operand *o, int32_t *predic
 sim_instruction *decode_compute(decoder *d, const char *name, int32_t to, const int32_t *from,
                                 int count);
 
-/* Emit an operation as a step of a longer PTX instruction, which is not counted. Return its new
- * slot. */
+/* Emit an uncounted operation as a step of a longer PTX instruction. Return its new slot. */
 int32_t decode_step(decoder *d, const char *name, const int32_t *from, int count);
 int32_t decode_step1(decoder *d, const char *name, int32_t a);
 int32_t decode_step2(decoder *d, const char *name, int32_t a, int32_t b);
@@ -211,7 +203,7 @@ at_status decode_bodies(decoder *d);
 void decode_stack_begin(decoder *d);
 void decode_stack_end(decoder *d);
 
-/* Start and end a function: at its end, its stack memory and its local variables become undefined.
+/* Start and end a function, at whose end its stack memory and local variables become undefined.
  * `kept` is the result of decode_stack_enter(). */
 int32_t decode_stack_enter(decoder *d, const ptx_function *f);
 void decode_stack_leave(decoder *d, const ptx_function *f, int32_t kept);

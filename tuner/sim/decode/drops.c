@@ -74,7 +74,6 @@ static int32_t writer_of(const following *f, int32_t slot)
     return slot < 0 ? NOWHERE : f->writer[slot / SIM_SLOT_STEP];
 }
 
-/* Adds the writer of a predicate to the candidates. */
 static void add_candidate(following *f, int32_t predicate)
 {
     const int32_t at = writer_of(f, predicate);
@@ -85,7 +84,6 @@ static void add_candidate(following *f, int32_t predicate)
         f->candidates[f->candidate_count++] = at;
 }
 
-/* Returns whether one rule is the negation of the other. */
 static bool are_opposite(uint8_t x, uint8_t y)
 {
     static const uint8_t pairs[][2] = {{RULE_EQUAL, RULE_UNEQUAL},
@@ -97,7 +95,7 @@ static bool are_opposite(uint8_t x, uint8_t y)
     return false;
 }
 
-/* Returns whether the value of a predicate follows from the condition, and stores it in *holds.
+/* Returns whether a predicate's value follows from the condition, and stores it in *holds.
  * Compilers repeat the comparison of the same registers for each use. */
 static bool is_known(const following *f, const condition *known, int32_t predicate, bool *holds)
 {
@@ -210,7 +208,6 @@ static void find_drop(following *f, sim_instruction *c, size_t load)
         }
 }
 
-/* Finds the writer of each slot. */
 static void find_writers(following *f, size_t steps)
 {
     f->writer = memory_new(steps, sizeof *f->writer);
@@ -225,7 +222,7 @@ static void find_writers(following *f, size_t steps)
                                                                                      : SEVERAL;
         }
     }
-    /* Comparisons of the same registers are equal only if each register has one writer. */
+    /* Equal comparisons have equal results only if each register has one writer. */
     for (size_t i = 0; i < steps; i++) {
         const sim_instruction *c = f->writer[i] >= 0 ? &f->program->code[f->writer[i]] : NULL;
         if (c && sim_is_comparison(c) &&
@@ -234,8 +231,7 @@ static void find_writers(following *f, size_t steps)
     }
 }
 
-/* The rule holds only if each use of a register comes after its only write, so programs that read
- * unwritten registers are left out. */
+/* The rule needs each use after the only write, so programs may not read unwritten registers. */
 void facts_find_drops(sim_program *p)
 {
     if (p->reads_unwritten)

@@ -1,14 +1,12 @@
-/* Arithmetic that becomes several operations: sums of several words (PTX ISA, "Extended-Precision
- * Arithmetic Instructions") and video instructions (PTX ISA, "Video Instructions"). The steps are
- * those of the reference. Words of a sum hand on their carry in the condition code register. Video
- * instructions select parts of words, combine, clamp and merge them, in 64 bits (scalar
- * instructions) or 32 bits (SIMD instructions). */
+/* Arithmetic that becomes several operations, with the steps of the PTX ISA: sums of several words
+ * ("Extended-Precision Arithmetic Instructions"), whose carry is in the condition code register,
+ * and "Video Instructions", which select parts of words, combine, clamp and merge them, in 64 bits
+ * (scalar instructions) or 32 bits (SIMD instructions). */
 #include <stdio.h>
 #include <string.h>
 
 #include "sim/decode/decoder.h"
 
-/* An addition or subtraction of words. */
 typedef struct sum {
     bool subtracts;
     bool takes, gives; /* reads and writes the carry (or borrow) */
@@ -48,7 +46,6 @@ static void emit_logic(decoder *d, sim_logic op, int32_t to, int32_t a, int32_t 
     c->extra = true;
 }
 
-/* Returns the carry as a number. */
 static int32_t emit_carry(decoder *d, const sum *s)
 {
     const destination to = {decode_new_slot(d, s->bytes), SIM_NO_SLOT, (uint8_t)s->bytes};
@@ -123,8 +120,7 @@ static int32_t insert(decoder *d, int32_t word, int32_t value, uint32_t at, uint
     return decode_step(d, "bfi.b32", from, 4);
 }
 
-/* Reads a selector ".b2" or ".h1" as a range of bits. An empty selector is the whole word. Returns
- * false for other selectors. */
+/* Reads a selector ".b2" or ".h1" (empty: the word) as a range of bits, or returns false. */
 static bool part_of(ptx_text selector, uint32_t *at, uint32_t *bits)
 {
     *at = 0;
@@ -138,7 +134,6 @@ static bool part_of(ptx_text selector, uint32_t *at, uint32_t *bits)
     return (kind == 'b' || kind == 'h') && *at < 32;
 }
 
-/* Returns the slot of a source word, without its selector. */
 static int32_t word_of(decoder *d, int operand)
 {
     ptx_operand o = *decode_operand(d, operand);
@@ -213,8 +208,7 @@ static int32_t combine(decoder *d, const char *op, int32_t a, int32_t b, bool a_
     return SIM_NO_SLOT;
 }
 
-/* Writes a 64-bit result to the destination: as it is, combined with the third source, or inserted
- * into it. */
+/* Writes a 64-bit result: as it is, combined with the third source, or inserted into it. */
 static at_status put_result(decoder *d, int32_t value, bool is_signed)
 {
     ptx_operand target = *decode_operand(d, 0);
@@ -289,8 +283,8 @@ at_status decode_mad(decoder *d)
     return decode_finish(d, &to, type_is_signed(d->op.types[0]));
 }
 
-/* Returns digit `i`, from the right, of a selector of lanes such as ".h32" or ".b7654". Returns
- * `otherwise` + i for an empty selector, and -1 if there is no such digit. */
+/* Returns digit `i`, from the right, of a selector of lanes (".h32", ".b7654"), or -1 if there is
+ * none. Returns `otherwise` + i for an empty selector. */
 static int lane_of(ptx_text selector, int i, int otherwise)
 {
     if (selector.length == 0)
@@ -298,7 +292,6 @@ static int lane_of(ptx_text selector, int i, int otherwise)
     return (int)selector.length - 1 - i > 1 ? selector.at[(int)selector.length - 1 - i] - '0' : -1;
 }
 
-/* Applies a SIMD operation to one lane. */
 static int32_t combine_lane(decoder *d, const char *op, int32_t a, int32_t b)
 {
     if (strncmp(op, "vset", 4) == 0)
@@ -320,7 +313,7 @@ static int32_t combine_lane(decoder *d, const char *op, int32_t a, int32_t b)
     return decode_step2(d, name, a, b);
 }
 
-/* Decodes vOP2.TYPE.TYPE.TYPE[.sat][.add] d, a, b, c for 16-bit lanes and vOP4 for bytes. vset2 and
+/* Decodes vOP2.TYPE.TYPE.TYPE[.sat][.add] d, a, b, c (16-bit lanes) and vOP4 (bytes). vset2 and
  * vset4 have two types. */
 at_status decode_lanes(decoder *d)
 {

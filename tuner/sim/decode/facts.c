@@ -7,7 +7,7 @@
 #include "sim/decode/flow.h"
 
 /* Returns the successors of an instruction, without those of a called function. Lanes that exit
- * under a guard do not change where the other lanes meet. */
+ * under a guard do not change where other lanes meet. */
 static flow_edge edge_of(const sim_program *p, const sim_instruction *c)
 {
     const bool guarded = c->guard != SIM_NO_SLOT;
@@ -39,8 +39,8 @@ static void count_loops(const sim_program *p, int32_t *loops)
         loops[i] += loops[i - 1];
 }
 
-/* Returns the start of the other path if one path of a branch only exits, or -1. The lanes that
- * exit are gone, so the other lanes continue together and need no meeting point. */
+/* Returns the start of the other path if one path of a branch only exits, or -1. The other lanes
+ * continue together after the exit and need no meeting point. */
 static int32_t other_than_exit(const sim_program *p, int32_t pc)
 {
     const sim_instruction *c = &p->code[pc];
@@ -82,8 +82,8 @@ void facts_find_meeting_points(sim_program *p)
     free(loops);
 }
 
-/* Returns whether the result of several such atomics does not depend on their order. Float sums
- * depend on the order because they are rounded. */
+/* Returns whether the order of such atomics does not change the result. Rounded sums have an
+ * order. */
 static bool commutes_as(const sim_instruction *c, int op)
 {
     bool integer = c->type != PTX_F16 && c->type != PTX_F16X2 && c->type != PTX_BF16 &&
@@ -102,7 +102,6 @@ static bool commutes_as(const sim_instruction *c, int op)
     }
 }
 
-/* Marks the slots that an instruction of the program reads. */
 static void find_read_slots(const sim_program *p, bool *is_read)
 {
     for (size_t i = 0; i < p->code_count; i++) {
@@ -113,8 +112,8 @@ static void find_read_slots(const sim_program *p, bool *is_read)
     }
 }
 
-/* Makes plain loads relaxed if a later compare-and-swap at the same address confirms the loaded
- * value. The CUDA programming guide builds other atomics this way. */
+/* Makes a plain load relaxed if a later compare-and-swap at its address confirms the value, as in
+ * the atomics that the CUDA programming guide builds. */
 static void find_confirmed_reads(sim_program *p)
 {
     for (size_t k = 0; k < p->code_count; k++) {
@@ -132,8 +131,8 @@ static void find_confirmed_reads(sim_program *p)
     }
 }
 
-/* Returns whether the instruction strongly reads a value that another thread may have written. A
- * reduction returns nothing, so only its rounding depends on the order. */
+/* Returns whether the instruction strongly reads what another thread may have written. Only the
+ * rounding of a reduction depends on the order. */
 static bool reads_strongly(const sim_instruction *c)
 {
     return c->scope && (c->kind == SIM_LOAD || (c->kind == SIM_ATOMIC && c->d2 != 0));
@@ -182,7 +181,7 @@ void facts_find_communication(sim_program *p)
         type = c->type;
     }
     /* Without strong writes, a strong read is ordered with plain writes or races with them. The
-     * order of reductions that are never read does not matter. */
+     * order of reductions that no thread reads does not matter. */
     p->reorders = stores || (any_reads && p->writes_strongly);
     p->shares = p->shares || p->reorders;
     free(is_read);
@@ -190,7 +189,7 @@ void facts_find_communication(sim_program *p)
 
 /* A slot is live at the start of a block that reads it before writing it, and from there backwards
  * up to the blocks that write it. A slot that is live at the start of the program may be read
- * unwritten. The analysis takes slot by slot, because most slots are live in a few blocks only. */
+ * unwritten. The analysis takes slot by slot: most are live in few blocks. */
 
 /* A use of a slot in a block. */
 typedef struct mention {
@@ -250,7 +249,7 @@ static void find_mentions(liveness *a)
             if (!is_last_in(a, a->writes[slot], here) && !is_last_in(a, a->reads[slot], here))
                 mention_slot(a, &a->reads[slot], here);
         }
-        /* A write under a guard may not happen. */
+        /* An instruction under a guard may write nothing. */
         for (int k = 0; k < o.write_count && p->code[i].guard == SIM_NO_SLOT; k++) {
             int32_t slot = o.writes[k] / SIM_SLOT_STEP;
             if (!is_last_in(a, a->writes[slot], here))
@@ -296,7 +295,6 @@ static void leave_out_given(liveness *a)
             a->reads[p->special_slots[i] / SIM_SLOT_STEP] = -1;
 }
 
-/* Returns the number of slots that all instructions read and write. */
 static size_t count_operands(const sim_program *p)
 {
     size_t count = 0;
@@ -359,8 +357,8 @@ static bool mark(sim_program *p, const bool *begins, int32_t slot)
     return true;
 }
 
-/* Marks the slots that an instruction reads. For a store, marks only its address and guard: the
- * stored value is compared in memory. Returns whether a slot was newly marked. */
+/* Marks the slots that an instruction reads; of a store only address and guard, because memory is
+ * compared. Returns whether one was newly marked. */
 static bool mark_reads(sim_program *p, const bool *begins, const sim_instruction *c)
 {
     bool any = false;

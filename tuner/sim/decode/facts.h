@@ -7,24 +7,23 @@
 /* Sets sim_instruction.reconverge of all branches. */
 void facts_find_meeting_points(sim_program *p);
 
-/* Finds whether blocks and threads can observe one another while they run: sets `communicates`,
- * `shares`, `reorders`, `writes_strongly` and `rounds`. Atomics whose result is never read become
- * reductions. Plain loads that a compare-and-swap confirms become relaxed loads. */
+/* Finds whether blocks and threads can observe one another: sets `communicates`, `shares`,
+ * `reorders`, `writes_strongly` and `rounds`. Atomics whose result is never read become reductions.
+ * Plain loads that a compare-and-swap confirms become relaxed loads. */
 void facts_find_communication(sim_program *p);
 
-/* Sets `reads_unwritten`: whether a thread may read a register that was never written. A write
- * under a guard counts as no write. */
+/* Sets `reads_unwritten`: a thread may read an unwritten register. Guarded writes do not count. */
 void facts_find_unwritten(sim_program *p);
 
 /* Sets `deciding`: the registers on which a branch, a guard, an address or an instruction that
- * orders threads depends, at any distance. A loop iteration that changes neither them nor memory
- * repeats for ever; registers that only count iterations do not matter. */
+ * orders threads depends, even indirectly. A loop iteration that changes neither them nor memory
+ * repeats for ever, even if it counts iterations in other registers. */
 void facts_find_deciding(sim_program *p);
 
 /* Sets sim_instruction.drops of weak loads: a predicate, known when the load executes, of the lanes
- * that drop the loaded value. Compilers hoist loads above the condition that guards them in the
- * source. A lane drops a value if, on every path that the predicate leaves open, neither the value
- * nor anything computed from it reaches memory, an address, a branch or another lane. Needs
+ * that drop the value. Compilers hoist loads above the condition that guards them in the source. A
+ * lane drops a value if, on every path that the predicate leaves open, neither the value nor
+ * anything computed from it reaches memory, an address, a branch or another lane. Needs
  * `reads_unwritten`. */
 void facts_find_drops(sim_program *p);
 

@@ -4,7 +4,6 @@
 
 #include "base/memory.h"
 
-/* Allocates `count` numbers with that value. */
 static int32_t *new_numbers(size_t count, int32_t value)
 {
     int32_t *n = memory_new(count, sizeof *n);
@@ -93,8 +92,7 @@ typedef struct flow_dominators {
     int32_t *dominator; /* immediate post-dominator of each block; -1 if unknown */
 } flow_dominators;
 
-/* Numbers the blocks that can reach the end, by a depth-first walk against the edges. Returns how
- * many there are. */
+/* Numbers the blocks that reach the end, depth first against the edges. Returns their number. */
 static int32_t number_blocks(const flow_graph *g, flow_dominators *p)
 {
     size_t n = (size_t)g->blocks + 1;

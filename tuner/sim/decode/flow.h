@@ -1,10 +1,9 @@
 /* The control-flow graph of a program: basic blocks, and where diverged paths meet again.
  *
- * The input is, for each instruction, the instructions that may follow it. A warp that diverged at
- * an instruction reconverges at its immediate post-dominator: the nearest instruction that all
- * paths to the end pass. The post-dominators are computed by the iterative algorithm of Cooper,
- * Harvey and Kennedy, "A Simple, Fast Dominance Algorithm" (2001), on the reversed graph of basic
- * blocks. */
+ * A warp that diverged at an instruction reconverges at its immediate post-dominator: the nearest
+ * instruction that all paths to the end pass. The post-dominators are computed by the iterative
+ * algorithm of Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm" (2001), on the
+ * reversed graph of basic blocks. */
 #ifndef AUTOTUNE_SIM_DECODE_FLOW_H
 #define AUTOTUNE_SIM_DECODE_FLOW_H
 
@@ -34,9 +33,9 @@ typedef struct flow_graph {
 void flow_graph_init(flow_graph *g, const flow_edge *edges, size_t count);
 void flow_graph_deinit(flow_graph *g);
 
-/* Finds the meeting point of each of `count` instructions with more than one successor: meet[i] is
- * the first instruction of its immediate post-dominator. meet[i] is -1 for an instruction with one
- * successor, and if the paths meet only at the end. */
+/* Finds meeting points: meet[i] is the first instruction of the immediate post-dominator of an
+ * instruction with several successors, or -1 for other instructions and if the paths meet only at
+ * the end. */
 void flow_meeting_points(const flow_edge *edges, size_t count, int32_t *meet);
 
 #endif

@@ -1,10 +1,10 @@
-/* Matrix products: those of a warp (PTX ISA, "Warp Level Matrix Multiply-Accumulate Instructions")
- * and of a warpgroup (PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions").
+/* Matrix products of a warp (PTX ISA, "Warp Level Matrix Multiply-Accumulate Instructions") and of
+ * a warpgroup ("Asynchronous Warpgroup Level Matrix Instructions").
  *
  * ldmatrix, stmatrix, movmatrix and the loads and stores of wmma become simpler instructions:
  * shuffles move an address from the lane that has it to the lanes that use it, and each lane loads
- * or stores its part of the matrix. So races and undefined values are found as for other accesses.
- */
+ * or stores its part of the matrix. So races and undefined values are found as for other
+ * accesses. */
 #include <stdio.h>
 #include <string.h>
 
@@ -41,7 +41,6 @@ static int32_t shuffle(decoder *d, int32_t value, int32_t from)
     return to;
 }
 
-/* Shuffles an address. Returns a 64-bit address. */
 static int32_t shuffle_address(decoder *d, const address_operand *at, int32_t from)
 {
     if (at->width == 4)
@@ -87,8 +86,8 @@ at_status decode_move(decoder *d)
     return decode_finish(d, &to, false);
 }
 
-/* Decodes ldmatrix.sync.aligned.m8n8.x{1,2,4}{.trans}{.shared}.b16 r, [p], and stmatrix with [p],
- * r. Lane i has the address of a row of matrix i / 8. */
+/* Decodes ldmatrix.sync.aligned.m8n8.x{1,2,4}{.trans}{.shared}.b16 r, [p], and stmatrix [p], r.
+ * Lane i has the address of a row of matrix i / 8. */
 at_status decode_rows(decoder *d)
 {
     bool stores = strcmp(d->op.name, "stmatrix") == 0, turned = decode_has(d, "trans");
@@ -161,7 +160,6 @@ static bool is_integer(int32_t e)
            e == SIM_ELEMENT_U4 || e == SIM_ELEMENT_B1;
 }
 
-/* Returns whether mma has a product with these element types. */
 static bool are_multiplied(const int32_t e[4])
 {
     int32_t d = e[SIM_MATRIX_D], a = e[SIM_MATRIX_A], b = e[SIM_MATRIX_B], c = e[SIM_MATRIX_C];
@@ -190,8 +188,7 @@ static sim_class class_of(int32_t element)
                                          : SIM_CLASS_HALF;
 }
 
-/* Reads the metadata and the selector of a sparse product, operands 4 and 5. Returns the slot of
- * the metadata. */
+/* Reads metadata and selector (operands 4, 5) of a sparse product. Returns the metadata's slot. */
 static int32_t decode_metadata(decoder *d, sim_matrix *x)
 {
     const ptx_operand *selector = decode_operand(d, 5);
@@ -220,8 +217,8 @@ static void find_quads(const decoder *d, sim_matrix *x)
     x->m = x->n = 4 * 8;
 }
 
-/* Decodes mma.sync.aligned.SHAPE.row.col.D.A.B.C d, a, b, c, mma.sp with metadata and a selector,
- * and wmma.mma with layouts. wmma.mma of f16 names only D and C. Products of bits have .xor.popc or
+/* Decodes mma.sync.aligned.SHAPE.row.col.D.A.B.C d, a, b, c, mma.sp (with metadata and selector)
+ * and wmma.mma (with layouts; f16 names only D and C). Products of bits have .xor.popc or
  * .and.popc. */
 at_status decode_multiply(decoder *d)
 {
@@ -287,7 +284,6 @@ typedef struct layout {
     uint32_t bits;    /* bits of an element; below 8 only with lines_along */
 } layout;
 
-/* Returns the bytes of that number of elements. */
 static uint32_t bytes_of(const layout *f, int32_t elements)
 {
     return (uint32_t)elements * f->bits / 8;
@@ -298,8 +294,7 @@ static int32_t wide_constant(decoder *d, uint64_t v)
     return decode_constant(d, v, 8);
 }
 
-/* Returns the address of an element, `across` and `along` elements after the first one of the
- * lane. */
+/* Returns the address of the element `across` and `along` elements after the lane's first one. */
 static address_operand piece_at(decoder *d, const layout *f, int32_t across, int32_t along)
 {
     int32_t lines = f->lines_along ? across : along, within = f->lines_along ? along : across;
@@ -382,7 +377,7 @@ static bool find_operand(const decoder *d, sim_operand *operand)
 }
 
 /* Decodes wmma.load.{a,b,c}.sync.aligned.LAYOUT.SHAPE{.space}.TYPE r, [p]{, stride}, and
- * wmma.store.d with [p], r. */
+ * wmma.store.d [p], r. */
 static at_status decode_fragment(decoder *d)
 {
     bool stores = decode_has(d, "store"), rows = decode_has(d, "row");
@@ -407,7 +402,7 @@ static at_status decode_fragment(decoder *d)
     f.stride = wide_constant(d, (uint64_t)(rows ? row_length : column_length));
     f.at = decode_address(d, decode_operand(d, stores ? 0 : 1), decode_space(d));
     decode_alignment(d, &f.at, WMMA_ALIGNMENT, UINT32_MAX);
-    /* The loaded registers may contain the address, so they are written at the end. */
+    /* The loaded registers may contain the address, so all registers are written at the end. */
     prepare(d, &f, d->statement->count > 2 ? decode_operand(d, 2) : NULL);
     const uint32_t width = f.bits == 64 ? 8 : 4;
     int32_t loaded[SIM_MATRIX_REGISTERS];
@@ -445,7 +440,6 @@ static at_status decode_order(decoder *d, sim_kind kind)
     return d->status;
 }
 
-/* Returns whether wgmma has a product with these element types and that extent k. */
 static bool group_multiplies(const sim_matrix *x)
 {
     const int32_t *e = x->elements, d = e[SIM_MATRIX_D], a = e[SIM_MATRIX_A], b = e[SIM_MATRIX_B];
@@ -480,8 +474,8 @@ static bool find_group_shape(const decoder *d, sim_matrix *x)
     return false;
 }
 
-/* Reads the immediate operand `number`: `other`, or 1 if `other` is -1, or 0. Returns false for
- * other operands. */
+/* Reads the immediate operand `number`, which is 0 or `other` (1 if `other` is -1). Returns false
+ * for any other operand. */
 static bool find_flag(const decoder *d, int number, int64_t other, bool *is_other)
 {
     const ptx_operand *o = decode_operand(d, number);
@@ -490,8 +484,7 @@ static bool find_flag(const decoder *d, int number, int64_t other, bool *is_othe
     return o->kind == PTX_OPERAND_INTEGER && (v == other || v == (other < 0 ? 1 : 0));
 }
 
-/* Reads the signs (scale-a, scale-b) of float products, then the major-ness of the 16-bit operands
- * in shared memory. */
+/* Reads the signs (scale-a, scale-b) of float products, then the major-ness of 16-bit a and b. */
 static bool find_flags(const decoder *d, sim_warpgroup_product *x, bool a_is_shared)
 {
     const int32_t a = x->part.elements[SIM_MATRIX_A];
@@ -511,8 +504,8 @@ static bool find_flags(const decoder *d, sim_warpgroup_product *x, bool a_is_sha
     return d->statement->count == at;
 }
 
-/* Finds the slots of a vector of 32-bit registers. Accumulators stay in their registers, so other
- * operands are not allowed. */
+/* Finds the slots of a vector of 32-bit registers. Accumulators must be registers, because they
+ * stay in them. */
 static bool find_registers(decoder *d, const ptx_operand *o, int count, int32_t *slots)
 {
     if (o->kind != PTX_OPERAND_VECTOR || o->count != count)

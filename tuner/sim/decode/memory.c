@@ -29,8 +29,7 @@ static uint8_t vector_of(const decoder *d)
     return decode_has(d, "v2") ? 2 : decode_has(d, "v4") ? 4 : decode_has(d, "v8") ? 8 : 1;
 }
 
-/* Returns the space of an address. The .param variables of functions other than the kernel are in
- * local memory (sim/decode/operand.c). */
+/* Returns the space of an address: for .param variables of a called function, local memory. */
 static ptx_space actual_space(const decoder *d, const ptx_operand *base, ptx_space space)
 {
     if (space != PTX_SPACE_PARAM || base->kind != PTX_OPERAND_VARIABLE)
@@ -111,8 +110,8 @@ static sim_scope scope_of(const decoder *d)
                                       : SIM_SCOPE_GPU;
 }
 
-/* Stores the memory order of an access: whether it is strong, what it releases and acquires, and
- * its scope. PTX ISA, "Memory Consistency Model". */
+/* Stores the memory order of an access: strength, release, acquire and scope (PTX ISA, "Memory
+ * Consistency Model"). */
 static void put_order(const decoder *d, sim_instruction *c)
 {
     bool both = decode_has(d, "acq_rel") || decode_has(d, "sc");
@@ -129,7 +128,6 @@ static void put_order(const decoder *d, sim_instruction *c)
     c->scope = (uint8_t)(strong ? scope_of(d) : SIM_SCOPE_NONE);
 }
 
-/* Returns the type of an access. */
 static ptx_type memory_type(decoder *d)
 {
     if (d->op.type_count == 1 && d->op.types[0] != PTX_PRED)
@@ -138,7 +136,6 @@ static ptx_type memory_type(decoder *d)
     return PTX_B32;
 }
 
-/* A load or store. */
 typedef struct transfer {
     ptx_type type;
     address_operand at;
@@ -148,8 +145,8 @@ typedef struct transfer {
     bool is_wide; /* a 128-bit register, as two elements of 64 bits */
 } transfer;
 
-/* Stores whether the address may be in the shared memory of another block. Generic addresses show
- * it themselves. */
+/* Stores whether the address may be in the shared memory of another block. A generic address shows
+ * that itself. */
 static void put_cluster(const decoder *d, sim_instruction *c)
 {
     c->cluster = c->space == PTX_SPACE_SHARED && decode_has(d, "shared::cluster");
@@ -271,8 +268,8 @@ static const choice atomics[] = {{"add", SIM_ATOMIC_ADD},
                                  {"cas", SIM_ATOMIC_CAS},
                                  {0}};
 
-/* Returns whether an atomic may be a vector: of 4 to 16 bytes, not in shared memory, with .add of
- * floats or .min and .max of halves. */
+/* Returns whether an atomic may be a vector: 4 to 16 bytes, not shared, .add of floats or .min and
+ * .max of halves. */
 static bool vector_fits(sim_atomic_op op, ptx_type t, uint32_t count, ptx_space space)
 {
     bool halves = t == PTX_F16 || t == PTX_BF16 || t == PTX_F16X2 || t == PTX_BF16X2;
@@ -289,7 +286,7 @@ static const ptx_operand *element_at(const decoder *d, const ptx_operand *o, int
     return o->kind == PTX_OPERAND_VECTOR ? decode_part(d, o, i) : o;
 }
 
-/* Decodes {st,red.OP}.async.mbarrier::complete_tx::bytes{.shared::cluster}{.v2, .v4}.type [to],
+/* Decodes {st,red.OP}.async.mbarrier::complete_tx::bytes{.shared::cluster}{.v2,.v4}.type [to],
  * values, [barrier]. */
 static at_status decode_store_async(decoder *d)
 {
@@ -363,8 +360,7 @@ static at_status decode_wide_atomic(decoder *d, sim_atomic_op op, ptx_space spac
     return d->status;
 }
 
-/* Decodes atom[.space].OP.type d, [a], b[, c], and red without d. Each element of a vector is one
- * atomic. */
+/* Decodes atom[.space].OP.type d, [a], b[, c] and red. Each element of a vector is one atomic. */
 at_status decode_atomic(decoder *d)
 {
     bool is_red = strcmp(d->op.name, "red") == 0;

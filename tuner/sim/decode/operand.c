@@ -44,7 +44,6 @@ int32_t decode_step2(decoder *d, const char *name, int32_t a, int32_t b)
     return decode_step(d, name, (int32_t[]){a, b}, 2);
 }
 
-/* Converts a slot to lanes of `width` bytes. */
 static void change_width(decoder *d, int32_t slot, int32_t to, uint32_t width, bool is_signed)
 {
     const char *name = width == 4 ? "narrow" : is_signed ? "extend.s" : "extend.u";
@@ -138,7 +137,6 @@ static int32_t special_slot(decoder *d, const ptx_operand *o, uint32_t width)
     return SIM_NO_SLOT;
 }
 
-/* Returns the bits of an immediate as a value of a type. */
 static uint64_t number_bits(const ptx_operand *o, ptx_type type)
 {
     bool is_float = type == PTX_F32 || type == PTX_F16 || type == PTX_BF16;
@@ -164,8 +162,7 @@ static uint64_t number_bits(const ptx_operand *o, ptx_type type)
     }
 }
 
-/* Returns whether a variable is in local memory. The .param variables of functions other than the
- * kernel are, too. */
+/* Returns whether a variable is local, as are .param variables of called functions. */
 static bool is_local(const decoder *d, const ptx_operand *o)
 {
     const ptx_variable *v = &d->module->variables[o->index];
@@ -175,8 +172,8 @@ static bool is_local(const decoder *d, const ptx_operand *o)
     return v->space == PTX_SPACE_LOCAL || (v->space == PTX_SPACE_PARAM && !kernel_parameter);
 }
 
-/* Returns the address of a variable in its own space. A local variable gets its address at its
- * first use; in a function with frames, the address is an offset in the frame. */
+/* Returns the address of a variable in its own space. A local variable gets an address (in a
+ * function with frames: an offset) at its first use. */
 static uint64_t variable_address(decoder *d, const ptx_operand *o)
 {
     const ptx_variable *v = &d->module->variables[o->index];
@@ -197,7 +194,6 @@ static uint64_t variable_address(decoder *d, const ptx_operand *o)
     return (uint64_t)d->local_at[o->index] + (uint64_t)o->offset;
 }
 
-/* Returns a slot with the address of a variable. */
 static int32_t variable_source(decoder *d, const ptx_operand *o, uint32_t width)
 {
     const uint64_t address = variable_address(d, o);

@@ -8,7 +8,6 @@
 
 enum { WORD_BYTES = 4, UNIT_BYTES = 16, BASE_VARIABLE = -1 };
 
-/* A load or store that may be reshaped. */
 typedef struct reach {
     int statement;  /* number in the function */
     int base;       /* register of the function with the address, or BASE_VARIABLE */
@@ -39,7 +38,6 @@ typedef struct reshaper {
     sim_shape *shapes;
 } reshaper;
 
-/* Returns the number of a register in the function. */
 static int number_of(const reshaper *r, int of_module)
 {
     return of_module - r->function->first_register;
@@ -74,7 +72,6 @@ static void prepare(reshaper *r)
     addresses_find_alignment(r->module, f, r->addresses, r->zeros);
 }
 
-/* Returns whether a part of the opcode, between its dots, is `word`. */
 static bool has(ptx_text opcode, const char *word)
 {
     size_t length = strlen(word);
@@ -96,7 +93,6 @@ static bool has_one_of(ptx_text opcode, const char *const *words)
     return false;
 }
 
-/* Returns whether the first part of the opcode is one of the names. */
 static bool is_named(ptx_text opcode, const char *const *names)
 {
     for (; *names; names++) {
@@ -108,8 +104,7 @@ static bool is_named(ptx_text opcode, const char *const *names)
     return false;
 }
 
-/* Splits an opcode into its kind, the bytes of an element, and the number of elements. Returns
- * false for accesses that are not reshaped. */
+/* Splits an opcode into kind, bytes and number of elements; false if it is not reshaped. */
 static bool cut(ptx_text opcode, ptx_text *kind, uint32_t *element, int *count)
 {
     static const char *const strong[] = {"volatile", "relaxed", "acquire", "release",
@@ -187,8 +182,7 @@ static bool same_base(const reach *a, const reach *b)
     return a->space == b->space && a->base == b->base && a->version == b->version;
 }
 
-/* Returns the size in bytes of the aligned unit around an access: its known alignment, at most
- * UNIT_BYTES. */
+/* Returns the bytes of the aligned unit around an access: its alignment, at most UNIT_BYTES. */
 static uint32_t unit_of(const reshaper *r, const reach *a)
 {
     uint32_t unit = a->base == BASE_VARIABLE ? UNIT_BYTES : 1u << r->zeros[a->base];
@@ -216,8 +210,8 @@ static uint32_t words_at(uint32_t wanted, uint32_t word, bool is_store)
     return word % 2 == 0 && (wanted >> word & 3) == 3 ? 2 : 1;
 }
 
-/* Divides the needed words of a unit among machine accesses. Each machine access is counted at the
- * first of `members` that needs one of its words. */
+/* Divides the words of a unit among machine accesses. Each is counted at the first of `members`
+ * that needs one of its words. */
 static void divide(reshaper *r, reach *const *members, int count, int64_t start, uint32_t wanted,
                    bool is_store)
 {

@@ -27,9 +27,8 @@
 
 #include "sim/program/program.h"
 
-/* Returns the shape of each statement of a function; statements that are not reshaped have the
- * shape 0. `addresses` has the address of each variable of the module. The caller frees the
- * shapes. */
+/* Returns the shapes of a function's statements, 0 for those that are not reshaped. `addresses` has
+ * the address of each variable of the module. The caller frees the shapes. */
 sim_shape *reshape_accesses(const ptx_module *module, const ptx_function *function,
                             const uint64_t *addresses);
 

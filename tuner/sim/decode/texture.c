@@ -1,5 +1,5 @@
-/* Texture reads, and loads, stores and reductions of surfaces. PTX ISA, "Texture Instructions" and
- * "Surface Instructions". */
+/* Texture reads; loads, stores and reductions of surfaces (PTX ISA, "Texture Instructions" and
+ * "Surface Instructions"). */
 #include <string.h>
 
 #include "sim/decode/addresses.h"
@@ -17,8 +17,8 @@ static int dimensions_of(const decoder *d, bool *layered)
     return *layered ? dimensions : decode_choice(d, plain, 0);
 }
 
-/* Decodes [object, {coordinates}]. Returns the slot of the object and fills `slots` with those of
- * the coordinates. The layer of a layered object is an integer and comes first. */
+/* Decodes [object, {coordinates}]. Returns the slot of the object and fills `slots` with the
+ * coordinates'. The layer of a layered object is an integer and comes first. */
 static int32_t decode_coordinates(decoder *d, const ptx_operand *address, int dimensions,
                                   bool layered, ptx_type type, int32_t *slots)
 {
@@ -39,8 +39,8 @@ static int32_t decode_coordinates(decoder *d, const ptx_operand *address, int di
     return decode_source(d, decode_part(d, address, 0), 8, PTX_U64);
 }
 
-/* Decodes the level or the gradients. They change nothing, because textures have one level here,
- * but must be defined. Returns the number of slots. */
+/* Decodes the level or the gradients, which must be defined but have no effect here. Returns the
+ * number of slots. */
 static int decode_level(decoder *d, int32_t *slots)
 {
     int count = 0;
@@ -102,7 +102,6 @@ at_status decode_texture(decoder *d)
     return d->status;
 }
 
-/* The address of an access to a surface. */
 typedef struct surface_address {
     address_operand at;
     int32_t within; /* guard of the access; SIM_NO_SLOT: the guard of the statement */
