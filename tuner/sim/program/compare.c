@@ -6,8 +6,8 @@
 #include "sim/program/operations.h"
 
 /* The comparisons of each kind of type: name, expression over x and y, and rule. X is applied to
- * each. "ne" of floats is false if an operand is NaN; the u forms are true then. The classes are
- * those of testp, whose second operand equals the first. */
+ * each. "ne" of floats is false for NaN, the u forms are true. The classes are those of testp,
+ * whose second operand equals the first. */
 /* clang-format off */
 #define EQUALITY(X, ...)                                                                           \
     X(eq, x == y, RULE_EQUAL, __VA_ARGS__) X(ne, x != y, RULE_UNEQUAL, __VA_ARGS__)
@@ -101,8 +101,6 @@ sim_compare sim_compare_find(const char *comparison, ptx_type type, sim_rule *ru
     return NULL;
 }
 
-/* Atomics. */
-
 static double to_double(uint64_t bits, ptx_type t)
 {
     switch (t) {
@@ -122,8 +120,7 @@ static float flushed(float v)
     return fabsf(v) < 0x1p-126f ? copysignf(0.0f, v) : v;
 }
 
-/* PTX ISA, "atom": additions of floats in global memory replace subnormal operands and results by
- * zero; in shared memory they do not. */
+/* PTX ISA, "atom": float additions flush subnormal numbers in global, not in shared memory. */
 static uint64_t add_float(uint64_t a, uint64_t b, ptx_type t, bool flush)
 {
     if (t == PTX_F32 && flush)

@@ -5,8 +5,6 @@
 #include "base/bits.h"
 #include "sim/program/operations.h"
 
-/* Small floats. */
-
 const small_float *small_float_of(ptx_type type)
 {
     static const small_float f16 = {5, 10, 0, true}, bf16 = {8, 7, 0, true},
@@ -97,10 +95,7 @@ double small_float_value(const small_float *f, uint32_t bits)
     return bits & (ones + 1) ? -v : v;
 }
 
-/* Conversions. */
-
-/* A conversion reads its source into the widest type of its domain, rounds there, and writes the
- * result. */
+/* A conversion reads the source into the widest type of its domain and rounds before it writes. */
 typedef enum domain { DOMAIN_NONE, DOMAIN_SIGNED, DOMAIN_UNSIGNED, DOMAIN_FLOAT } domain;
 
 static const struct {
@@ -156,8 +151,8 @@ static void read_floats(ptx_type from, bool flush, double *restrict v, const voi
     }
 }
 
-/* Writes the low bits. 16-bit integers are zero-extended, and so are unsigned bytes; signed bytes
- * are sign-extended. */
+/* Writes the low bits. 16-bit integers and unsigned bytes are zero-extended; signed bytes are
+ * sign-extended. */
 static void write_integers(ptx_type to, void *restrict d, const int64_t *v)
 {
     uint32_t *w = d;
@@ -199,8 +194,8 @@ static double round_integral(double v, sim_rounding rounding)
     }
 }
 
-/* Clamps values out of range. NaN becomes 0, or only the top bit if source or destination has 64
- * bits, which `wide` says. PTX ISA, "cvt". */
+/* Clamps values out of range. NaN becomes 0, or if `wide` (source or destination has 64 bits) only
+ * the top bit: PTX ISA, "cvt". */
 static int64_t float_to_integer(double v, domain to, int bits, bool wide)
 {
     if (isnan(v))
@@ -269,9 +264,8 @@ static void write_float(const sim_conversion *c, void *restrict d, int l, double
     }
 }
 
-/* Converts an integer to a double, rounding to odd: the bits for which a double has no room are
- * combined into its last bit. A second rounding to fewer bits is then exact (see to_odd in
- * base/half.c). */
+/* Converts an integer to a double, rounding to odd: dropped bits are combined into the last bit. A
+ * second rounding to fewer bits is then exact (to_odd in base/half.c). */
 static double double_to_odd(int64_t v, bool is_unsigned)
 {
     bool negative = !is_unsigned && v < 0;
@@ -315,8 +309,7 @@ static void float_to_float(const sim_conversion *c, void *restrict d, double *v)
         fesetround(FE_TONEAREST);
 }
 
-/* Returns whether an H100 converts NaN by moving bits, as measured: the payload of NaN stays;
- * rna.tf32 drops the low bits. */
+/* Returns whether an H100 converts NaN by moving bits: payloads stay, rna.tf32 drops low bits. */
 static bool moves_bits(const sim_conversion *c)
 {
     if (c->to == PTX_TF32 && c->rounding == SIM_ROUND_AWAY)

@@ -6,10 +6,10 @@
 #include "sim/program/operations.h"
 
 /* Returns whether a result that was rounded up to the smallest normal number `least` would be below
- * it if exponents were unbounded. Numbers below `least` would then be `unit` apart. So the result
- * is below `least` if the exact result is below it by more than half a unit; by a whole unit if it
- * was rounded away from zero, the only directed rounding that yields `least`. An H100 agrees for a
- * million products and sums of floats and for all products of halves. */
+ * it with unbounded exponents, whose numbers below `least` are `unit` apart: the exact result is
+ * below `least` by more than half a unit, or by a whole unit if it was rounded away from zero, the
+ * only directed rounding that yields `least`. An H100 agrees for a million products and sums of
+ * floats and for all products of halves. */
 static bool was_tiny(sim_tiny how, double least, double unit, float a, float b, float c)
 {
     const bool directed = how & SIM_TINY_DIRECTED;
@@ -101,8 +101,7 @@ static float either_nan(float a, float b, float otherwise)
     return a != a || b != b ? float_of_bits(SIM_NAN_FLOAT) : otherwise;
 }
 
-/* .xorsign.abs: returns `extreme`, the minimum or maximum of the magnitudes, with the sign of the
- * product. */
+/* .xorsign.abs: returns the extreme of the magnitudes, with the sign of the product. */
 static float product_sign(float a, float b, float extreme)
 {
     if (extreme != extreme)
@@ -123,8 +122,8 @@ static float divide_approx(float a, float b)
     return fabsf(b) > 0x1p126f ? a * copysignf(0.0f, b) : a / b;
 }
 
-/* PTX ISA, "rcp.approx.ftz.f64" and "rsqrt.approx.ftz.f64": only the upper halves of doubles are
- * read and written, and subnormal doubles are zeros. */
+/* PTX ISA, "rcp.approx.ftz.f64" and "rsqrt.approx.ftz.f64": only upper halves of doubles are read
+ * and written; subnormal doubles are zeros. */
 static double coarse(double v)
 {
     double upper = double_of_bits(bits_of_double(v) & 0xffffffff00000000u);
@@ -181,8 +180,7 @@ static uint64_t pair_of(float low, float high)
 
 /* Halves and bfloat16: each half is computed as a float, whose result is rounded again. */
 
-/* Returns a * b + c as a double, rounded to odd: the product of two halves is exact, and Knuth's
- * two-sum gives the error of the sum. */
+/* Returns a * b + c, rounded to odd. Halves have exact products; Knuth's two-sum has the error. */
 static double fma_to_odd(float a, float b, float c)
 {
     double p = (double)a * b, s = p + c;
@@ -234,9 +232,8 @@ static float saturate(float v)
 #define MAGNITUDE(x) ((uint16_t)((x)&0x7fffu))
 #define PAIR(low, high) ((uint32_t)(low) | (uint32_t)(high) << 16)
 
-/* Sums and products of 11-bit or 8-bit significands may be rounded to the 24 bits of float first:
- * the second rounding yields the correct half or bfloat16. Figueroa, "When is double rounding
- * innocuous?" (1995). */
+/* Sums and products of 11-bit or 8-bit significands may be rounded to 24 bits first: Figueroa,
+ * "When is double rounding innocuous?" (1995). */
 #define SIM_TABLE sim_float_operations
 #define SIM_ROWS_FLOAT
 #include "sim/program/rows.h"

@@ -1,5 +1,4 @@
-/* Operations on integers and bits. The rows of sim/instructions.def use the functions of this file.
- */
+/* Operations on integers and bits, which the rows of sim/instructions.def use. */
 #include "base/bits.h"
 #include "sim/program/operations.h"
 
@@ -52,10 +51,7 @@ static uint32_t relu_16x2(uint32_t v)
 }
 #define RELU(v) ((v) < 0 ? 0 : (v))
 
-/* Bits. */
-
-/* PTX clamps shift amounts to the width. Shifting narrower values by more than their width yields
- * zero here, too. */
+/* PTX clamps shift amounts to the width. Narrower values shifted by more yield zero here, too. */
 static uint64_t shift_left(uint64_t a, uint32_t n)
 {
     return n > 63 ? 0 : a << n;
@@ -96,15 +92,15 @@ static uint64_t mask_of(uint32_t length)
     return length > 63 ? UINT64_MAX : (1ull << length) - 1;
 }
 
-/* Returns the effective position or length of a field: the PTX ISA uses 8 bits of it. For 64-bit
- * fields an H100 uses all bits. */
+/* Returns the effective position or length of a field: 8 bits (PTX ISA), all bits for 64-bit fields
+ * (H100). */
 static uint32_t amount(uint32_t v, int bits)
 {
     return bits == 64 ? (v > 255 ? 255 : v) : v & 0xff;
 }
 
-/* bfe: returns `length` bits from `position` on. A signed field is extended by its last bit, or by
- * the register's last bit if the field reaches beyond the register. */
+/* bfe: returns `length` bits from `position` on. The last bit of a signed field extends it, or the
+ * register's last bit if the field reaches beyond. */
 static uint64_t extract(uint64_t a, uint32_t position, uint32_t length, int bits, bool is_signed)
 {
     position = amount(position, bits);
@@ -170,8 +166,7 @@ static uint32_t logic3(uint32_t a, uint32_t b, uint32_t c, uint32_t table)
     return d;
 }
 
-/* bfind: returns the index of the highest set bit, or its distance from the top of `bits`; all ones
- * if v is 0. */
+/* bfind: returns the index of the highest set bit, or its distance from the top; all ones for 0. */
 static uint32_t find_top(uint64_t v, uint32_t bits, bool shift_amount)
 {
     if (v == 0)
@@ -180,8 +175,8 @@ static uint32_t find_top(uint64_t v, uint32_t bits, bool shift_amount)
     return shift_amount ? bits - 1 - top : top;
 }
 
-/* szext: returns the low `length` bits, extended by their highest bit or by zeros: 0 for length 0,
- * `a` for length 32 if it is clamped (PTX ISA, "szext"). */
+/* szext: returns the low `length` bits, extended by the highest or zeros: 0 for length 0, `a` for a
+ * clamped length 32 (PTX ISA, "szext"). */
 static uint32_t extend(uint32_t a, uint32_t length, bool clamps, bool is_signed)
 {
     if (clamps && length > 31)
@@ -192,8 +187,7 @@ static uint32_t extend(uint32_t a, uint32_t length, bool clamps, bool is_signed)
     return is_negative ? a | above : a & ~above;
 }
 
-/* fns: returns the index of the |offset|-th set bit from `base` on, upwards or downwards; all ones
- * if there are fewer. */
+/* fns: returns the index of the |offset|-th set bit from `base` on, up or down, or all ones. */
 static uint32_t find_nth(uint32_t mask, uint32_t base, int32_t offset)
 {
     if (offset == 0)

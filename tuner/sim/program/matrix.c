@@ -57,8 +57,7 @@ int32_t sim_matrix_least(const sim_matrix *x, sim_operand operand)
     return all % held ? 0 : all / held;
 }
 
-/* Returns the elements that a lane holds in a row of a block: for c and d two, in two registers or
- * in one. */
+/* Returns the elements of a lane in a row of a block: two for c and d, in one or two registers. */
 static int32_t along_of_lane(const sim_matrix *x, sim_operand operand)
 {
     return operand == SIM_MATRIX_A || operand == SIM_MATRIX_B ? sim_matrix_elements(x, operand) : 2;
@@ -176,9 +175,9 @@ uint64_t sim_element_encode(sim_element element, double v, bool saturate)
     }
 }
 
-/* The position of a 2-bit index in the metadata: PTX ISA, the figures of metadata in "Matrix
- * fragments for multiply-accumulate operation with sparse matrix A". Rows g and g + 8 share words
- * if elements have 16 or 32 bits; otherwise they are in neighbouring lanes. */
+/* The position of a 2-bit index in the metadata: PTX ISA, "Matrix fragments for multiply-accumulate
+ * operation with sparse matrix A". Rows g and g + 8 share words of 16- and 32-bit elements;
+ * otherwise they are in neighbouring lanes. */
 typedef struct index_place {
     int lane;
     uint32_t shift;
@@ -206,7 +205,7 @@ static int index_at(const sim_matrix *x, const uint32_t *metadata, int row, int 
     return (int)(metadata[at.lane] >> at.shift & 3);
 }
 
-/* Returns the number of indices of a row: two for each tf32 element that is held, one for two 4-bit
+/* Returns the number of indices of a row: two for each held tf32 element, one for two 4-bit
  * elements, one for each other element. */
 static int indices_of_row(const sim_matrix *x)
 {

@@ -1,11 +1,11 @@
 /* Matrix products of a warp, d = a * b + c: the position of each element in the registers of the
  * lanes, and the result.
  *
- * The positions are those of the PTX ISA, "Matrix Fragments for mma". All shapes follow one rule. A
- * register of a lane holds elements that are neighbours along k (of c and d: along n). The
- * registers of 32 lanes hold one block of the matrix: 8 rows of a, or 8 columns of b. Blocks follow
- * one another along m or n first. wmma leaves its layouts open, so they follow the same rule here;
- * if its fragments have more registers than the matrix has blocks, the blocks repeat.
+ * The positions are those of the PTX ISA, "Matrix Fragments for mma". A register of a lane holds
+ * neighbours along k (of c and d: along n). The registers of 32 lanes hold one block of the matrix:
+ * 8 rows of a, or 8 columns of b. Blocks follow one another along m or n first. wmma leaves its
+ * layouts open, so its fragments follow the same rule here; if they have more registers than the
+ * matrix has blocks, the blocks repeat.
  *
  * Products of floats are exact. They are added to the element of c, and the sum is rounded once.
  * The ISA defines neither the order in which a GPU adds nor its precision beyond that of a float.
@@ -16,8 +16,8 @@
  * Two bits of metadata give the position of an element or pair in its group (ISA, "Sparse matrix
  * storage").
  *
- * m8n8k4 of f16 computes four products at once, each in two groups of four lanes. Here it is one
- * product of 32 rows and columns, of which only the diagonal blocks count. */
+ * m8n8k4 of f16 computes four products, each in two groups of four lanes. Here it is one product of
+ * 32 rows and columns, of which only the diagonal blocks count. */
 #ifndef AUTOTUNE_SIM_PROGRAM_MATRIX_H
 #define AUTOTUNE_SIM_PROGRAM_MATRIX_H
 
@@ -64,8 +64,8 @@ typedef struct sim_matrix {
     int32_t quads;        /* sim_quads; 0: one product */
 } sim_matrix;
 
-/* Returns the matrix of a SIM_MATRIX instruction. It lies in sim_program.lists at `list`, followed
- * by the slots of d, a, b and c. Metadata is in the slot e. */
+/* Returns the matrix of a SIM_MATRIX instruction, which precedes the slots of d, a, b and c in
+ * sim_program.lists at `list`. Metadata is in the slot e. */
 static inline const sim_matrix *sim_matrix_of(const sim_program *p, const sim_instruction *c)
 {
     return (const sim_matrix *)(const void *)&p->lists[c->list];
@@ -94,8 +94,8 @@ uint32_t sim_element_bits(sim_element element);
 double sim_element_value(sim_element element, uint64_t bits);
 uint64_t sim_element_encode(sim_element element, double v, bool saturate);
 
-/* Return the number of elements in a register, and the number of registers in which a lane holds
- * its part of an operand; 0 if the shape does not fill whole registers. */
+/* Return the elements of a register and the registers of a lane's part of an operand; 0 if the
+ * shape does not fill whole registers. */
 int32_t sim_matrix_elements(const sim_matrix *x, sim_operand operand);
 int32_t sim_matrix_least(const sim_matrix *x, sim_operand operand);
 
@@ -118,9 +118,8 @@ uint32_t sim_matrix_metadata_lanes(const sim_matrix *x);
 /* Returns the column of the `held`-th element that the registers hold of a row. */
 int sim_matrix_column(const sim_matrix *x, const uint32_t *metadata, int row, int held);
 
-/* Checks the metadata. Returns false if it is invalid, and sets *lane to a lane that holds invalid
- * metadata: tf32 allows only 0b0100 and 0b1110 for each element, and ordered metadata increases
- * within a group. */
+/* Checks the metadata. Returns false and a *lane with invalid metadata: tf32 allows only 0b0100 and
+ * 0b1110 for each element, and ordered metadata increases within a group. */
 bool sim_matrix_metadata_is_valid(const sim_program *p, const sim_instruction *c,
                                   const uint8_t *registers, int *lane);
 

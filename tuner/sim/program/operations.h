@@ -1,10 +1,10 @@
 /* PTX arithmetic over the 32 lanes of a warp: operations by name, comparisons, conversions,
  * atomics, and small floats.
  *
- * Values of up to 32 bits are in 32-bit lanes, 16-bit values zero-extended; 64-bit values are in
- * 64-bit lanes. The semantics are those of the PTX ISA reference. Approximate functions (ex2.approx
- * ...) are computed with full precision, which is within their documented error. Inactive lanes are
- * computed too, so an operation must be defined for every bit pattern. */
+ * 64-bit values are in 64-bit lanes, others in 32-bit lanes, 16-bit values zero-extended. The
+ * semantics are those of the PTX ISA. Approximate functions (ex2.approx ...) have full precision,
+ * which is within their documented error. Inactive lanes are computed, too, so an operation must be
+ * defined for every bit pattern. */
 #ifndef AUTOTUNE_SIM_PROGRAM_OPERATIONS_H
 #define AUTOTUNE_SIM_PROGRAM_OPERATIONS_H
 
@@ -32,8 +32,7 @@ extern const sim_operation sim_float_operations[];
 /* Finds an operation by its canonical name. Returns NULL if the name is unknown. */
 const sim_operation *sim_operation_find(const char *name);
 
-/* Finds the comparison of that name, such as "lt", for a type, and its rule. Returns NULL if it is
- * unknown; *rule is then not set. */
+/* Finds the comparison of that name, such as "lt", for a type, and its rule; NULL if unknown. */
 sim_compare sim_compare_find(const char *comparison, ptx_type type, sim_rule *rule);
 
 typedef struct sim_conversion {
@@ -51,17 +50,17 @@ bool sim_conversion_exists(ptx_type to, ptx_type from);
 /* Converts all lanes of a into d. The host rounds to nearest before and after the call. */
 void sim_convert(const sim_conversion *c, void *restrict d, const void *a);
 
-/* Replaces by zero each result that is the smallest normal number only because it was rounded up.
- * With .ftz, a GPU decides that a result is subnormal before it rounds the result to the spacing of
- * subnormal numbers. `sources` are the operands of the operation `how`, `lanes` its results. */
+/* Replaces by zero each result that is the smallest normal number only because it was rounded up:
+ * with .ftz, a GPU finds results subnormal before it rounds them to the spacing of subnormal
+ * numbers. `sources` are the operands of the operation `how`, `lanes` its results. */
 void sim_flush_tiny(sim_flush what, sim_tiny how, const uint32_t *const sources[3],
                     uint32_t *lanes);
 
 /* Replaces subnormal numbers by zeros of the same sign. */
 void sim_flush_lanes(sim_flush what, uint32_t *lanes);
 
-/* NaN results, as measured on an H100: 32-bit float arithmetic always returns one pattern;
- * arithmetic on doubles returns the first operand that is NaN, made quiet. */
+/* NaN results, measured on an H100: one pattern of 32-bit float arithmetic; for doubles the first
+ * operand that is NaN, made quiet. */
 #define SIM_NAN_FLOAT 0x7fffffffu
 #define SIM_NAN_DOUBLE 0xfff8000000000000u
 
@@ -96,8 +95,8 @@ static inline double sim_double(double v, double first, double second)
 uint64_t sim_atomic_apply(uint8_t *at, sim_atomic_op op, ptx_type type, bool flush,
                           uint64_t operand, uint64_t other);
 
-/* A float format of at most 32 bits: f16, bf16, tf32, e4m3 or e5m2. PTX ISA, "Alternate
- * Floating-Point Data Formats". */
+/* A float format of at most 32 bits, such as f16 or e4m3: PTX ISA, "Alternate Floating-Point Data
+ * Formats". */
 typedef struct small_float {
     int exponent_bits, fraction_bits;
     int unused_bits;   /* bits below the fraction: 13 for tf32, which is held in 32 bits */
@@ -109,8 +108,8 @@ typedef struct small_float {
 const small_float *small_float_of(ptx_type type);
 
 /* Returns v as bits of the format, rounded. A too large v becomes infinity or the largest number,
- * as the rounding says; with `finite` always the largest number. NaN becomes all ones without a
- * sign. */
+ * as the rounding says, or always the largest number if `finite` is set. NaN becomes all ones
+ * without a sign. */
 uint32_t small_float_encode(const small_float *f, double v, sim_rounding rounding, bool finite);
 
 /* Returns the value of bits of the format. */

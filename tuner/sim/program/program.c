@@ -3,7 +3,6 @@
 #include "sim/program/operations.h"
 #include "sim/program/warpgroup.h"
 
-/* Returns whether a list of names separated by spaces has the name. */
 static bool is_among(const char *names, const char *name, size_t length)
 {
     for (const char *at = names; at; at = strchr(at, ' ')) {
@@ -31,8 +30,6 @@ affine_order sim_order_of(ptx_type t)
            : t == PTX_F32 || t == PTX_F64                              ? AFFINE_REAL
                                                                        : AFFINE_UNSIGNED;
 }
-
-/* Operands. */
 
 static void add_read(sim_operands *out, int32_t slot)
 {

@@ -2,10 +2,9 @@
  * it.
  *
  * A register becomes a slot: a byte offset into a warp's block of registers, where the 32 lanes of
- * 4 or 8 bytes lie side by side. A handler is then a loop over 32 neighbours, which the host
- * compiler vectorises. A predicate is one 32-bit mask. A register of 128 bits takes two slots,
- * lower half first. Constants and special registers are slots that are filled before the kernel
- * starts, so that handlers treat all operands alike. */
+ * 4 or 8 bytes lie side by side. The host compiler then vectorises a handler's loop over lanes. A
+ * predicate is one 32-bit mask. A register of 128 bits takes two slots, lower half first. Constants
+ * and special registers are slots that are filled before the kernel starts. */
 #ifndef AUTOTUNE_SIM_PROGRAM_PROGRAM_H
 #define AUTOTUNE_SIM_PROGRAM_PROGRAM_H
 
@@ -217,7 +216,6 @@ enum { SIM_MBARRIER_PENDING = 40 };
 
 typedef enum sim_heap_op { SIM_HEAP_MALLOC, SIM_HEAP_FREE, SIM_HEAP_ALIGNED } sim_heap_op;
 
-/* Rounding of conversions and arithmetic. */
 typedef enum sim_rounding {
     SIM_ROUND_NONE,
     SIM_ROUND_NEAREST,
@@ -249,8 +247,7 @@ typedef enum sim_tiny {
     SIM_TINY_DIRECTED = 8 /* flag: the rounding is directed */
 } sim_tiny;
 
-/* Which bits of the operands a bit of the result depends on. Used when only some operands are
- * defined. */
+/* What a bit of the result depends on. Used when only some operands are defined. */
 typedef enum sim_flow {
     SIM_FLOW_MIXES,     /* on every bit of the operands */
     SIM_FLOW_MOVES_ONE, /* on one bit of the first, the first two or all four operands; the other
@@ -317,9 +314,8 @@ typedef enum sim_pipe {
     SIM_PIPE_EITHER = SIM_PIPE_COUNT /* INTEGER or PRODUCT, whichever is free */
 } sim_pipe;
 
-/* Machine instructions that ptxas emits for one PTX instruction, and the pipe that executes them.
- * Some PTX instructions become a chain of dependent machine instructions: `specials` of the special
- * function unit and `others`. */
+/* Machine instructions that ptxas emits for a PTX instruction, and their pipe. Some instructions
+ * become a chain: `specials` of the special function unit and `others`. */
 typedef struct sim_cost {
     uint8_t pipe; /* sim_pipe */
     float instructions;
@@ -351,8 +347,7 @@ typedef enum sim_scope {
     SIM_SCOPE_GPU
 } sim_scope;
 
-/* Whether a read has acquire semantics. LOOSELY: an atomic without a stated memory order
- * (sim/machine/order.h). */
+/* Whether a read acquires. LOOSELY: an atomic without a memory order (sim/machine/order.h). */
 typedef enum sim_acquires { SIM_ACQUIRES_NOTHING, SIM_ACQUIRES_LOOSELY, SIM_ACQUIRES } sim_acquires;
 
 /* A machine access of a load or store, for counting: see sim/decode/reshape.h. */
@@ -560,8 +555,8 @@ static inline bool sim_program_reserves(const sim_program *p)
     return p->special_slots[SIM_RESERVED_SMEM] != SIM_NO_SLOT;
 }
 
-/* Address map. Global and constant variables of the module, and the windows through which generic
- * addresses reach shared and local memory. Buffers lie elsewhere (sim/machine/memory.h). */
+/* Address map: variables of the module, and the windows of generic addresses to shared and local
+ * memory. Buffers lie elsewhere (sim/machine/memory.h). */
 #define SIM_MODULE_BASE 0x7a0000000000ull
 #define SIM_SHARED_WINDOW 0x7c0000000000ull
 #define SIM_LOCAL_WINDOW 0x7d0000000000ull
@@ -578,12 +573,12 @@ static inline uint64_t sim_function_address(int function)
 }
 /* First address that malloc() returns: sim/machine/heap.h. */
 #define SIM_HEAP_BASE 0x79e000000000ull
-/* The workspace of a cooperative launch, where its blocks synchronise, in the layout of CUDA's
- * cooperative_groups/details/driver_abi.h. */
+/* The workspace where blocks of a cooperative launch synchronise: CUDA's
+ * cooperative_groups/details/driver_abi.h has its layout. */
 #define SIM_WORKSPACE_BASE 0x79f000000000ull
 enum { SIM_WORKSPACE_BYTES = 64 };
-/* The shared memory of the block with rank r in its cluster starts at (r + 1) * SIM_PEER_BYTES. The
- * own shared memory of a block also starts at 0. */
+/* The shared memory of the block with rank r in its cluster starts at (r + 1) * SIM_PEER_BYTES, and
+ * for the block itself also at 0. */
 #define SIM_PEER_BYTES 0x1000000ull
 
 enum { SIM_MOST_OPERANDS = 144 }; /* a warpgroup product has 128 accumulators */

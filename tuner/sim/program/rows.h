@@ -1,9 +1,6 @@
 /* Defines the operations of a section of sim/instructions.def: a function over 32 lanes for each
- * row, and the table of the rows.
- *
- * A file of operations first defines the functions that its rows use, SIM_ROWS_<SECTION>, and
- * SIM_TABLE, the name of its table. It includes this header once. The name of a function contains
- * its line in instructions.def. */
+ * row, named by its line, and the table of the rows. A file includes this header once, after it
+ * defines the functions of its rows, SIM_ROWS_<SECTION>, and SIM_TABLE, the name of its table. */
 #include <stddef.h>
 
 typedef uint32_t u32;
@@ -18,8 +15,7 @@ typedef double f64;
 #define HANDLER AT_LINE(row_, __LINE__)
 #define HANDLER_OF(prefix) AT_LINE(prefix, __LINE__)
 
-/* Defines the function of a row: the expression for lane l over the sources a, b, c, e of types A,
- * B, C, E. */
+/* Defines the function of a row: the expression for lane l over a, b, c, e of types A, B, C, E. */
 #define FUNCTION(name, D, A, B, C, E, expression)                                                  \
     static void name(void *restrict to, const void *const sources[4])                              \
     {                                                                                              \
@@ -37,8 +33,8 @@ typedef double f64;
 #define OP4(names, D, A, B, C, E, expression, ...) FUNCTION(HANDLER, D, A, B, C, E, expression)
 #define CALL3(...)
 
-/* Directed rounding is rare, so the function changes the rounding mode of the host around its loop.
- * Volatile operands keep the compiler from moving the arithmetic out of the two changes. */
+/* Rounds by changing the host's mode around the loop, because directed rounding is rare. Volatile
+ * operands keep the arithmetic between the two changes. */
 #define ROUNDED(name, T, count, mode, expression, result)                                          \
     static void name(void *restrict to, const void *const sources[4])                              \
     {                                                                                              \
@@ -97,7 +93,6 @@ typedef double f64;
 #undef HALF2
 #undef HALF3
 
-/* The table. */
 #define ROW(names, function, count, D, A, B, C, E, class, flow, ...)                               \
     {names,                                                                                        \
      function,                                                                                     \

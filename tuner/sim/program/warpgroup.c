@@ -20,8 +20,8 @@ static int held_of(const sim_warpgroup_product *x)
     return x->part.sparse ? x->part.k / 2 : x->part.k;
 }
 
-/* A decoded descriptor. PTX ISA, "Matrix descriptor": it holds addresses of 18 bits without their
- * last four. */
+/* A decoded descriptor (PTX ISA, "Matrix descriptor"), which holds addresses of 18 bits without
+ * their last four. */
 typedef struct layout {
     uint32_t start, leading, stride; /* in bytes */
     uint32_t base;                   /* start of the pattern of the swizzle, in rows of 128 bytes */
@@ -43,9 +43,8 @@ static layout layout_of(uint64_t descriptor)
                     .swizzle = bits[descriptor >> 62]};
 }
 
-/* Returns the address of a chunk. PTX ISA, "Strides" and "Canonical layouts": lines form groups of
- * eight. The lines of a group are 16 bytes apart without a swizzle, and a row of the swizzle apart
- * with one. */
+/* Returns the address of a chunk: PTX ISA, "Strides" and "Canonical layouts". The lines of a group
+ * of eight are 16 bytes apart without a swizzle, and a row of the swizzle apart with one. */
 static uint32_t address_of(const layout *x, bool turned, uint32_t line, uint32_t chunk)
 {
     const uint32_t within = (uint32_t)CHUNK << x->swizzle, reach = 1u << x->swizzle;
@@ -169,8 +168,7 @@ static void add_products(const sim_warpgroup_product *x, image a, image b, sums 
     }
 }
 
-/* Adds products of sparse rows: the metadata gives the element of b that an element of a is
- * multiplied with. */
+/* Adds products of sparse rows: metadata gives the element of b for each element of a. */
 static void add_sparse_products(const sim_warpgroup_product *x, const uint32_t *metadata, image a,
                                 image b, sums to)
 {

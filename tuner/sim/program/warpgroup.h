@@ -2,14 +2,13 @@
  * memory and registers, and the result. PTX ISA, "Asynchronous Warpgroup Level Matrix
  * Multiply-Accumulate Instructions".
  *
- * Each of the four warps computes 16 rows of d from its 16 rows of a and all of b. The fragments of
- * these rows, and the metadata of sparse rows, are those of mma (sim/program/matrix.h). A row of a
- * and a column of b have 32 bytes along k for every element type; if a is sparse, a column of b has
- * 64 bytes.
+ * Each warp computes 16 rows of d from its 16 rows of a and all of b. Fragments and sparse metadata
+ * are those of mma (sim/program/matrix.h). A row of a and a column of b have 32 bytes along k; a
+ * column of b has 64 bytes if a is sparse.
  *
- * A matrix in shared memory consists of chunks of 16 bytes. They lie along k, or across if the
- * matrix is transposed ("MN-major", only for 16-bit elements). A descriptor gives their addresses.
- * The swizzle of the addresses is the one of tensor copies. */
+ * A matrix in shared memory consists of chunks of 16 bytes, along k, or across if the matrix is
+ * transposed ("MN-major", only for 16-bit elements). A descriptor gives their addresses, which are
+ * swizzled as in tensor copies. */
 #ifndef AUTOTUNE_SIM_PROGRAM_WARPGROUP_H
 #define AUTOTUNE_SIM_PROGRAM_WARPGROUP_H
 
@@ -31,8 +30,8 @@ typedef struct sim_warpgroup_product {
     int32_t turned[2]; /* a and b are transposed (MN-major) */
 } sim_warpgroup_product;
 
-/* Returns the product of an instruction. It lies in sim_program.lists at `list`, followed by the
- * slots of d and a. */
+/* Returns the product of an instruction, which precedes the slots of d and a in sim_program.lists
+ * at `list`. */
 static inline const sim_warpgroup_product *sim_warpgroup_product_of(const sim_program *p,
                                                                     const sim_instruction *c)
 {
@@ -48,24 +47,23 @@ static inline const int32_t *sim_warpgroup_slots(const sim_program *p, const sim
     return operand == SIM_MATRIX_D ? slots : slots + x->part.registers[SIM_MATRIX_D];
 }
 
-/* Returns whether the layout that the descriptor of b gives is known. It is unknown if the swizzle
- * is shorter than a column. */
+/* Returns whether the layout of b is known: its swizzle must not be shorter than a column. */
 bool sim_warpgroup_layout_is_known(const sim_warpgroup_product *x, uint64_t b_descriptor);
 
 /* Computes the chunks of b, or those of a for one of the four warps: offsets in shared memory,
- * which may be beyond its end. Chunks are listed line by line; a line is a row of a or a column of
- * b, or one step of k if the matrix is transposed. Returns the number of chunks. */
+ * perhaps beyond its end, line by line. A line is a row of a or a column of b, or one step of k if
+ * the matrix is transposed. Returns the number of chunks. */
 int sim_warpgroup_chunks(const sim_warpgroup_product *x, sim_operand operand, uint64_t descriptor,
                          uint32_t warp, uint32_t chunks[SIM_WARPGROUP_CHUNKS]);
 
-/* Computes the product of a warp and writes the registers of d. If `keeps` is set, the old contents
- * of d are added. `a_chunks` is ignored if a is in registers. */
+/* Computes the product of a warp and writes the registers of d; adds old contents of d if `keeps`.
+ * `a_chunks` is ignored if a is in registers. */
 void sim_warpgroup_multiply(const sim_program *p, const sim_instruction *c, const uint8_t *shared,
                             const uint32_t *a_chunks, const uint32_t *b_chunks, bool keeps,
                             uint8_t *registers);
 
-/* Does the same for undefined bits; `written` tells for each byte of shared memory whether it is
- * defined. Returns whether any element of d is undefined. */
+/* Does the same for undefined bits. `written` tells which bytes of shared memory are defined.
+ * Returns whether any element of d is undefined. */
 bool sim_warpgroup_mark_undefined(const sim_program *p, const sim_instruction *c,
                                   const uint8_t *written, const uint32_t *a_chunks,
                                   const uint32_t *b_chunks, bool keeps, uint8_t *lacks);
