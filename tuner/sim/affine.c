@@ -15,8 +15,8 @@ affine affine_data(void)
     return (affine){.kind = AFFINE_DATA};
 }
 
-/* Returns a cut in the middle of the longest axis of the grid, or of the block if the grid is one
- * block; DATA for a box of one thread. */
+/* Returns a cut in the middle of the longest axis of the grid (of the block if the grid is one
+ * block), or DATA for a box of one thread. */
 static affine halve(const affine_box *box)
 {
     int longest = AFFINE_AXES;
@@ -60,7 +60,6 @@ bool affine_is_number(const affine *v)
     return true;
 }
 
-/* Returns the change from the first to the last coordinate of the axis. */
 static affine_integer change_along(const affine_box *box, const int64_t step[AFFINE_AXES], int axis)
 {
     return (affine_integer)step[axis] * (affine_integer)(box->count[axis] - 1);
@@ -93,8 +92,8 @@ affine affine_of_whole(const affine_whole *v)
     return of;
 }
 
-/* Returns the axis along which a value with these steps changes most, and by how much in *change; 0
- * if it is constant. */
+/* Returns the axis along which a value with these steps changes most, and the change in *change.
+ * Returns 0 for a constant value. */
 static int widest_axis(const affine_box *box, const int64_t step[AFFINE_AXES],
                        affine_integer *change)
 {
@@ -143,8 +142,7 @@ affine affine_cut_where(const affine_box *box, const affine_whole *v, affine_int
     const int axis = widest_axis(box, v->step, &widest);
     if (widest == 0)
         return affine_data();
-    /* The value rises by `rise` along the axis, counted from its low end; the other axes add up to
-     * `others`. */
+    /* The value rises by `rise` along the axis; the other axes add up to `others`. */
     const affine_integer count = (affine_integer)box->count[axis], step = v->step[axis],
                          rise = step < 0 ? -step : step, others = v->high - v->low - widest;
     const affine_integer below = -floor_divide(-(limit - v->low - others), rise),
@@ -157,11 +155,11 @@ affine affine_cut_where(const affine_box *box, const affine_whole *v, affine_int
     return (affine){.kind = AFFINE_CUT, .axis = (uint8_t)axis, .base = (int64_t)at};
 }
 
-/* Returns the cut where the remainder reaches `by` again. If it does so often, returns a cut into
- * every nth coordinate instead: from i to i + n the value changes by n times its step modulo `by`.
- * That change is small if n is the denominator of a convergent of step / by (Khinchin, "Continued
- * Fractions", theorem 16). So few boxes suffice for a division by 12, even if it is a product with
- * 2863311531 and a shift by 35. */
+/* Returns the cut where the remainder reaches `by` again, or, for frequent wraps, a cut into every
+ * nth coordinate: from i to i + n the value changes by n times its step modulo `by`. That change is
+ * small if n is the denominator of a convergent of step / by (Khinchin, "Continued Fractions",
+ * theorem 16). So few boxes suffice for a division by 12, even as a product with 2863311531 and a
+ * shift by 35. */
 static affine cut_of_remainder(const affine_box *box, const affine_whole *rest, affine_integer next,
                                int64_t by)
 {
@@ -193,7 +191,7 @@ static affine cut_of_remainder(const affine_box *box, const affine_whole *rest, 
     return cut;
 }
 
-/* Returns the quotient rounded to nearest, so that the steps of the remainder are short. */
+/* Returns the quotient rounded to nearest, so that the remainder changes slowly. */
 static int64_t nearest_quotient(int64_t a, int64_t by)
 {
     const int64_t q = a / by, rest = a % by, magnitude = rest < 0 ? -rest : rest;
@@ -257,8 +255,6 @@ int affine_zero_bits(const affine_box *box, const affine *v)
         any |= box->count[i] > 1 ? (uint64_t)v->step[i] : 0;
     return __builtin_ctzll(any);
 }
-
-/* Values of any kind. */
 
 uint64_t affine_bits(const affine *v, int bytes)
 {

@@ -1,15 +1,13 @@
 /* Computes instructions for many threads at once: values as exact functions of a thread's
  * coordinates in a box of threads.
  *
- * A box is a range of coordinates along each axis of the block and of the grid, or every nth
- * coordinate of a range; then quotients and remainders by n are exact in n boxes of any length. An
- * exact value is base + the sum of step times coordinate, modulo 2^32 or 2^64 as in a register. A
- * value that is no such function can be a range, whose ends are results for the box, if the
- * operation keeps the order of its operands. Otherwise the operation asks for a smaller box: it
- * returns where to cut. In a box of one thread every value is exact, unless it depends on data.
- * (The simplest case of Cousot and Halbwachs, "Automatic discovery of linear restraints among
- * variables of a program", POPL 1978.)
- *
+ * A box is a range of coordinates, or every nth coordinate of a range, along each axis of the block
+ * and of the grid. Quotients and remainders by n are exact in n boxes of every nth coordinate. An
+ * exact value is base + the sum of step times coordinate, modulo 2^32 or 2^64 as in a register.
+ * Another value can be a range if its operation keeps the order of its operands: the ends of the
+ * range are results for the box. Every other operation returns where to cut the box. In a box of
+ * one thread every value is exact, unless it depends on data. (The simplest case of Cousot and
+ * Halbwachs, "Automatic discovery of linear restraints among variables of a program", POPL 1978.)
  * affine.c has the arithmetic of values, symbolic.c the instructions of a program. */
 #ifndef AUTOTUNE_SIM_AFFINE_H
 #define AUTOTUNE_SIM_AFFINE_H
@@ -31,9 +29,8 @@ typedef struct affine_box {
 
 typedef enum affine_kind {
     AFFINE_DATA, /* the value depends on the contents of memory */
-    AFFINE_CUT,  /* known in a smaller box: cut before coordinate number `base` of `axis`; */
-                 /* or, if step[0] is not 0, into step[0] boxes of every step[0]th coordinate, which
-                  * are fewer */
+    AFFINE_CUT,  /* known in smaller boxes: cut before coordinate number `base` of `axis`, or, if
+                    step[0] is not 0, into step[0] boxes of every step[0]th coordinate */
     AFFINE_RANGE,
     AFFINE_EXACT
 } affine_kind;
@@ -74,16 +71,14 @@ affine_whole affine_difference(const affine_box *box, const affine_whole *a, con
 /* Returns the value as a 64-bit register holds it. */
 affine affine_of_whole(const affine_whole *v);
 
-/* Reads a value of `bits` bits as integers in an order. Returns false if it wraps in the box; *cut
- * then says where. */
+/* Reads a value of `bits` bits as integers in an order. Returns false and *cut if it wraps. */
 bool affine_whole_of(const affine_box *box, const affine *v, int bits, affine_order order,
                      affine_whole *out, affine *cut);
 
 /* Returns the cut nearest to an end of the box where v >= limit changes. */
 affine affine_cut_where(const affine_box *box, const affine_whole *v, affine_integer limit);
 
-/* Computes the quotient, rounded down, and the remainder of a division by a positive number.
- * Returns false if they are not exact; *cut then says where to cut. */
+/* Divides by a positive number, rounding down. Returns false and *cut if inexact. */
 bool affine_divide(const affine_box *box, const affine_whole *v, int64_t by, affine *quotient,
                    affine *remainder, affine *cut);
 
@@ -97,18 +92,16 @@ affine affine_wrap32(const affine *v);
 /* Returns the number of trailing bits that are zero in all values. The value must be exact. */
 int affine_zero_bits(const affine_box *box, const affine *v);
 
-/* Returns the reason why an operation cannot continue with the values: DATA if one depends on data,
- * otherwise a cut. */
+/* Returns the obstacle for an operation on the values: DATA if one depends on data, or a cut. */
 affine affine_obstacle(const affine_box *box, const affine *const v[], int count);
 
-/* Finds the two ends of a value in an order, as a register has them. Returns false if they are
- * unknown; *cut then has the reason. */
+/* Finds the ends of a value in an order, as registers have them; false and *cut if unknown. */
 bool affine_ends(const affine_box *box, const affine *v, int bytes, affine_order order,
                  uint64_t ends[2], affine *cut);
 
-/* Returns the range between the least and the greatest of the results of an operation on the ends
- * of its operands; a number if they are equal. `axis` is the axis to cut the range along. Returns a
- * cut for floats that are not finite. */
+/* Returns the range between the least and the greatest result of an operation on the ends of its
+ * operands, or a number if these are equal. The range is later cut along `axis`. Returns a cut if a
+ * float is not finite. */
 affine affine_between(const affine_box *box, const uint64_t *results, int count, int bytes,
                       affine_order order, uint8_t axis);
 
@@ -137,9 +130,8 @@ void symbolic_deinit(symbolic *s);
 /* Returns the value of a slot. */
 affine *symbolic_value(const symbolic *s, int32_t slot);
 
-/* Return the result of the instruction at index `pc`. Each rule is exact, or it keeps the order of
- * its operands, so that the ends of a range give those of the result. Operations without a rule are
- * computed for numbers alone, by the function that computes the lanes of a warp. */
+/* Return the result of the instruction at index `pc`. Each rule is exact or keeps the order of its
+ * operands. An operation without a rule takes only numbers, by the function for a warp's lanes. */
 affine symbolic_compute(const symbolic *s, int32_t pc);
 affine symbolic_convert(const symbolic *s, int32_t pc);
 affine symbolic_compare(const symbolic *s, int32_t pc);

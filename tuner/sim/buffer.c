@@ -1,4 +1,3 @@
-/* Buffers of the simulated device: their addresses, contents, fills and comparison. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -10,14 +9,13 @@
 
 static const uint64_t alignment = 512; /* cuMemAlloc aligns to at least 256 bytes */
 
-/* Addresses of buffers are below the windows of sim/program/program.h. While there is room, two
- * buffers are further apart than a 32-bit index reaches, so that no stray access ends in another
- * buffer. Thousands of buffers lie closer together. */
+/* Addresses of buffers are below the windows of sim/program/program.h. While there is room, buffers
+ * are further apart than a 32-bit index reaches, so a stray access hits no other buffer. */
 static const uint64_t first_base = 0x010000000000ull;
 static const uint64_t distances[] = {UINT64_C(1) << 36, UINT64_C(1) << 33};
 
-/* Finds the lowest address with room for a buffer at that distance from others. *before is the link
- * that will point to it. Returns false if there is no room. */
+/* Finds the lowest address with room at that distance from other buffers, and the link that will
+ * point to the new buffer. Returns false if there is no room. */
 static bool find_place(device *d, uint64_t size_bytes, uint64_t distance, device_buffer ***before,
                        uint64_t *place)
 {
@@ -52,7 +50,7 @@ static void sim_unmap(uint8_t *bytes, uint64_t size_bytes)
 
 void sim_map_clear(uint8_t *bytes, uint64_t size_bytes)
 {
-    /* The kernel gives zero pages when anonymous pages are touched again. */
+    /* Linux maps zero pages when these pages are touched again. */
     if (bytes && madvise(bytes, mapped(size_bytes), MADV_DONTNEED) != 0)
         memset(bytes, 0, (size_t)size_bytes);
 }
@@ -111,8 +109,6 @@ void sim_buffer_free(device *d, device_buffer *b)
     sim_buffer_mark_written(b);
     free(b);
 }
-
-/* Fills. */
 
 /* The output function of SplitMix64 (Steele, Lea and Flood, 2014). */
 static uint64_t random_bits(uint64_t seed, uint64_t i)
@@ -292,8 +288,6 @@ at_status sim_buffer_write(device *d, device_buffer *b, const buffer_plan *plan,
     return AT_OK;
 }
 
-/* Contents. */
-
 at_status sim_buffer_read(device *d, const device_buffer *b, void *to, uint64_t size_bytes,
                           at_error *error)
 {
@@ -312,7 +306,7 @@ at_status sim_buffer_poison(device *d, device_buffer *b, int pattern, at_error *
         b->region.valid = sim_map(b->region.size_bytes);
     if (!b->region.valid)
         return error_set(error, AT_NO_MEMORY, "no memory to watch %s", b->region.name);
-    /* Pattern 2 is zeros, as on a GPU (cuda/buffer.c): remaining zeros are compared with zeros. */
+    /* Pattern 2 is zeros, as in cuda/buffer.c: bytes that stay zero are compared with zeros. */
     memset(b->region.bytes, pattern == 0 ? 0xa5 : pattern == 2 ? 0 : 0x6b, b->region.size_bytes);
     b->region.read_only = false;
     return AT_OK;

@@ -58,23 +58,21 @@ static const struct {
     double read, write, copy;
 } bandwidths[] = {{"h200", 4622, 4662, 4262}, {"h100", 3184, 3294, 3061}};
 
-/* Average shares of the datasheet's bandwidth that these are. Taken for other chips, for which no
- * source is known. */
+/* Average shares of the datasheet's bandwidth, also used for chips without a known source. */
 static const double read_share = 0.957, write_share = 0.977, copy_share = 0.901;
 
-/* Bandwidth of writes to the L2, as a share of that of reads: an H100 reads 226 sectors per ns, and
- * writes 98 (in part) to 140 (whole). */
+/* Bandwidth of L2 writes over that of reads: an H100 reads 226 sectors per ns, and writes 98 (in
+ * part) to 140 (whole). */
 static const double written_share = 0.62;
 
-/* Latency of DRAM under load over that of idle DRAM. It is fitted to the speed of reads by their
- * bytes in flight (sim/model.c, flight_norm) on an H200 and an H100, and taken for other chips. */
+/* Latency of DRAM under load over that of idle DRAM, fitted to the speed of reads by their bytes in
+ * flight (sim/model.c, flight_norm) on an H200 and an H100, and used for other chips. */
 static const double loaded = 1.78;
 
-/* Measured on an H200 by tests/bench/microbenchmarks.cu, and taken for other chips. Clocks of the
- * chip between the starts of two blocks (0.604 ns); between two atomics on one address (floats
- * 1.765 ns, integers 0.88 ns once a warp has added up its own); between atomics on two sectors of
- * one line (0.65 ns, doubles 1.19 ns); and sectors with atomics per clock of the whole L2 (102 per
- * ns). */
+/* Measured on an H200 by tests/bench/microbenchmarks.cu, and used for other chips. Clocks between
+ * the starts of two blocks (0.604 ns); between two atomics on one address (floats 1.765 ns,
+ * integers 0.88 ns once a warp has added up its own) or on two sectors of a line (0.65 ns, doubles
+ * 1.19 ns); sectors with atomics per clock of the whole L2 (102 per ns). */
 static const double block_every = 1.2, float_atomic = 3.5, integer_atomic = 1.74,
                     atomic_sector = 1.28, double_sector = 2.35, atomic_sectors = 52;
 
@@ -111,17 +109,16 @@ static void fill(const struct row *r, sim_chip *out)
     /* "NVIDIA A100 Tensor Core GPU Architecture" whitepaper: 64 bytes per clock and SM. */
     out->l2_bytes_per_clock_sm = 64;
     /* CUDA C++ Programming Guide, "Shared Memory" of 8.0 and 9.0: at most 164 of 192 KiB and 228 of
-     * 256 KiB are shared memory. Taken for the others. */
+     * 256 KiB are shared memory. Used for other chips. */
     out->l1_least_bytes = 28 * 1024;
     out->l1_wavefronts = 1;
     out->l2_clocks = r->l2_latency;
     out->dram_clocks = r->dram_latency * loaded;
-    /* 4 warp schedulers per SM with one instruction per clock each: CUDA C++ Programming Guide,
-     * "Compute Capabilities", 7.5 to 12.0. Kernels that only multiply and add reach 0.95 of that on
-     * an H100 and an H200 (results, "fp32"); taken for other chips. */
+    /* 4 warp schedulers per SM with one instruction per clock: CUDA C++ Programming Guide, "Compute
+     * Capabilities", 7.5 to 12.0. Kernels that only multiply and add reach 0.95 of that on H100 and
+     * H200 (results, "fp32"); used for other chips. */
     out->issue_per_clock = 4 * 0.95;
-    /* Measured on an H200 with an empty kernel between two events. No source is known for other
-     * chips. */
+    /* Measured on an H200: an empty kernel between two events. No source for other chips. */
     out->launch_ns = 2900;
     out->block_ns = block_every / clock;
     /* 60 ns. No source is known. */
@@ -137,7 +134,6 @@ static void fill(const struct row *r, sim_chip *out)
     out->integer_atomic_ns = integer_atomic / clock;
 }
 
-/* Finds the first row for which `is` returns true. */
 static at_status find(const char *name, bool (*is)(const struct row *r, const char *name),
                       sim_chip *out, bool *found, at_error *error)
 {
@@ -210,8 +206,7 @@ at_status sim_chip_of_gpu(const char *gpu, const arch_limits *limits, const char
     return status;
 }
 
-/* Latency of DRAM under load over that of the ceiling "round_trips", which is measured on an idle
- * chip. No source is known for this figure. */
+/* Latency of DRAM under load over the ceiling "round_trips" (idle). No source is known. */
 static const double loaded_round_trip = 1.25;
 
 void sim_chip_measured(sim_chip *chip, const double rates[CEILING_KINDS])

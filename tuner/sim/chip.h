@@ -1,9 +1,7 @@
-/* The figures of chips on which predicted times rest.
- *
- * They complement device/arch.h, which has SM count, clocks, L2 size and datasheet bandwidth of one
- * typical chip of each architecture. Several chips share an architecture and differ in these
- * figures. sim/chip.c names the source of each figure, or says that no source is known. Figures
- * measured on a GPU (`autotune calibrate`) replace published ones. */
+/* The figures of chips on which predicted times rest. They complement device/arch.h, which has SM
+ * count, clocks, L2 size and datasheet bandwidth of one typical chip of each architecture.
+ * sim/chip.c names the source of each figure, or says that no source is known. Figures measured on
+ * a GPU (`autotune calibrate`) replace published figures. */
 #ifndef AUTOTUNE_SIM_CHIP_H
 #define AUTOTUNE_SIM_CHIP_H
 
@@ -37,21 +35,19 @@ typedef struct sim_chip {
     bool measured; /* the most important figures were measured on this GPU or one of its name */
 } sim_chip;
 
-/* Finds a chip by its own name ("h100"), by its architecture ("sm_90" or "sm_90a": the first row
- * with it), or by the name of a GPU ("NVIDIA H100 80GB HBM3"). Returns AT_USAGE for an unknown
- * name; the message lists the known ones. */
+/* Finds a chip by its own name ("h100"), by its architecture ("sm_90", "sm_90a": the first row) or
+ * by the name of a GPU ("NVIDIA H100 80GB HBM3"). Returns AT_USAGE and the list of known names. */
 at_status sim_chip_find(const char *name, sim_chip *out, at_error *error);
 
-/* Finds the chip of a GPU, or else the typical chip of its architecture. Takes the number of SMs
- * from `limits` if it is known. Errors as above. */
+/* Finds the chip of a GPU, or else the typical chip of its architecture. `limits` may have the
+ * number of SMs. Returns AT_USAGE for an unknown architecture. */
 at_status sim_chip_of_gpu(const char *gpu, const arch_limits *limits, const char *arch,
                           sim_chip *out, at_error *error);
 
 /* Replaces published figures by measured ones. A rate of 0 was not measured. */
 void sim_chip_measured(sim_chip *chip, const double rates[CEILING_KINDS]);
 
-/* Returns the name of row `i` of the table: the name of the architecture for its typical chip.
- * Returns NULL past the last row. */
+/* Returns the name of row `i`: the architecture for its typical chip; NULL past the last row. */
 const char *sim_chip_name(size_t i);
 
 #endif

@@ -1,4 +1,3 @@
-/* Coverage: which lines of kernels were executed, and which loops were repeated. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,14 +21,13 @@ typedef struct lines {
     size_t count;
 } lines;
 
-/* Returns whether a file belongs to the script. Files of the CUDA Toolkit have absolute paths;
- * their coverage is not reported. */
+/* Files of the CUDA Toolkit have absolute paths; their coverage is not reported. */
 static bool is_of_script(ptx_text file)
 {
     return file.length > 0 && file.at[0] != '/';
 }
 
-/* Returns whether a loop waits for other threads: how often it repeats then depends on timing. */
+/* A loop that waits for other threads repeats as often as timing decides. */
 static bool waits_for_others(const sim_program *p, size_t first, size_t last)
 {
     for (size_t i = first; i <= last; i++)
@@ -54,8 +52,8 @@ static bool stores(const sim_instruction *c)
            c->kind == SIM_BULK_STORE;
 }
 
-/* Finds the conditional branch that skipped the instruction at index `at`: the last branch that ran
- * before the code that did not run. Returns p->code_count if there is none. */
+/* Returns the conditional branch that ran last before the skipped instruction `at`, or
+ * p->code_count if none did. */
 static size_t find_guard(const sim_program *p, const uint8_t *ran, size_t at)
 {
     for (size_t steps = 0; steps < p->code_count; steps++) {
@@ -140,8 +138,7 @@ static void join(lines *all)
     all->count = kept;
 }
 
-/* Lists the lines whose bits under `mask` are `wanted`, as "a.cu:3, a.cu:7"; those without room are
- * counted. */
+/* Lists the lines whose bits under `mask` are `wanted` ("a.cu:3, a.cu:7"); counts the rest. */
 static void list_lines(const lines *all, unsigned mask, unsigned wanted, bool with_guard,
                        char text[COVERAGE_TEXT_BYTES])
 {
@@ -166,7 +163,7 @@ static void list_lines(const lines *all, unsigned mask, unsigned wanted, bool wi
         text_add(text, COVERAGE_TEXT_BYTES, "%sand %zu more", listed ? ", " : "", left);
 }
 
-/* Removes the loops that were repeated now from a list of loops that were not. */
+/* Removes the loops that were repeated now from the list of loops that had not been repeated. */
 static void remove_repeated(const lines *all, char text[COVERAGE_TEXT_BYTES])
 {
     char left[COVERAGE_TEXT_BYTES] = "";
@@ -204,7 +201,7 @@ at_status sim_find_coverage(const device *d, const device_kernel *const *kernels
         remove_repeated(&all, coverage->once);
     } else {
         list_lines(&all, LINE_RAN, 0, false, coverage->never);
-        /* If a loop is unrolled, perhaps only the copy for the remaining iterations ran. */
+        /* Perhaps only the copy of an unrolled loop for the remaining iterations ran. */
         list_lines(&all, LINE_RAN | LINE_LOOPS | LINE_WENT_BACK, LINE_RAN | LINE_LOOPS, false,
                    coverage->once);
     }

@@ -8,8 +8,7 @@
 #include "base/memory.h"
 #include "sim/owners.h"
 
-/* A filler with at most FEW_THREADS threads runs at once as a whole. One with more than
- * MOST_THREADS never does, even if the blocks that write a chunk are not found. */
+/* A filler of at most FEW_THREADS runs as a whole; one of more than MOST_THREADS never does. */
 enum { FEW_THREADS = 1 << 16, MOST_THREADS = 1 << 22 };
 
 /* Highest number of instructions of a sweep (sim/sweep.h) that counts the writes of a filler. */
@@ -41,8 +40,6 @@ struct sim_data {
     char trouble[512];
     pthread_mutex_t lock; /* protects the lists of touched chunks and the filler */
 };
-
-/* Contents. */
 
 static void fill_chunk(const source *s, device_buffer *b, uint64_t chunk)
 {
@@ -76,8 +73,7 @@ static at_status fill_all(sim_data *d, at_error *error)
     return status;
 }
 
-/* Counts how often the whole grid of the filler writes elements before `end`. Returns false if that
- * is unknown. */
+/* Counts the filler's writes to elements before `end`. Returns false if they are unknown. */
 static bool count_writes(const source *s, uint64_t end, uint64_t *count)
 {
     const sim_data *d = s->data;
@@ -91,8 +87,7 @@ static bool count_writes(const source *s, uint64_t end, uint64_t *count)
     return swept.ended && swept.written[s->index].is_known;
 }
 
-/* Returns whether the filler has written all that it ever writes to these bytes: as many elements
- * are written as the sweep counts for the whole grid. */
+/* Returns whether the filler has written all that its whole grid writes to these bytes. */
 static bool is_complete(const source *s, uint64_t from, uint64_t to)
 {
     const uint64_t size = dtype_get(s->plan->type)->size_bytes;
@@ -103,7 +98,6 @@ static bool is_complete(const source *s, uint64_t from, uint64_t to)
            all - before == found;
 }
 
-/* Makes the filler write its output in these bytes. */
 static void prepare_chunk(source *s, uint64_t from, uint64_t to)
 {
     sim_data *d = s->data;
@@ -158,8 +152,6 @@ static void make_work(void *context, uint64_t chunk)
     pthread_mutex_unlock(&d->lock);
 }
 
-/* Buffers. */
-
 static at_status new_buffer(const source *s, const char *prefix, sim_make make, device_buffer **out,
                             at_error *error)
 {
@@ -179,7 +171,6 @@ static at_status new_buffer(const source *s, const char *prefix, sim_make make, 
     return AT_OK;
 }
 
-/* Makes the buffer for variants or the reference. */
 static at_status new_work(source *s, const char *prefix, at_error *error)
 {
     const buffer_role role = s->plan->role;

@@ -1,9 +1,9 @@
-/* Data of problems that may be larger than the memory of this machine: contents are made where they
- * are first touched.
+/* Data of problems that may be larger than this machine's memory: contents are made at the first
+ * touch.
  *
  * Touched bytes get the contents that bench/problem.c gives a whole problem: fills from the same
  * seeds, then the output of the kernel that prepares inputs, of which only the blocks run that
- * write there. Proofs by excerpts, `explain` and predicted times all use this module. */
+ * write there. Proofs by excerpts, `explain` and predicted times use this module. */
 #ifndef AUTOTUNE_SIM_DATA_H
 #define AUTOTUNE_SIM_DATA_H
 
@@ -17,11 +17,10 @@ typedef struct sim_filler {
     launch_plan launch;
 } sim_filler;
 
-/* Makes the buffers of a problem from plan->seed. `filler` may be NULL. `contents` may be NULL;
- * contents[i] is the contents of a buffer that a file fills, NULL for other buffers, and must
- * outlive the data. The caller frees *out with sim_data_free() after any result, and before the
- * device. Returns AT_DEVICE if the address space has no room, AT_COMPILE if the filler cannot run
- * here. */
+/* Makes the buffers of a problem from plan->seed. `filler` and `contents` may be NULL. contents[i]
+ * is the contents of a buffer that a file fills, or NULL, and must outlive the data. The caller
+ * frees *out with sim_data_free() after any result, before the device. Returns AT_DEVICE if the
+ * address space has no room, AT_COMPILE if the filler cannot run here. */
 at_status sim_data_new(device *d, const problem_plan *plan, const sim_filler *filler,
                        const void *const *contents, sim_data **out, at_error *error);
 void sim_data_free(sim_data *s); /* `s` may be NULL */
@@ -35,15 +34,13 @@ at_status sim_data_add_twin(sim_data *s, uint32_t i, device_buffer **out, at_err
 /* Restores the initial contents of the buffers that a variant may have written. Inputs are kept. */
 void sim_data_reset(sim_data *s);
 
-/* Makes the filler write all of its output. Sets *done to false if that would cost more than a
- * launch of a variant. */
+/* Makes the filler write all its output, unless that costs more than a variant: *done is false. */
 at_status sim_data_fill_all(sim_data *s, bool *done, at_error *error);
 
 /* Does the same as sim_data_reset() for the buffers of sim_data_add_twin(). */
 void sim_data_reset_twins(sim_data *s);
 
-/* Returns the chunks of buffer `i` that were touched since the last reset, in any order. No kernel
- * may run meanwhile. */
+/* Returns the chunks of buffer `i` touched since the last reset. No kernel may run meanwhile. */
 const uint64_t *sim_data_touched(const sim_data *s, uint32_t i, size_t *count);
 
 /* Returns why some contents differ from those that the script asks for, or NULL if none do. */

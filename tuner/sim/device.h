@@ -1,9 +1,8 @@
 /* State and functions that the files of the simulated device share. No other room includes this
- * header.
- *
- * sim.c opens devices and predicts times; launch.c loads kernels and launches them; buffer.c keeps,
- * fills and compares contents, all on the host; data.c makes the contents of problems that are too
- * large to be filled; coverage.c finds coverage; excerpt*.c check large problems. */
+ * header. sim.c opens devices and predicts times; launch.c loads kernels and launches them;
+ * buffer.c keeps, fills and compares contents, all on the host; data.c makes the contents of
+ * problems that are too large to be filled; coverage.c finds coverage; excerpt*.c check large
+ * problems. */
 #ifndef AUTOTUNE_SIM_DEVICE_H
 #define AUTOTUNE_SIM_DEVICE_H
 
@@ -29,8 +28,7 @@ static inline uint64_t sim_buffer_chunks(const device_buffer *b)
     return (b->region.size_bytes + SIM_CHUNK_BYTES - 1) / SIM_CHUNK_BYTES;
 }
 
-/* Maps zeros, of which only touched pages take memory. Returns NULL if there is no room. Free them
- * with munmap(). */
+/* Maps zeros; only touched pages take memory. Free with munmap(). Returns NULL without room. */
 uint8_t *sim_map(uint64_t size_bytes);
 /* Sets mapped bytes to zero and gives their pages back. `bytes` may be NULL. */
 void sim_map_clear(uint8_t *bytes, uint64_t size_bytes);
@@ -68,26 +66,24 @@ struct device_kernel {
     int64_t low_ns, high_ns; /* interval that holds nine in ten times */
 };
 
-/* Returns the blocks of a cluster along each axis of the launch at index `i`: 1 if the launch has
- * no clusters. */
+/* Returns the extents of a cluster of the launch at index `i`, in blocks: 1 without clusters. */
 const uint32_t *sim_device_cluster(const device_kernel *k, const launch_plan *plan, uint32_t i);
 
 /* Returns whether the device cannot make a launch of the plan. *fault then says why. */
 bool sim_device_refuses(const device *d, const device_kernel *k, const launch_plan *plan,
                         sim_fault *fault);
 
-/* Runs the launch at index `i` of the plan, or those of its blocks that `how` selects. `how` has
- * the limits, checks and observers; the plan gives grid, memory and arguments. how->schedule is
- * used with how->excerpt only; otherwise the schedule is that of the device. *printed is an owned
- * text to which the output of the threads is added, up to SIM_PRINT_BYTES; NULL drops the output.
- * Constants must be set before. Returns AT_OK with *fault set if the kernel faulted, AT_COMPILE if
- * it cannot run on this device. */
+/* Runs the launch at index `i` of the plan, or its blocks that `how` selects, with the limits,
+ * checks and observers of `how`. how->schedule applies only with how->excerpt. Constants must be
+ * set before. Up to SIM_PRINT_BYTES of output are added to *printed, which the caller owns;
+ * `printed` may be NULL. Returns AT_OK with *fault set if the kernel faulted, AT_COMPILE if it
+ * cannot run here. */
 at_status sim_device_run(const device *d, const device_kernel *k, const launch_plan *plan,
                          uint32_t i, device_buffer *const *buffers, const sim_launch *how,
                          char **printed, sim_fault *fault, at_error *error);
 
-/* Sweeps the launch at index `i` of the plan (sim/sweep.h); only elements before ends[] of each
- * buffer count. Returns AT_COMPILE if the kernel cannot run on this device. */
+/* Sweeps the launch at index `i` of the plan (sim/sweep.h), counting elements before ends[] of each
+ * buffer. Returns AT_COMPILE if the kernel cannot run on this device. */
 at_status sim_device_sweep(const device *d, const device_kernel *k, const launch_plan *plan,
                            uint32_t i, device_buffer *const *buffers, const problem_plan *problem,
                            const uint64_t *ends, uint64_t most, sweep_aim aim, sim_sweep *out,
@@ -97,13 +93,12 @@ at_status sim_device_sweep(const device *d, const device_kernel *k, const launch
 at_status sim_device_set_constants(const device_kernel *k, const launch_plan *plan,
                                    device_buffer *const *buffers, at_error *error);
 
-/* Returns the outcome of a variant with a fault. A result that depends on timing is a wrong result;
- * a fault that stops a GPU is a crash. */
+/* Returns the outcome of a fault: wrong if it depends on timing, a crash if it stops a GPU. */
 outcome sim_fault_outcome(sim_fault_kind kind);
 
-/* Profiles `sample` blocks (0: a default number) of the launch at index `i` of the plan, and
- * predicts its time. `warm`: the L2 holds the data. `counters` may be NULL, or has one entry per
- * instruction. Returns AT_OK with d->fault set if the kernel faulted. */
+/* Profiles `sample` blocks (0: a default number) of the launch at index `i` and predicts its time.
+ * `warm`: the L2 holds the data. `counters` (or NULL) has one entry per instruction. Returns AT_OK
+ * with d->fault set after a fault. */
 at_status sim_device_profile(device *d, const device_kernel *k, const launch_plan *plan, uint32_t i,
                              device_buffer *const *buffers, uint64_t sample, bool warm,
                              sim_counter *counters, sim_profile *profile,
@@ -137,14 +132,13 @@ at_status sim_buffer_guards(device *d, const device_buffer *b, device_guard_repo
 at_status sim_buffer_compare(device *d, const device_buffer *found, const device_buffer *expected,
                              const buffer_plan *plan, device_comparison *out, at_error *error);
 
-/* Fills elements `first` to `end` - 1 of a buffer that begins at `bytes`, as buffer_fill in
- * device/plan.h says. Element i depends on plan, seed and i alone, and equals that of the support
- * kernels of a GPU (templates/device_support.cu). */
+/* Fills elements `first` to `end` - 1 of a buffer that begins at `bytes` (buffer_fill in
+ * device/plan.h). Element i depends only on plan, seed and i, as on a GPU
+ * (templates/device_support.cu). */
 void sim_fill(uint8_t *bytes, const buffer_plan *plan, uint64_t seed, uint64_t first, uint64_t end);
 
-/* Finds executed lines and repeated loops of variants. A loop is a branch to an earlier
- * instruction, unless it waits for other threads. A loop that the compiler copied, for example to
- * run the rest of an unrolled one, was repeated if any copy was. */
+/* Finds executed lines and repeated loops of variants. A loop is a branch to an earlier instruction
+ * that waits for no other thread. A loop that the compiler copied was repeated if any copy was. */
 at_status sim_find_coverage(const device *d, const device_kernel *const *kernels, size_t count,
                             device_coverage *coverage, at_error *error);
 void sim_suggest_cause(const device_kernel *k, char *text, size_t bytes);

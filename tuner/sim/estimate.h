@@ -1,8 +1,8 @@
 /* Predicts the times of kernels of one problem without running them whole.
  *
- * In: a chip and a problem; then PTX and a launch at a time. Out: the predicted time, and profile
- * and counters of a sample of blocks. Inputs have the contents that the script asks for, where the
- * sample touches them (sim/data.h). */
+ * In: a chip, a problem, PTX and a launch. Out: the predicted time, and profile and counters of a
+ * sample of blocks. Inputs have the script's contents where the sample touches them
+ * (sim/data.h). */
 #ifndef AUTOTUNE_SIM_ESTIMATE_H
 #define AUTOTUNE_SIM_ESTIMATE_H
 
@@ -13,9 +13,9 @@
 
 typedef struct sim_estimate sim_estimate;
 
-/* Prepares the buffers of a problem on a chip. `filler` is copied and may be NULL; `contents` is as
- * in sim_data_new(). Returns AT_DEVICE, AT_COMPILE or AT_NO_MEMORY. The caller frees *out with
- * sim_estimate_free(). */
+/* Prepares the buffers of a problem on a chip. Copies `filler`, which may be NULL; `contents` is as
+ * in sim_data_new(). Free *out with sim_estimate_free(). Returns AT_DEVICE, AT_COMPILE or
+ * AT_NO_MEMORY. */
 at_status sim_estimate_new(const sim_chip *chip, const problem_plan *plan, const sim_filler *filler,
                            const void *const *contents, sim_estimate **out, at_error *error);
 void sim_estimate_free(sim_estimate *e); /* `e` may be NULL */
@@ -25,8 +25,7 @@ void sim_estimate_watch(sim_estimate *e,
                         void (*progress)(void *context, uint64_t done, uint64_t total),
                         void *context);
 
-/* Returns why some inputs differ from those that the script asks for, or NULL if no touched input
- * does. */
+/* Returns why some touched inputs differ from those of the script, or NULL if none do. */
 const char *sim_estimate_trouble(const sim_estimate *e);
 
 /* The results for one launch. */
@@ -42,13 +41,13 @@ typedef struct sim_estimated {
 void sim_estimated_deinit(sim_estimated *s);
 
 /* Runs `sample` blocks (0: a default number) of the launch at index `i` of the plan. `image` is
- * PTX. Returns AT_OK also if the kernel faults (out->fault), and AT_COMPILE if it cannot run on
- * this chip. On success the caller frees *out with sim_estimated_deinit(). */
+ * PTX. Returns AT_OK also for a fault (out->fault), AT_COMPILE if the kernel cannot run on this
+ * chip. On success the caller frees *out with sim_estimated_deinit(). */
 at_status sim_estimate_kernel(sim_estimate *e, const device_image *image, const launch_plan *plan,
                               uint32_t i, uint64_t sample, sim_estimated *out, at_error *error);
 
-/* Predicts the time of all launches of a plan together; a search orders variants by it. Resets the
- * data that earlier variants wrote. */
+/* Predicts the time of all launches of a plan together, by which a search orders variants. Resets
+ * the data that earlier variants wrote. */
 at_status sim_estimate_time(sim_estimate *e, const device_image *image, const launch_plan *plan,
                             double *time_ns, at_error *error);
 

@@ -10,17 +10,14 @@
 enum { MOST_LAUNCHES = 16 }; /* the first launches of a plan, which are run */
 
 /* The budget of an excerpt is this share of the work (sim_launch) of whole problems, within bounds.
- * The budget is spent once on the last block, once on the other blocks, and once on the reference,
- * or as much on the reference as the blocks took. A block that has started runs to its end, or to a
- * limit after which it counts as unfinished. Work is counted, not timed, so that a verdict is the
- * same on every machine. */
+ * It is spent three times: on the last block, on the other blocks, and on the reference (which may
+ * cost as much as the blocks did). A started block runs to its end, or to a limit after which it
+ * counts as unfinished. Work is counted, not timed, so a verdict is the same on every machine. */
 enum { WHOLE_SHARE = 8 };
 static const uint64_t least_spent = 1 << 16, most_block = 1 << 25;
 
-/* Instructions of the sweep that looks for parts of a kernel that no block went through. */
+/* Instructions of the sweep that looks for code that no block executed. */
 static const uint64_t most_parted = 1 << 19;
-
-/* Choosing clusters. */
 
 enum { MOST_CLUSTERS = 32 }; /* clusters of a launch that are run */
 
@@ -43,8 +40,7 @@ static void choose(choice *c, const uint64_t at[3])
         c->chosen[c->count++] = number;
 }
 
-/* Chooses the clusters that are first, middle or last along each axis, in the middle along exactly
- * `middles` axes. */
+/* Chooses the clusters in the middle of exactly `middles` axes and at ends of the others. */
 static void choose_edges(choice *c, int middles)
 {
     for (int place = 0; place < 27; place++) {
@@ -74,9 +70,8 @@ static void choose_paths(choice *c, const sim_sweep *swept)
     }
 }
 
-/* Chooses `most` clusters besides the last one, the most different ones first: one for each path
- * that threads take through the kernel, as the sweeps found; the edges of the grid; neighbours at
- * random places drawn from the seed. */
+/* Chooses `most` clusters besides the last one, the most different ones first: one for each path of
+ * threads through the kernel (from the sweeps); the edges of the grid; random neighbours. */
 static void choose_clusters(choice *c, size_t most, const sim_sweep *swept, const sim_sweep *parts,
                             uint64_t seed)
 {
@@ -102,8 +97,6 @@ static void choose_clusters(choice *c, size_t most, const sim_sweep *swept, cons
     c->count--;
     memmove(c->chosen, c->chosen + 1, c->count * sizeof *c->chosen);
 }
-
-/* Running clusters. */
 
 void sim_excerpt_free(device *d, device_excerpt *x)
 {
@@ -154,8 +147,7 @@ static at_status make(device *d, const device_excerpt_plan *plan, const problem_
     return status ? status : start_reference(x, plan, error);
 }
 
-/* Runs the chosen clusters on one host thread, so that the same of several faults is reported every
- * time. */
+/* Runs the chosen clusters on one host thread, so that every run reports the same fault. */
 static at_status run_chosen(excerpt_check *c, uint32_t i, const choice *some, uint32_t schedule,
                             sim_excerpt *seen, uint64_t *work, at_error *error)
 {
@@ -217,7 +209,7 @@ static at_status run_launch(excerpt_check *c, uint32_t i, at_error *error)
     if (status)
         return status;
     choose_clusters(&all, most, &c->swept, &parts, c->excerpt->plan.seed + c->launched);
-    /* Blocks mostly wait for blocks with lower numbers. */
+    /* A block mostly waits for blocks with lower numbers. */
     if (c->kernel->kernel.programs[i]->communicates)
         qsort(all.chosen, all.count, sizeof *all.chosen, ascending_u64);
     sim_excerpt others = {.later = last.later,
@@ -290,7 +282,7 @@ static at_status watch_some(excerpt_check *c, at_error *error)
 }
 
 /* Returns whether the baseline overwrites in-out buffer `i` without reading it: it runs without a
- * fault if the buffer counts as unwritten. If that is unknown, the buffer counts as read. */
+ * fault if the buffer counts as unwritten. If unknown, the buffer counts as read. */
 static bool is_overwritten(device *d, const device_excerpt_plan *plan, uint32_t i)
 {
     problem_plan problem = *plan->problem;
@@ -329,8 +321,7 @@ at_status sim_excerpt_check(device *d, device_excerpt *x, device_kernel *k, cons
     *out = (device_excerpt_result){.result = OUTCOME_OK};
     begin(&c);
     at_status status = AT_OK;
-    /* If the launch is impossible, the baseline may have the same launch. Its fault must not be
-     * reported as the variant's. */
+    /* The baseline's launch may be impossible, too: its fault is not the variant's. */
     done = sim_device_refuses(d, k, plan, &c.fault);
     if (!done)
         status = excerpt_run_whole(&c, x->whole == DEVICE_WHOLE_ALWAYS ? 0 : 1, out, &done, error);

@@ -1,12 +1,11 @@
 /* Checks of a variant on a problem that is too large to be run whole, by an excerpt of its blocks.
  *
- * excerpt_whole.c runs all blocks where that is affordable. Otherwise excerpt.c runs some: first
- * the last block, to measure its work; then the corners of the grid, the middles of its edges, and
- * neighbours at random places drawn from the seed of the problem, as many as the budget of
- * instructions allows. An error within one of these blocks, or between two of them, is a fault as
- * in any launch. An error that only shows that other blocks did not run is not a fault
- * (sim_excerpt). excerpt_compare.c compares the plain writes of the last launch with the reference.
- * It runs the reference's blocks that write there (sim/owners.h), if no result depends on when
+ * excerpt_whole.c runs all blocks where that is affordable. Otherwise excerpt.c runs some: the last
+ * block, to measure its work; then the corners of the grid, the middles of its edges, and random
+ * neighbours, as many as the budget of instructions allows. An error within one of these blocks, or
+ * between two of them, is a fault as in any launch; an error that only shows that other blocks did
+ * not run is not (sim_excerpt). excerpt_compare.c compares the plain writes of the last launch with
+ * the reference, whose blocks that write there it runs (sim/owners.h), if no result depends on when
  * other blocks run. excerpt_holes.c looks for results that no block writes. */
 #ifndef AUTOTUNE_SIM_EXCERPT_H
 #define AUTOTUNE_SIM_EXCERPT_H
@@ -53,14 +52,13 @@ typedef struct excerpt_check {
     sim_fault fault;
 } excerpt_check;
 
-/* Runs all blocks and compares all results, if that costs at most `times` budgets; 0: any cost.
- * Sets *done if it ran them: c->coverage, c->fault and *out then have the result. Returns AT_SCRIPT
- * if the reference faults. */
+/* Runs all blocks and compares all results, if that costs at most `times` budgets (0: any cost). If
+ * so, sets *done, c->coverage, c->fault and *out. Returns AT_SCRIPT if the reference faults. */
 at_status excerpt_run_whole(excerpt_check *c, uint64_t times, device_excerpt_result *out,
                             bool *done, at_error *error);
 
-/* Compares the plain writes of the last launch. c->coverage then has the number of compared
- * elements, or the reason why there are none. Returns AT_SCRIPT if the reference faults. */
+/* Compares the plain writes of the last launch. c->coverage tells the number of compared elements,
+ * or why there are none. Returns AT_SCRIPT if the reference faults. */
 at_status excerpt_compare(excerpt_check *c, device_excerpt_result *out, at_error *error);
 
 /* Compares elements of a buffer that both kernels have written. */

@@ -1,4 +1,3 @@
-/* Compares the results of the blocks of an excerpt with the reference. */
 #include "sim/excerpt.h"
 
 #include <math.h>
@@ -11,8 +10,8 @@
 
 enum { MOST_CHUNKS = 64 };
 
-/* If nothing could be compared within the budget, a few chunks are compared within this larger
- * budget: a proof needs at least one compared result. */
+/* Budget for comparing a few chunks if the normal budget allowed no comparison: a proof needs at
+ * least one compared result. */
 enum { FEW_CHUNKS = 4 };
 static const uint64_t most_for_few = 1 << 25;
 
@@ -32,7 +31,6 @@ static bool is_independent(const device_kernel *k, const launch_plan *plan)
     return true;
 }
 
-/* The comparison of one buffer. */
 typedef struct comparing {
     const excerpt_check *check;
     uint32_t buffer;
@@ -79,7 +77,6 @@ static bool is_expected(const comparing *c, uint64_t element)
     return is_final(c, c->expected, element, 0);
 }
 
-/* Computes the elements [*first, *end) of a chunk. */
 static void elements_of(const comparing *c, uint64_t chunk, uint64_t *first, uint64_t *end)
 {
     *first = chunk * SIM_CHUNK_BYTES / c->size;
@@ -113,8 +110,8 @@ static at_status expect(comparing *c, uint64_t chunk, at_error *error)
 
 static void compare_chunk(comparing *c, uint64_t chunk)
 {
-    /* The tolerance scales with the largest expected element. Only some elements are known here,
-     * and a wrong index causes larger errors than rounding, so the tolerance is widened. */
+    /* The tolerance scales with the largest expected element, but only some elements are known
+     * here. A wrong index causes larger errors than rounding, so the tolerance is widened. */
     static const double slack = 16;
     device_comparison *d = &c->out->found;
     uint64_t first, end;
@@ -184,8 +181,7 @@ static at_status compare_buffer(comparing *c, at_error *error)
     return status;
 }
 
-/* Returns whether each element is compared with the element of the reference at the same index. A
- * multiset is not: some blocks alone tell nothing about it. */
+/* Returns whether elements are compared by index. Parts of a multiset tell nothing. */
 static bool is_placed(const buffer_plan *b)
 {
     return plan_is_compared(b) && !b->record;
@@ -210,8 +206,7 @@ static at_status compare_buffers(excerpt_check *c, sim_owners *owners, size_t ch
     return status;
 }
 
-/* Returns whether blocks wrote final results, which no other block changes: a sum over all blocks
- * is not final. */
+/* Returns whether blocks wrote final results. A sum over all blocks is not final. */
 static bool has_results(const excerpt_check *c)
 {
     const device_excerpt *x = c->excerpt;
@@ -242,8 +237,7 @@ static bool has_warps_apart(const device_kernel *k, const launch_plan *plan)
 }
 
 /* Compares a few results with a reference whose blocks take long: only their first warps run, if
- * that suffices. Earlier blocks may have been stopped and may have changed their input, so the data
- * is reset. */
+ * that suffices. Resets the data first, because stopped blocks may have changed their input. */
 static at_status compare_few(excerpt_check *c, sim_owners **owners, device_excerpt_result *out,
                              at_error *error)
 {

@@ -1,12 +1,11 @@
 /* Finds results that no block of a kernel writes, for a kernel that is too large to be run whole.
  *
- * Errors that appear only at large sizes occur where an index overflows its arithmetic: 24 bits of
- * a float or a product, 31 or 32 bits of elements or bytes, a grid that is cut at a limit, a
- * quotient that is rounded at the end of a row. This module looks at elements there, at random, and
- * at the ends: if the reference writes an element, a block of the variant must write it, too.
- * Blocks are found as far as they write as evenly as the first ones (sim/owners.h), so a missing
- * block does not prove a hole. A hole is certain if two blocks, or two threads of a block, write to
- * one place while a neighbouring place is left out; or if all blocks together write too little. */
+ * Large sizes fail where an index overflows: 24 bits of a float or a product, 31 or 32 bits of
+ * elements or bytes, a grid that is cut at a limit, a quotient that is rounded at the end of a row.
+ * This module looks at elements there, at random, and at the ends: if the reference writes an
+ * element, a block of the variant must write it, too. A block that is not found does not prove a
+ * hole (sim/owners.h). A hole is certain if two blocks, or two threads of a block, write to one
+ * place and none to a neighbour, or if all blocks together write too little. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -45,7 +44,8 @@ typedef struct search {
     uint32_t buffer;
     uint64_t end, size; /* number of elements that are results; bytes of each */
     hole *out;
-    size_t asked, expected, found; /* elements looked at; written by the reference; by both */
+    size_t asked, expected,
+        found;        /* elements: looked at; written by the reference; written by both kernels */
     uint64_t missing; /* an element for which no block was found; UINT64_MAX if there is none */
     bool is_certain;
     rng random;
@@ -61,7 +61,6 @@ static bool goes_on(const search *s)
            sim_owners_fault(s->reference)->kind == SIM_FAULT_NONE;
 }
 
-/* Reports a certain hole if two blocks write to the same place. */
 static void judge_doubled(search *s, uint64_t element)
 {
     uint64_t blocks[2], from;
@@ -75,7 +74,6 @@ static void judge_doubled(search *s, uint64_t element)
              blocks[0], blocks[1], s->plan->name, from / s->size, element);
 }
 
-/* Reports a certain hole if elements on both sides are written. */
 static void judge_between(search *s, uint64_t element)
 {
     bool before = false, after = false;
@@ -95,7 +93,6 @@ static void judge_between(search *s, uint64_t element)
              element, s->plan->name);
 }
 
-/* Runs the blocks of both kernels that write an element, and notes whether they do. */
 static void look(search *s, uint64_t element)
 {
     bool expected = false, found = false;
@@ -127,7 +124,7 @@ static void look_at_group(search *s, uint64_t element)
 }
 
 /* Looks at the first elements or, with `further`, at random elements of the first part. Returns
- * whether every element was found: the search for blocks then works. */
+ * whether blocks were found for all of them. */
 static bool find_all_small(search *s, bool further)
 {
     const size_t expected = s->expected, found = s->found;
@@ -146,7 +143,6 @@ static void look_anywhere(search *s)
             look_at_group(s, s->end / 2 + rng_below(&s->random, s->end / 2 + 1));
 }
 
-/* Looks where the index of an element or a byte overflows. */
 static void look_where_numbers_end(search *s)
 {
     static const uint64_t ends[] = {UINT64_C(1) << 24, UINT64_C(1) << 32, UINT64_C(1) << 31,
@@ -158,8 +154,7 @@ static void look_where_numbers_end(search *s)
     }
 }
 
-/* Looks around the powers of two, from the largest down: tables, logarithms and multipliers that
- * replace divisions end there. */
+/* Looks around the powers of two, largest first: tables, logarithms and reciprocals end there. */
 static void look_at_powers(search *s)
 {
     for (int k = 63; k > 1; k--)
@@ -188,8 +183,7 @@ static void look_where_products_end(search *s, const launch_plan *launch)
         }
 }
 
-/* Looks at the first row, the last row and the ends of others, for each argument that may be the
- * length of a row. */
+/* Looks at the first, last and other rows, for each argument that may be a row's length. */
 static void look_where_rows_end(search *s, const launch_plan *launch)
 {
     for (uint32_t k = 0; k < launch->argument_count; k++) {
@@ -235,8 +229,7 @@ static void conclude(search *s, uint64_t blocks)
     }
 }
 
-/* Looks for a hole in buffer `i`, of which the elements before `end` are results. `launch` is the
- * plan of the variant. */
+/* Looks for a hole in the elements before `end` of buffer `i`; `launch` is the variant's. */
 static at_status look_for_holes(sim_owners *variant, sim_owners *reference, const buffer_plan *plan,
                                 uint32_t i, uint64_t end, const launch_plan *launch, uint64_t seed,
                                 hole *out, at_error *error)
@@ -268,16 +261,14 @@ static at_status look_for_holes(sim_owners *variant, sim_owners *reference, cons
     return s.status;
 }
 
-/* Sweeps. */
-
 /* Lowest budget of work for elements, each of which may need a block of its own. */
 static const uint64_t most_at_places = 1 << 20;
 
 /* Instructions of all sweeps that look for one element. */
 static const uint64_t most_sought = 1 << 24;
 
-/* Returns whether the reference writes all results. A reference that cannot be followed is trusted,
- * because smaller problems reject one that leaves results out. A baseline is not trusted. */
+/* Returns whether the reference writes all results. A reference that cannot be followed is trusted
+ * (smaller problems reject one that leaves results out), a baseline is not. */
 static at_status writes_all(const excerpt_check *c, uint32_t i, bool *all, at_error *error)
 {
     const device_excerpt *x = c->excerpt;
@@ -292,7 +283,7 @@ static at_status writes_all(const excerpt_check *c, uint32_t i, bool *all, at_er
 }
 
 /* Counts the writes to elements before `end`, less the number of these elements, in *beyond. *known
- * tells whether the sweep found it. */
+ * is false if the sweep cannot count the writes. */
 static at_status count_before(const excerpt_check *c, uint32_t i, uint64_t end, int64_t *beyond,
                               uint64_t *work, bool *known, at_error *error)
 {
@@ -309,9 +300,9 @@ static at_status count_before(const excerpt_check *c, uint32_t i, uint64_t end, 
     return status;
 }
 
-/* Finds an unwritten element by bisection: between two indices where fewer elements are written
- * than there are. *found tells whether there are such indices among those tried; *element is the
- * unwritten element, or the end of the buffer if the search takes too long. */
+/* Finds an unwritten element by bisection between two indices: fewer elements between them are
+ * written than there are. *found tells whether such indices are among those tried; *element is the
+ * element, or the end of the buffer if the search takes too long. */
 static at_status find_gap(const excerpt_check *c, uint32_t i, bool *found, uint64_t *element,
                           at_error *error)
 {
@@ -350,7 +341,6 @@ static at_status find_gap(const excerpt_check *c, uint32_t i, bool *found, uint6
     return status;
 }
 
-/* Finds out whether the whole grid leaves results unwritten. */
 static at_status find_unwritten(const excerpt_check *c, uint32_t i, const buffer_plan *plan,
                                 hole *out, at_error *error)
 {

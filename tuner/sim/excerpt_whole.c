@@ -1,12 +1,10 @@
-/* Runs all blocks of a variant on the problem of an excerpt, if that is affordable, and compares
- * all results with the reference. */
 #include <string.h>
 
 #include "sim/excerpt.h"
 
-/* The budget of a launch of a variant, in thread-instructions and in work; narrow warps and memory
- * accesses cost more work. The reference runs once for all variants and may cost twice that.
- * Everything is counted, not timed, so that a verdict is the same on every machine. */
+/* The budget of a launch of a variant, in thread-instructions and in work: narrow warps and memory
+ * accesses cost more work. The reference runs once for all variants and may cost twice that. Work
+ * is counted, not timed, so a verdict is the same on every machine. */
 enum { REFERENCE_TIMES = 2 };
 static const uint64_t most_lanes = 300000000, most_work = 1 << 28;
 
@@ -22,8 +20,7 @@ typedef struct whole_run {
     uint64_t times; /* budgets that the run may cost; 0: any cost */
 } whole_run;
 
-/* Estimates from a few clusters whether a launch is affordable. A launch of few clusters counts as
- * affordable. */
+/* Estimates from a few clusters whether a launch is affordable. A launch of few clusters is. */
 static at_status estimate(const device_excerpt *x, const whole_run *r, uint32_t i, bool *affordable,
                           at_error *error)
 {
@@ -63,8 +60,8 @@ static at_status is_affordable(const device_excerpt *x, const whole_run *r, bool
     return status;
 }
 
-/* Runs all launches of the plan, and looks for faults if `unwatched` is not NULL (sim_launch).
- * *ended tells whether they ended or faulted within the budget. */
+/* Runs all launches of the plan. `unwatched` is as in sim_launch. *ended tells whether they ended
+ * or faulted within the budget. */
 static at_status run_all(const device_excerpt *x, const whole_run *r, char *unwatched,
                          sim_fault *fault, bool *ended, at_error *error)
 {
@@ -90,8 +87,7 @@ static at_status run_all(const device_excerpt *x, const whole_run *r, char *unwa
     return status;
 }
 
-/* Makes all results of the reference, if that was not done before. *made tells whether they are
- * there. */
+/* Makes all results of the reference, once. *made tells whether the budget sufficed. */
 static at_status make_expected(device_excerpt *x, uint64_t times, bool *made, at_error *error)
 {
     const whole_run r = {x->reference, &x->reference_launch, x->view, times * REFERENCE_TIMES};
@@ -129,8 +125,8 @@ static uint64_t count_written(const device_buffer *expected, uint64_t count, uin
     return expected->region.valid ? written : count;
 }
 
-/* Changes bytes that the reference overwrote and the variant did not write, so that they compare as
- * wrong: they may have held the expected result before. */
+/* Changes bytes that the reference overwrote and the variant did not write: they may hold the
+ * expected result from before, and must compare as wrong. */
 static void spoil_missed(const device_buffer *found, const device_buffer *expected)
 {
     for (uint64_t i = 0;

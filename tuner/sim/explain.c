@@ -8,8 +8,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 
-/* Lowest ratio of sectors or wavefronts to the fewest possible ones at which a line gets a
- * sentence. */
+/* Lowest ratio of sectors or wavefronts to their fewest possible that gets a sentence. */
 static const double good_ratio = 1.05;
 
 void explanation_deinit(explanation *e)
@@ -25,8 +24,7 @@ const char *explain_kind_name(explain_kind kind)
     return names[kind];
 }
 
-/* Returns the requested bytes over the bytes of the moved sectors: 1 is best, and is also returned
- * if nothing was moved. */
+/* Returns requested bytes over moved bytes: 1 is best, and is returned if nothing was moved. */
 static double sector_efficiency(const sim_counter *c)
 {
     return c->sectors ? (double)c->bytes / ((double)c->sectors * SIM_SECTOR_BYTES) : 1.0;
@@ -165,8 +163,7 @@ static bool judge_lines(explanation *e, const explain_source *source)
 }
 
 /* Writes the sentences about the prediction: "The bottleneck, by prediction: latency. DRAM 61 us,
- * latency 118 us: more loads in flight would help." Terms of at least half of the longest are
- * listed. */
+ * latency 118 us: ...". Lists the terms of at least half of the longest. */
 static void judge_terms(explanation *e, const sim_prediction *p, bool wasteless)
 {
     char told[256] = "", time[UNITS_BYTES];

@@ -1,8 +1,6 @@
-/* Explains the performance of a variant: counters of a simulated run by source line, and sentences.
- *
- * In: the emitted source and the results of an estimate (sim/estimate.h). Out: one row for each
- * source line that accesses memory, with loads, stores and atomics apart, and sentences about
- * wasted accesses and the bottleneck. */
+/* Explains the performance of a variant from its emitted source and the results of an estimate
+ * (sim/estimate.h): one row for each source line that accesses memory (loads, stores and atomics
+ * apart), and sentences about wasted accesses and the bottleneck. */
 #ifndef AUTOTUNE_SIM_EXPLAIN_H
 #define AUTOTUNE_SIM_EXPLAIN_H
 
@@ -43,15 +41,14 @@ typedef struct explanation {
                         the prediction */
 } explanation;
 
-/* Returns whether a line belongs to the source or to a header of the Toolkit, and not to an
- * included file. */
+/* Returns whether a line belongs to the source or a header of the Toolkit, not an included file. */
 static inline bool explain_line_is_own(const explain_line *l)
 {
     return l->file.length == 0;
 }
 
-/* Sums the counters by line and writes the sentences. For a kernel that faulted there are no lines,
- * and the only sentence is the fault. The caller frees the result with explanation_deinit(). */
+/* Sums the counters by line and writes the sentences. A kernel that faulted has no lines, and its
+ * fault is the only sentence. The caller frees the result with explanation_deinit(). */
 void explain_variant(const sim_estimated *s, const sim_chip *chip, const explain_source *source,
                      explanation *out);
 void explanation_deinit(explanation *e);

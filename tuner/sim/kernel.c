@@ -21,7 +21,6 @@ void sim_kernel_deinit(sim_kernel *k)
     *k = (sim_kernel){0};
 }
 
-/* Returns whether a variable lies in `variables`. */
 static bool in_module_memory(const sim_kernel *k, const ptx_variable *v, size_t index)
 {
     return (v->space == PTX_SPACE_GLOBAL || v->space == PTX_SPACE_CONST) &&

@@ -1,8 +1,7 @@
-/* A kernel of a simulated device: parsed and decoded PTX, with the variables of its module.
- *
- * A kernel owns everything but the buffers of a launch. As on a GPU, __device__ and __constant__
- * variables start with the values in the PTX and keep their contents from launch to launch, until
- * they are reset. */
+/* A kernel of a simulated device: parsed and decoded PTX, with the variables of its module. A
+ * kernel owns all but the buffers of a launch. As on a GPU, __device__ and __constant__ variables
+ * start with the values in the PTX and keep their contents from launch to launch, until they are
+ * reset. */
 #ifndef AUTOTUNE_SIM_KERNEL_H
 #define AUTOTUNE_SIM_KERNEL_H
 
@@ -21,9 +20,9 @@ typedef struct sim_kernel {
     sim_heap *heap;     /* NULL if no program allocates memory */
 } sim_kernel;
 
-/* Makes a kernel from PTX text. `name` is used in messages. An entry may occur more than once; NULL
- * stands for the first of the module. On success free it with sim_kernel_deinit(). Returns
- * AT_FORMAT, AT_NOT_FOUND or AT_NO_MEMORY. */
+/* Makes a kernel from PTX text, called `name` in messages. Entries may repeat; NULL is the module's
+ * first. On success free it with sim_kernel_deinit(). Returns AT_FORMAT, AT_NOT_FOUND or
+ * AT_NO_MEMORY. */
 at_status sim_kernel_init(sim_kernel *k, const char *ptx, size_t size, const char *name,
                           const char *const *entries, size_t entry_count, at_error *error);
 void sim_kernel_deinit(sim_kernel *k);
@@ -31,22 +30,20 @@ void sim_kernel_deinit(sim_kernel *k);
 /* Sets the variables to their initial values. */
 void sim_kernel_reset(const sim_kernel *k);
 
-/* Returns a variable that differs from its initial value and is not filled by a constant of the
- * plan; NULL if there is none. */
+/* Returns a variable that launches changed and that the plan does not fill, or NULL. */
 const ptx_variable *sim_kernel_find_changed(const sim_kernel *k, const launch_plan *plan);
 
-/* Finds the address of the variable `name`. Returns AT_COMPILE if there is none, or if it has fewer
- * than `size_bytes` bytes. */
+/* Finds the address of the variable `name`. Returns AT_COMPILE if the kernel lacks the variable, or
+ * if it has fewer than `size_bytes` bytes. */
 at_status sim_kernel_find_variable(const sim_kernel *k, const char *name, uint64_t size_bytes,
                                    uint64_t *address, at_error *error);
 
-/* Overwrites the start of the variable `name`. Errors as above. */
+/* Overwrites the start of the variable `name`. Returns AT_COMPILE as above. */
 at_status sim_kernel_set_variable(const sim_kernel *k, const char *name, const uint8_t *bytes,
                                   uint64_t size_bytes, at_error *error);
 
-/* Adds the heap and the variables of the kernel to `memory`, which the caller must free before the
- * kernel. If a region of `memory` begins at the address of a variable, only the part of the
- * variable behind that region is added. */
+/* Adds the heap and the variables of the kernel to `memory`, which the caller frees before the
+ * kernel. Of a variable at whose address a region of `memory` begins, only the rest is added. */
 at_status sim_kernel_add_variables(const sim_kernel *k, sim_memory *memory, at_error *error);
 
 #endif

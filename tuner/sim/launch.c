@@ -1,4 +1,3 @@
-/* Loads kernels into the simulated device and launches them, whole or in part. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +9,7 @@
 /* Default number of blocks of a sample. */
 enum { SAMPLE_BLOCKS = 16 };
 
-/* CUDA C++ Programming Guide, "Thread Block Clusters": the limit if the kernel allows non-portable
- * cluster sizes. */
+/* Limit for non-portable sizes: CUDA C++ Programming Guide, "Thread Block Clusters". */
 enum { MOST_CLUSTER_BLOCKS = 16 };
 
 void sim_kernel_unload(device *d, device_kernel *k)
@@ -81,9 +79,9 @@ static const ptx_launch_limits *limits_of(const device_kernel *k, uint32_t i)
     return &k->kernel.module->functions[k->kernel.programs[i]->function].limits;
 }
 
-/* Returns the blocks of a cluster along each axis: those of the launch, else those that the kernel
- * was compiled for. Like the driver, this treats clusters of one block as a launch without
- * clusters. The first number is 0 if there are no clusters. */
+/* Returns the extents of a cluster in blocks: those of the launch, else those that the kernel was
+ * compiled for. The first number is 0 without clusters or, as in the driver, with clusters of one
+ * block. */
 static const uint32_t *cluster_of(const kernel_launch *launch, const ptx_launch_limits *l)
 {
     return plan_cluster_blocks(launch) > 1 ? launch->cluster : l->cluster;
@@ -256,7 +254,6 @@ static ptx_type tensor_type(dtype type)
     return types[type];
 }
 
-/* Makes the kernel argument for view `number` of the plan. */
 static void make_view(const launch_plan *plan, uint64_t number, device_buffer *const *buffers,
                       uint8_t out[VIEW_TENSOR_BYTES])
 {
@@ -312,8 +309,8 @@ static at_status pack_arguments(const sim_program *p, const launch_plan *plan,
     return AT_OK;
 }
 
-/* Adds all buffers of the problem and the kernel's variables to a memory. A launch may know the
- * address of a buffer that is not among its arguments, because an earlier launch stored it. */
+/* Adds all buffers of the problem and the kernel's variables to a memory: an earlier launch may
+ * have stored the address of a buffer that is not among the arguments. */
 static at_status gather_memory(const device_kernel *k, device_buffer *const *buffers,
                                sim_memory *out, at_error *error)
 {
@@ -324,8 +321,7 @@ static at_status gather_memory(const device_kernel *k, device_buffer *const *buf
     return status ? status : sim_kernel_add_variables(&k->kernel, out, error);
 }
 
-/* Gives each buffer its address: a buffer that receives the contents of a variable takes the
- * address of the variable. */
+/* Gives each buffer its address: that of a variable if the buffer receives its contents. */
 static at_status place_results(const device_kernel *k, const launch_plan *plan,
                                device_buffer *const *buffers, at_error *error)
 {
@@ -384,7 +380,7 @@ static at_status prepare(const device *d, const device_kernel *k, const launch_p
         prepared_free(p);
         return status;
     }
-    /* Heap memory of one launch of the plan stays allocated for the following launches. */
+    /* Heap memory of one launch of the plan stays allocated for the later launches. */
     if (k->kernel.heap && i == 0)
         sim_heap_reset(k->kernel.heap);
     for (uint32_t n = 0; n < plan->view_count; n++)
@@ -422,8 +418,8 @@ at_status sim_device_set_constants(const device_kernel *k, const launch_plan *pl
     return status;
 }
 
-/* Appends the output of a launch to the text of earlier launches. After a fault, only the output
- * before the fault counts. */
+/* Appends the output of a launch to that of earlier launches. After a fault, only the output before
+ * the fault counts. */
 static void keep_printed(const sim_launch *launch, const sim_prints *prints, const sim_fault *fault,
                          char **printed)
 {
@@ -484,8 +480,7 @@ at_status sim_device_run(const device *d, const device_kernel *k, const launch_p
     return status == AT_USAGE ? AT_COMPILE : status;
 }
 
-/* Turns AT_USAGE into AT_COMPILE for callers that only measure: for them an impossible launch is a
- * failed variant. */
+/* Turns AT_USAGE into AT_COMPILE for callers that measure: an impossible launch fails a variant. */
 static at_status refuse(at_status status, at_error *error)
 {
     if (status != AT_USAGE)

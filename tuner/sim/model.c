@@ -2,22 +2,21 @@
 
 #include <math.h>
 
-/* Exponent of the norm that combines latency and bandwidth: reads of 256 MiB with 4 KiB in flight
- * to an SM show the latency, reads with much more in flight the bandwidth. Reads with 8, 16 and 32
- * KiB lie between, as by an exponent of 2.2 to 2.6, on an H100 and an H200 (microbenchmarks.cu
- * "flight"). */
+/* Exponent of the norm that combines latency and bandwidth. Reads of 256 MiB with 4 KiB in flight
+ * to an SM show the latency, reads with much more the bandwidth; 8, 16 and 32 KiB lie between, as
+ * by an exponent of 2.2 to 2.6, on an H100 and an H200 (microbenchmarks.cu "flight"). */
 static const double flight_norm = 2.5;
 
-/* L1 and shared memory of an SM share one memory: CUDA C++ Programming Guide, "Shared Memory" of
- * 8.0 and 9.0: 192 and 256 KiB. The system reserves 1 KiB per block. */
+/* L1 and shared memory share 192 or 256 KiB of an SM: CUDA C++ Programming Guide, "Shared Memory"
+ * of 8.0 and 9.0. The system reserves 1 KiB per block. */
 enum { RESERVED_BYTES = 1024 };
 
 enum {
     SCHEDULERS = 4
 }; /* schedulers of an SM: CUDA C++ Programming Guide, "Compute Capabilities", from 7.5 on */
 
-/* Registers of a thread that hold no pending loads: addresses, counters, sums. No source is known
- * for the numbers. A load occupies its register from its issue on. */
+/* Registers of a thread for addresses, counters and sums. A pending load occupies a register from
+ * its issue on. No source is known for the numbers. */
 enum { OTHER_REGISTERS = 10, FEWEST_FREE = 8, UNKNOWN_REGISTERS = 64 };
 
 /* Latencies that all chips share. Shared memory and L1: Luo et al., "Benchmarking and Dissecting
@@ -90,11 +89,10 @@ occupancy sim_model_sampling(const sim_needs *needs, uint64_t threads, const sim
     return o;
 }
 
-/* Returns how much longer DRAM takes for runs of adjacent bytes than for long runs. DRAM transfers
- * whole pieces; the curve is that of microbenchmarks.cu "runs". `wave_sectors` is the mean run of
- * all blocks of a wave together: such blocks may run side by side, so their runs partly count as
- * one. No measurement tells how much (`together`), nor at which length the benefit ends
- * (`longest_bytes`). */
+/* Returns how much longer DRAM takes for runs of adjacent bytes than for long runs: it transfers
+ * whole pieces (microbenchmarks.cu "runs"). Blocks of a wave may run side by side, so their runs,
+ * of `wave_sectors` on average, partly count as one. No measurement tells how much (`together`),
+ * nor at which length the benefit ends (`longest_bytes`). */
 static double short_runs(double bytes, double runs, double wave_sectors, double piece)
 {
     static const double sharpness = 4, together = 0.15, longest_bytes = 4096;
@@ -105,9 +103,9 @@ static double short_runs(double bytes, double runs, double wave_sectors, double 
     return pow(1 + pow(piece / run, sharpness), 1 / sharpness);
 }
 
-/* Returns the accesses to local memory, in sectors per block: those of the machine code. If the
- * machine code is unknown: those of the PTX, and those of spilled registers, of which a thread
- * executes each as often as an average instruction. */
+/* Returns the accesses to local memory, in sectors per block: those of the machine code if it is
+ * known, else those of the PTX and of spilled registers. A spill runs as often as an average
+ * instruction. */
 static double local_sectors(const sim_profile *p, const sim_needs *needs)
 {
     const double own = (double)p->totals.local.sectors / (double)p->sampled;
@@ -130,9 +128,9 @@ typedef struct flow { /* where the accesses are served: bytes per launch, or sec
     double l2_read_lines, l2_written_lines; /* lines of 128 bytes of the L2 */
 } flow;
 
-/* Share of the L2 that holds distinct data: the L2 has two halves, and data that SMs of both halves
- * read is in both ("NVIDIA A100 Tensor Core GPU Architecture" whitepaper). Random reads of 64 MiB
- * find 0.44 of the size of the L2 there (H100). */
+/* Share of the L2 that holds distinct data: data that SMs of both its halves read is in both
+ * ("NVIDIA A100 Tensor Core GPU Architecture" whitepaper). Random reads of 64 MiB find 0.44 of the
+ * L2's size there (H100). */
 static const double held_share = 0.45;
 
 /* How far the L2 serves data that blocks share. */
@@ -141,9 +139,8 @@ typedef struct sharing {
     double fit; /* share that it holds of the data that a wave reads at about the same time */
 } sharing;
 
-/* Returns the share of the sectors fresh to a run of blocks that come from DRAM: neither another
- * block of the wave has read them before, nor, if the L2 keeps the data of a wave, a block of the
- * previous wave. */
+/* Returns the share of the sectors fresh to a run of blocks that come from DRAM: no other block of
+ * the wave has read them, nor a block of the previous wave if the L2 keeps its data. */
 static double wave_share(double distinct, double fresh, double first, double later,
                          const sharing *s)
 {
@@ -161,8 +158,8 @@ static double read_piece(const sim_profile *p, const sim_chip *chip)
     return (1 - wide) * chip->read_piece_bytes + wide * wide_bytes;
 }
 
-/* Adds the reads from DRAM. If more bytes of a buffer are read than it has, some are read again,
- * and the L2 serves them as far as it holds the buffer. */
+/* Adds the reads from DRAM. If more bytes of a buffer are read than it has, the L2 serves the
+ * repeated reads as far as it holds the buffer. */
 static void add_reads(const sim_profile *p, const sim_chip *chip, const sharing *with,
                       double l2_held, flow *f)
 {
@@ -187,10 +184,9 @@ static void add_reads(const sim_profile *p, const sim_chip *chip, const sharing 
                                       p->wave.read_run, piece);
 }
 
-/* Returns the bytes that blocks read again after the L2 has evicted them, because all blocks of a
- * wave read and write meanwhile. The L2 evicts the least recently used data, so it loses all of it
- * if more is accessed meanwhile than it holds. The loss begins at the share of the L2 that holds
- * data of all SMs, and is complete at twice that, the share that holds data of one SM. */
+/* Returns the bytes that blocks read again after the L2 has evicted them. The L2 evicts the least
+ * recently used data, and all of it if more is accessed meanwhile than it holds. The loss begins at
+ * the share of the L2 that holds data of all SMs, and is complete at twice that share. */
 static double read_again(const sim_profile *p, double wave_blocks, double l2_held)
 {
     const double written = p->read.missed > 0 ? p->write.distinct / p->read.missed : 0;
@@ -213,11 +209,11 @@ static flow find_flow(const sim_profile *p, const sim_needs *needs, const sim_ch
         .stays =
             resident * sms * SIM_SECTOR_BYTES * p->read.distinct * p->wave.first_fresh < l2_held,
         .fit = 1 - missing_share(p->wave.bytes, l2_held)};
-    /* Data that is read with a hint that it is read only once leaves the L2 first. */
+    /* Data with a read-once hint leaves the L2 first. */
     const double kept = 1 - p->hinted[SIM_HINT_STREAMING] - p->hinted[SIM_HINT_NO_ALLOCATE];
     flow f = {.written = blocks * SIM_SECTOR_BYTES * p->write.fresh};
     add_reads(p, chip, &with, l2_held * fmax(kept, 0), &f);
-    /* What the share of the L1 of a block does not hold, the L2 serves. */
+    /* The L2 serves the local memory that the block's share of the L1 does not hold. */
     const double local_dram =
         blocks * SIM_SECTOR_BYTES * local_missed * missing_share(held * sms, l2_bytes);
     const double again = read_again(p, resident * sms, l2_held);
@@ -232,8 +228,7 @@ static flow find_flow(const sim_profile *p, const sim_needs *needs, const sim_ch
     f.written += local_dram / 2;
     f.l1_wavefronts = p->read.passes + p->write.passes + local / 4;
     f.l2_read = p->read.missed + local_missed / 2;
-    /* Local memory is written through: by the counters of Nsight Compute, each sector of local
-     * stores reaches the L2 (microbenchmarks.cu "local"). */
+    /* Each sector of local stores reaches the L2 (Nsight Compute, microbenchmarks.cu "local"). */
     f.l2_written = p->write.sent + local / 2;
     f.l2_parts = p->write.parts;
     f.l2_read_lines = p->read.moved + local_missed / 8;
@@ -241,11 +236,11 @@ static flow find_flow(const sim_profile *p, const sim_needs *needs, const sim_ch
     return f;
 }
 
-/* Returns the time of the L2 for the sectors of a block. A line of which one sector is read costs
- * as much as one of which two are. A written line costs something besides its sectors, and sectors
- * that are written in part cost more. (microbenchmarks.cu "l2 sectors", by words between lanes:
- * 1.92 and 1.72 sectors per ns on an H100, 1.89 and 1.77 on an H200. "fields", 512 MiB: the result
- * for structs of 6, 8 and 16 words is within 5 % of the time of an H100.) */
+/* Returns the time of the L2 for the sectors of a block. A line costs as much for one read sector
+ * as for two. A written line costs something besides its sectors, and sectors written in part cost
+ * more. (microbenchmarks.cu "l2 sectors", by words between lanes: 1.92 and 1.72 sectors per ns on
+ * an H100, 1.89 and 1.77 on an H200. "fields", 512 MiB: within 5 % of an H100's time for structs of
+ * 6, 8 and 16 words.) */
 static double l2_ns(const sim_chip *chip, const flow *f)
 {
     static const double read_line = 1.75, written_line = 1.75, part = 1.9;
@@ -262,30 +257,29 @@ static double dram_ns(const sim_profile *p, const sim_chip *chip, const flow *f)
     const double writes = short_runs(SIM_SECTOR_BYTES * p->write.distinct, p->write.runs,
                                      p->wave.write_run, chip->write_piece_bytes);
     double hints = 1;
-    /* The costs of hints are those of copies: a launch that writes less than a twentieth of what it
-     * reads is no copy. No source is known for the limit. */
+    /* The costs of hints are those of copies. A launch that writes less than a twentieth of what it
+     * reads is no copy; no source is known for that limit. */
     for (int i = 0; i < SIM_HINT_COUNT && f->written > f->read / 20; i++)
         hints += p->hinted[i] * chip->hint_costs[i];
     return mixed_ns(chip, f->read_long, f->written * writes) * hints;
 }
 
 /* Returns how much longer DRAM takes if more bytes are in flight to an SM than it needs: its queues
- * reorder less well. From 32 to 256 KiB in flight, a copy takes 1 % longer with each doubling on an
- * H100, 2 % on an H200 (microbenchmarks.cu "oneshot"). The loss of reads, half as much, is ignored.
- */
+ * reorder less well. From 32 to 256 KiB, a copy takes 1 % longer with each doubling on an H100, 2 %
+ * on an H200 (microbenchmarks.cu "oneshot"). Reads lose half as much, which is ignored. */
 static double crowding(double flight_bytes)
 {
     static const double enough_bytes = 32768, each_doubling = 0.015;
     return flight_bytes > enough_bytes ? 1 + each_doubling * log2(flight_bytes / enough_bytes) : 1;
 }
 
-/* Extra time of resident blocks that loop: they drift apart, and the last ones run alone. A copy by
- * such blocks takes 3 % longer than one by many short blocks (microbenchmarks.cu "oneshot"). */
+/* Resident blocks that loop drift apart, and the last ones run alone: a copy takes 3 % longer than
+ * by many short blocks (microbenchmarks.cu "oneshot"). */
 static const double drifting = 1.03;
 
-/* Returns how much longer instructions take if the instruction cache does not hold the code: an SM
- * with 16 and 32 warps takes 1.03 clocks per instruction of a scheduler in a loop of up to 32 KiB,
- * and 1.8 on average in loops of 64, 128 and 256 KiB (microbenchmarks.cu "code", on an H100). */
+/* Returns how much longer instructions take if the instruction cache does not hold the code: 1.03
+ * clocks per instruction of a scheduler in loops of up to 32 KiB, and 1.8 in loops of 64 to 256
+ * KiB, with 16 and 32 warps per SM (microbenchmarks.cu "code", on an H100). */
 static double fetching(double code_bytes)
 {
     static const double held_bytes = 32768, longer = 0.7;
@@ -318,10 +312,9 @@ static double atomics_ns(const sim_profile *p, const sim_chip *chip)
                 (double)p->blocks * p->atomic_sectors / chip->atomic_sectors_per_ns);
 }
 
-/* Returns the time of work if `customers` visit all stations in turn, each at one station at a
- * time: mean value analysis of a closed network with one chain (Reiser and Lavenberg, "Mean-Value
- * Analysis of Closed Multichain Queuing Networks", JACM 27, 1980). Fractions of customers are
- * interpolated linearly. */
+/* Returns the time of work if `customers` visit all stations in turn: mean value analysis of a
+ * closed network with one chain (Reiser and Lavenberg, "Mean-Value Analysis of Closed Multichain
+ * Queuing Networks", JACM 27, 1980). Fractions of customers are interpolated linearly. */
 static double queueing_ns(const double *stations_ns, size_t count, double customers)
 {
     enum { MOST_STATIONS = 8 };
@@ -348,12 +341,11 @@ static void find_terms(const sim_profile *p, const sim_needs *needs, const sim_c
     const double blocks = (double)p->blocks, n = (double)p->sampled, sms = chip->limits.sm_count;
     const double clock = clock_of(chip), per_sm = blocks / sms;
     const double resident = fmin(out->occupancy.blocks_per_sm, fmax(ceil(per_sm), 1));
-    /* With few blocks per SM, the busiest SM has one more than others. No source is known for the
-     * limit of 8, from which on the excess is ignored. */
+    /* With few blocks per SM, the busiest SM has one more. No source is known for the limit 8. */
     const double busiest = per_sm < 8 ? ceil(per_sm) : per_sm;
     double waves = fmax(per_sm / resident, 1);
-    /* A last wave that is not full takes as long as a full one. With many waves, blocks of
-     * different waves overlap. No source is known for the limit of 4 waves. */
+    /* A last wave that is not full takes as long as a full one. Many waves overlap. No source is
+     * known for the limit of 4. */
     if (waves < 4)
         waves = ceil(waves - 1e-9);
     const flow f = find_flow(p, needs, chip, resident);
@@ -367,10 +359,10 @@ static void find_terms(const sim_profile *p, const sim_needs *needs, const sim_c
     out->waves = blocks / (sms * out->occupancy.blocks_per_sm);
     out->dram_read_bytes = f.read;
     out->dram_written_bytes = f.written;
-    /* The time of a block is that of its dependences and of its own work in the pipes of its SM. In
-     * a block of one phase they follow one another. In a block of many phases without barriers, the
-     * phases of some warps hide those of others. A pipe that is busy for longer than the
-     * dependences limits the launch by its own term. */
+    /* A block takes the time of its dependences and of its own work in the pipes of its SM: one
+     * after the other in a block of one phase; in a block of many phases without barriers, phases
+     * of some warps hide those of others. A pipe that is busier than the dependences has its own
+     * term. */
     const double rounds = fmax(p->critical_clocks / chip->dram_clocks, 1);
     const double phases = fmax(rounds / (1 + p->barriers), 1);
     const double alone =
@@ -408,11 +400,10 @@ static void find_terms(const sim_profile *p, const sim_needs *needs, const sim_c
 }
 
 /* Returns the factor within which nine of ten predictions were of the measured times, by the
- * limiting term, rounded up. It is the factor of 600 variants of twelve patterns on an H100 that
- * were not used to make the model, for terms that limit at least 40 of them; and at least that of
- * 1,800 variants of 18 patterns on an H100 and an H200 that were used (tests/bench/predicted.py
- * prints it, and how many variants of a pattern are within the factors of the others). It is
- * squared for a chip with published figures, or figures of another chip, whose errors nobody has
+ * limiting term, rounded up. It comes from 600 variants of twelve patterns on an H100 that did not
+ * shape the model (for terms that limit at least 40 of them), and is at least that of 1,800
+ * variants of 18 patterns on an H100 and an H200 that did (tests/bench/predicted.py prints it). It
+ * is squared for a chip with published figures or those of another chip, whose errors nobody has
  * measured. */
 static double error_factor(sim_term limit, const sim_chip *chip)
 {

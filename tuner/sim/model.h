@@ -2,32 +2,31 @@
  * alone.
  *
  * In: a profile (sim/profile.h), the resources of the kernel, a chip. Out: the time, and the time
- * that each mechanism alone would take. No coefficient belongs to a pattern. The figures of a chip
- * are published, or measured by kernels that do one thing (sim/chip.h; microbenchmarks.md in
- * results). Constants of sim/model.c without a measurement of their own say so.
+ * of each mechanism alone. No coefficient belongs to a pattern. The figures of a chip are
+ * published, or measured by kernels that do one thing (sim/chip.h; microbenchmarks.md in results).
+ * Constants of sim/model.c without a measurement of their own say so.
  *
  *   time = launch + turns + last + max of
  *     norm(DRAM, latency), blocks, issue, L1, shared, constant, L2, atomics
- *
- *   DRAM      bytes read and written over the bandwidth of each; more if runs of adjacent sectors
- * are short, if reads and writes mix, or if blocks read again what the L2 has evicted latency waves
- * of blocks, each as long as its dependences take (Little's law, by counting) blocks    blocks of
- * the grid over the rate at which the chip starts them issue     machine instructions of a block
- * over the rate of the busiest pipe, on the busiest SM L1        one sector of each quarter of a
- * line per clock and SM shared    wavefronts of shared memory, one per clock and SM constant
- * wavefronts of constant memory, one per clock and SM L2        sectors over the bandwidth of the
- * whole L2, or of the path from the L2 to one SM atomics   those on the busiest line, one after the
- * other, and the other work of its slice of the L2; or all atomics over the rate of the L2 turns
- * extra time because warps wait for each other at memory, issue, shared memory and L1: a warp is at
- * one of them at a time, and few warps per scheduler hide little last      extra work of the block
- * that finds that it is the last, after all others have ended */
+ *   DRAM: bytes read and written over the bandwidth of each; more if runs of adjacent sectors are
+ *     short, if reads and writes mix, or if blocks read again what the L2 has evicted
+ *   latency: waves of blocks, each as long as its dependences take (Little's law, by counting)
+ *   blocks: blocks of the grid over the rate at which the chip starts them
+ *   issue: machine instructions of a block over the rate of the busiest pipe, on the busiest SM
+ *   L1: one sector of each quarter of a line per clock and SM
+ *   shared, constant: wavefronts, one per clock and SM
+ *   L2: sectors over the bandwidth of the whole L2, or of the path from the L2 to one SM
+ *   atomics: atomics of the busiest line, one after the other, and the other work of its slice of
+ *     the L2; or all atomics over the rate of the L2
+ *   turns: extra time of warps that wait for each other at memory, issue, shared memory and L1. A
+ *     warp is at one of them at a time, and few warps per scheduler hide little.
+ *   last: extra work of the block that finds that it is the last, after all others have ended */
 #ifndef AUTOTUNE_SIM_MODEL_H
 #define AUTOTUNE_SIM_MODEL_H
 
 #include "sim/chip.h"
 #include "sim/profile.h"
 
-/* Resources of a kernel. */
 typedef struct sim_needs {
     uint32_t registers;    /* registers of a thread; 0 if unknown */
     uint64_t shared_bytes; /* static and dynamic shared memory of a block */
@@ -68,13 +67,12 @@ typedef struct sim_prediction {
     sim_pipe busiest;    /* the busiest pipe */
 } sim_prediction;
 
-/* Computes how a launch is sampled for the model. Returns the occupancy: OCCUPANCY_IMPOSSIBLE for a
- * kernel that does not fit. */
+/* Computes how a launch is sampled. Returns the occupancy: OCCUPANCY_IMPOSSIBLE for a kernel that
+ * does not fit. */
 occupancy sim_model_sampling(const sim_needs *needs, uint64_t threads, const sim_chip *chip,
                              sim_sampling *out);
 
-/* Predicts the time of a launch. A kernel that does not fit gets time_ns 0 and
- * OCCUPANCY_IMPOSSIBLE. */
+/* Predicts the time of a launch: time_ns 0 and OCCUPANCY_IMPOSSIBLE if the kernel does not fit. */
 void sim_model_predict(const sim_profile *profile, const sim_needs *needs, const sim_chip *chip,
                        sim_prediction *out);
 

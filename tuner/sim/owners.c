@@ -19,16 +19,14 @@ typedef struct interval { /* bytes of a buffer, `to` excluded */
 } interval;
 
 /* The offset that a block writes at grows by `step` with a digit of the block's index along an
- * axis: the index itself, or its remainder and quotient if the kernel divides it. The digit is
- * index / unit % radix. */
+ * axis, which is index / unit % radix. A kernel that divides the index has several digits. */
 typedef struct digit {
     int axis;
     uint64_t unit, radix;
     int64_t step;
 } digit;
 
-/* The intervals that the first block writes in a buffer, ascending, and how the offsets of other
- * blocks differ. */
+/* The intervals that the first block writes in a buffer, and the digits of other blocks. */
 typedef struct footprint {
     interval *rows;
     size_t count;
@@ -48,14 +46,13 @@ typedef struct stores {
     size_t counts[PLAN_MAX_BUFFERS];
 } stores;
 
-/* The cluster from which offsets are measured. Blocks at the end of the grid may be distributed
- * differently from the first ones. */
+/* The cluster from which offsets are measured: blocks at the end of the grid may be distributed
+ * differently. */
 enum { FROM_FIRST, FROM_LAST, ORIGINS };
 
-/* For each origin, prints[i] is the footprint of its cluster in buffer i. It is learnt once, from
- * the neighbours of the origin along the axes. Each cluster runs at most once: `ran` lists those
- * that did, ascending. `work` counts the instructions of all of them; no cluster starts once it
- * reaches `most`. */
+/* For each origin, prints[i] is the footprint of its cluster in buffer i, learnt once from the
+ * origin's neighbours along the axes. Each cluster runs at most once: `ran` lists them, ascending.
+ * `work` counts their instructions; no cluster starts once it reaches `most`. */
 struct sim_owners {
     const device *device;
     const device_kernel *kernel;
@@ -77,7 +74,6 @@ struct sim_owners {
     sim_fault fault;
 };
 
-/* Context of the observer of a run. */
 typedef struct watching {
     const sim_owners *owners;
     stores *seen;
@@ -235,8 +231,8 @@ static uint64_t block_limit(const sim_owners *o)
     return left / sim_owners_cluster_blocks(o) + 1;
 }
 
-/* Marks the writes of a cluster that ended as final. Takes back the writes of a cluster that did
- * not end, because it could have overwritten them. */
+/* Marks the writes of a cluster that ended as final, and takes back those of any other cluster: it
+ * might have overwritten them. */
 static void settle_writes(const sim_owners *o, stores *seen, bool ended)
 {
     for (uint32_t i = 0; i < o->buffer_count; i++) {
@@ -303,8 +299,8 @@ static at_status run(sim_owners *o, uint64_t cluster, const ran_cluster **out, a
     return AT_OK;
 }
 
-/* Runs the block at distance `place` along an axis and finds how far from the first interval of the
- * origin it begins to write in buffer `i`. *writes is false if it does not write there. */
+/* Runs the block at distance `place` along an axis. Measures how far from the origin's first
+ * interval the block begins to write in buffer `i`; *writes is false if it does not. */
 static at_status measure_step(sim_owners *o, uint32_t i, int axis, uint64_t place, int64_t *step,
                               bool *writes, at_error *error)
 {
@@ -360,7 +356,7 @@ static at_status learn(sim_owners *o, at_error *error)
 }
 
 /* Finds the radix of a digit: the smallest multiple of its unit at which the offsets stop growing
- * evenly. It stays as it is if there is none. */
+ * evenly. Keeps the radix if there is none. */
 static at_status find_radix(sim_owners *o, uint32_t i, digit *d, at_error *error)
 {
     uint64_t even = 1, odd = d->radix;
@@ -409,8 +405,7 @@ static uint64_t magnitude(int64_t v)
     return v < 0 ? -(uint64_t)v : (uint64_t)v;
 }
 
-/* Finds the distance of the block that writes `offset` in interval `row` of the footprint. Returns
- * false if there is none. */
+/* Finds the distance of the block that writes `offset` in interval `row`. Returns false if none. */
 static bool solve(const sim_owners *o, const footprint *f, const interval *row, uint64_t offset,
                   uint64_t at[3])
 {
@@ -438,8 +433,8 @@ static bool solve(const sim_owners *o, const footprint *f, const interval *row, 
            at[1] < o->extent[1] && at[2] < o->extent[2];
 }
 
-/* Blocks may be permuted: the expected block wrote elsewhere, in the place of another block.
- * Following that other block, and so on, leads to the block sought on a cycle. */
+/* Blocks may be permuted: the expected block then wrote in the place of another block, which is
+ * tried next, and so on along the cycle. */
 static at_status follow(sim_owners *o, uint32_t i, uint64_t offset, const ran_cluster *first,
                         at_error *error)
 {

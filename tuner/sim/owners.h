@@ -1,11 +1,9 @@
 /* Finds and runs the blocks of a kernel that write a given byte, for kernels too large to be run
- * whole.
- *
- * In: a plan of one launch, whose blocks do not depend on each other. The module assumes that all
- * blocks write the same shape at offsets that grow evenly along each axis of the grid, as if each
- * thread had its element or each block its row. It runs the first blocks along each axis to measure
- * the steps. Then it runs the block that should write the byte, and looks whether the block did.
- * Blocks run at most once and write to the given buffers. */
+ * whole. The plan has one launch, whose blocks do not depend on each other. All blocks are assumed
+ * to write the same shape at offsets that grow evenly along each axis of the grid, as if each
+ * thread had its element or each block its row. The module runs the first blocks along each axis to
+ * measure the steps. Then it runs the block that should write the byte, and checks whether the
+ * block did. Blocks run at most once and write to the given buffers. */
 #ifndef AUTOTUNE_SIM_OWNERS_H
 #define AUTOTUNE_SIM_OWNERS_H
 
@@ -20,12 +18,11 @@ sim_owners *sim_owners_new(const device *d, const device_kernel *k, const launch
                            device_buffer *const *buffers, uint64_t most);
 void sim_owners_free(sim_owners *o); /* `o` may be NULL */
 
-/* From now on only the first warp of each block runs. The warps of the kernel must not depend on
- * each other. */
+/* From now on only the first warp of each block runs. Warps must not depend on each other. */
 void sim_owners_run_first_warps(sim_owners *o);
 
 /* Runs blocks so that the byte at `offset` of buffer `i` is written; *found tells whether it is.
- * Returns AT_OK if a block faults: see sim_owners_fault(). */
+ * Returns AT_OK also if a block faults: see sim_owners_fault(). */
 at_status sim_owners_write(sim_owners *o, uint32_t i, uint64_t offset, bool *found,
                            at_error *error);
 
@@ -35,16 +32,14 @@ bool sim_owners_has_written(const sim_owners *o, uint32_t i, uint64_t offset);
 /* Returns the number of blocks of a cluster. */
 uint64_t sim_owners_cluster_blocks(const sim_owners *o);
 
-/* Returns whether the blocks seen so far write buffer `i`: false before the first
- * sim_owners_write(). */
+/* Returns whether the blocks seen so far write buffer `i`; false before sim_owners_write(). */
 bool sim_owners_knows(const sim_owners *o, uint32_t i);
 
-/* Returns whether two of the clusters that ran begin to write at the same byte, *from, of buffer
- * `i`. */
+/* Returns whether two clusters that ran begin to write buffer `i` at the same byte, *from. */
 bool sim_owners_doubled(const sim_owners *o, uint32_t i, uint64_t clusters[2], uint64_t *from);
 
-/* Returns the highest number of bytes of buffer `i` that a cluster wrote, if at least half of the
- * clusters that ran wrote that many; else UINT64_MAX. */
+/* Returns the most bytes of buffer `i` that a cluster wrote, if at least half of the clusters that
+ * ran wrote as many; otherwise UINT64_MAX. */
 uint64_t sim_owners_most_bytes(const sim_owners *o, uint32_t i);
 
 /* Runs all blocks, without a limit of instructions. */

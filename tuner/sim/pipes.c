@@ -1,4 +1,3 @@
-/* Counts the work of the pipes of an SM, in machine instructions. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -6,14 +5,13 @@
 #include "sim/profile.h"
 #include "sim/program/warpgroup.h"
 
-/* A machine instruction has 128 bits from sm_70 on: CUDA Binary Utilities, "Instruction Set
- * Reference". */
+/* 128 bits from sm_70 on: CUDA Binary Utilities, "Instruction Set Reference". */
 enum { INSTRUCTION_BYTES = 16 };
 
-/* Returns, for each instruction, how many copies ptxas made of its basic block when it unrolled a
- * loop: each copy is executed that many times less often than the statement. The notes of
- * instructions that ptxas neither adds nor removes tell the number, else the branch at the end of
- * the block. The caller frees the result. */
+/* Returns for each instruction how many copies ptxas made of its basic block when it unrolled a
+ * loop: each copy runs that many times less often than the statement. The number comes from the
+ * notes of instructions that ptxas neither adds nor removes, or from the branch at the block's end.
+ * The caller frees the result. */
 static double *find_copies(const sim_program *p)
 {
     double *copies = memory_new(p->code_count, sizeof *copies);
@@ -69,8 +67,8 @@ static void add_cost(const sim_cost *cost, double issued, sim_issue *out)
     const double n = (double)cost->instructions * issued;
     out->total += n;
     out->code_bytes += (double)cost->instructions * INSTRUCTION_BYTES;
-    /* ptxas adds and shifts by products with one, if the other pipe is busy. That is about every
-     * fourth addition and shift. */
+    /* If the other pipe is busy, ptxas replaces additions and shifts by products with one: about
+     * every fourth of them. */
     if (cost->pipe == SIM_PIPE_EITHER) {
         out->pipes[SIM_PIPE_INTEGER] += 0.75 * n;
         out->pipes[SIM_PIPE_PRODUCT] += 0.25 * n;
@@ -94,8 +92,8 @@ void sim_issue_find(const sim_program *p, const sim_counter *counters, double bl
             add_noted(&s->note, c->cost, n / copies[i], out);
         else
             add_cost(c->cost, n, out);
-        /* It is issued once, and takes as many clocks of the tensor cores for 64 rows as n / 8
-         * instructions mma.m16n8 (sim/machine/trace.c has the source). */
+        /* The product is issued once. For 64 rows it takes the tensor cores as long as n / 8
+         * instructions mma.m16n8 (source: sim/machine/trace.c). */
         if (c->kind == SIM_WARPGROUP_PRODUCT)
             out->pipes[SIM_PIPE_MATRIX] +=
                 n / (copies ? copies[i] : 1) * (sim_warpgroup_product_of(p, c)->part.n / 8.0 - 1);
@@ -118,8 +116,7 @@ void sim_pipe_rates(int major, int minor, double out[SIM_PIPE_COUNT])
     out[SIM_PIPE_MEMORY] = 1;
     out[SIM_PIPE_MATRIX] = 1;
     /* An SM full of warps that only execute barriers takes 138 clocks for its 64 warps on an H200,
-     * with blocks of any size (tests/bench/microbenchmarks.cu). No source for other chips is known.
-     */
+     * for any block size (microbenchmarks.cu "barrier"). No source for other chips is known. */
     out[SIM_PIPE_BARRIER] = 64.0 / 138;
     out[SIM_PIPE_OTHER] = 4;
 }

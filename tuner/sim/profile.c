@@ -1,24 +1,22 @@
-/* Profiles a launch by running some of its blocks. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/array.h"
 #include "sim/profile_parts.h"
 
-/* Number of adjacent clusters that are sampled together, to see what they share. A launch without
- * clusters counts as clusters of one block; below, "block" means cluster. */
+/* Adjacent clusters that are sampled together, to see what they share. A launch without clusters
+ * has clusters of one block; below, "block" means cluster. */
 enum { RUN_BLOCKS = 4 };
 
-/* A sample ends after the run of blocks in which it reaches this work (sim_launch.work): more
- * blocks cost time and change little. */
+/* A sample ends after the run of blocks that reaches this work: more changes little. */
 enum { ENOUGH_WORK = 1 << 18 };
 
 enum { LINE_BYTES = 128 };
 
-/* Consecutive stores of a warp merge on their way to the L2 if they go to the same few lines. If
- * warps store structs of K words one word at a time, each store covers K lines. The share of lines
- * that could merge and did is, by counts of Nsight Compute on an H100 (microbenchmarks.cu
- * "fields"): 0.99 for K = 2, 0.98 for 3, 0.96 for 4, 0.54 for 6, 0.08 for 8, 0 for 16. */
+/* Consecutive stores of a warp merge on their way to the L2 if they go to the same few lines. A
+ * warp that stores structs of K words word by word covers K lines per store. The share of lines
+ * that merge, by counts of Nsight Compute on an H100 (microbenchmarks.cu "fields"), is 0.99 for K =
+ * 2, 0.98 for 3, 0.96 for 4, 0.54 for 6, 0.08 for 8, 0 for 16. */
 enum { MERGED_LINES = 4, APART_LINES = 8 };
 
 /* The lines and sectors of the previous stores of a warp. */
@@ -101,8 +99,7 @@ static void add_block_traffic(watcher *w, int kind)
     sector_set_clear(s);
 }
 
-/* Forgets the accesses of the run of blocks. Counts the sectors that it wrote in part and did not
- * read. */
+/* Forgets a run's accesses. Counts the sectors that the run wrote in part and did not read. */
 static void close_run(watcher *w)
 {
     const sector_set *s = &w->run[1];
@@ -127,11 +124,10 @@ static void end_block(watcher *w)
         w->critical += (double)sim_trace_end(w->trace);
 }
 
-/* Returns for how many further lines the L1 keeps a line that this load brings in. The L1 replaces
- * the oldest line, and also keeps data that is read once, unless the load has a hint not to
- * allocate a line (PTX ISA, "Cache Operators", .cg, and "Cache Eviction Priority Hints"). A line of
- * .cs (evict-first) is replaced by the next line of its set. No source is known for the number of
- * lines of a set: four is assumed. */
+/* Returns for how many further lines the L1 keeps the line of a load. The L1 replaces the oldest
+ * line, and keeps data that is read once, unless a hint says not to allocate a line (PTX ISA,
+ * "Cache Operators", .cg, and "Cache Eviction Priority Hints"). The next line of its set replaces a
+ * line of .cs (evict-first). No source is known for the lines of a set: four is assumed. */
 static uint32_t lines_until_gone(const watcher *w, const sim_instruction *c)
 {
     enum { WAYS = 4 };
@@ -148,9 +144,8 @@ static uint32_t lines_until_gone(const watcher *w, const sim_instruction *c)
     }
 }
 
-/* Returns whether the L1 has the sector. `filled` is the number of the miss that loaded it before,
- * if `was_filled`. The L1 allocates whole lines, and loads only the requested sectors. Afterwards
- * the L1 has the sector. */
+/* Returns whether the L1 has the sector, and loads it. The L1 allocates whole lines, but loads only
+ * requested sectors. `filled` is the number of the miss that loaded the sector if `was_filled`. */
 static bool look_in_l1(watcher *w, const sim_instruction *c, uint64_t sector, bool was_filled,
                        uint32_t filled)
 {
@@ -205,8 +200,7 @@ static bool holds(const uint64_t *values, int count, uint64_t v)
     return false;
 }
 
-/* Returns the share of the sectors of a store to that many lines that merges with the previous
- * store. */
+/* Returns the share of a store to that many lines that merges with the previous store. */
 static double merging_share(int lines)
 {
     return fmin(1, fmax(0, (double)(APART_LINES - lines) / (APART_LINES - MERGED_LINES)));
@@ -289,9 +283,8 @@ static void watch(void *context, const sim_instruction *c, bool is_store, const 
     }
 }
 
-/* Returns where a run starts within its part of the grid, in [0, 1), by the golden ratio: runs then
- * start in different columns, even if rows average the parts evenly, and not only at edges of the
- * grid. */
+/* Returns where a run starts within its part of the grid, in [0, 1), by the golden ratio: runs
+ * start in different columns, not only at edges of the grid. */
 static double start_in_part(uint64_t run)
 {
     static const double golden = 0.6180339887498949;
@@ -371,8 +364,8 @@ static void summarise(const watcher *w, const sim_launch *launch, sim_profile *o
     out->trips = out->issued > 0 ? squares / (out->issued * n) / (warps * n) : 0;
 }
 
-/* Runs the clusters of *l, one run of adjacent clusters at a time, until they have executed enough
- * or, with `all`, to the last. */
+/* Runs the clusters of *l, one run of adjacent clusters at a time: with `all` every cluster,
+ * otherwise until they have executed enough. */
 static at_status run_sample(sim_launch *l, bool all, sim_fault *fault, at_error *error)
 {
     const uint64_t *clusters = l->clusters;

@@ -1,11 +1,11 @@
 /* The profile of a launch: its memory traffic and machine instructions, from a sample of its
  * blocks.
  *
- * In: a launch, and how it is sampled. Out: the average of every counter per block; facts that only
- * addresses show, such as distinct sectors, sectors that the L1 does not hold, sectors that other
- * blocks access too, and lengths of runs of adjacent sectors; and the time of a block by its
- * dependences alone (sim/machine/trace.h). The sample has runs of adjacent blocks at several points
- * of the grid, and the first accesses of the first warp of each block in two waves. */
+ * Out: the average of every counter per block; facts that only addresses show, such as distinct
+ * sectors, sectors that the L1 does not hold or other blocks access, and lengths of runs of
+ * adjacent sectors; and the time of a block by its dependences alone (sim/machine/trace.h). The
+ * sample has runs of adjacent blocks at several points of the grid, and the first accesses of the
+ * first warp of each block in two waves. */
 #ifndef AUTOTUNE_SIM_PROFILE_H
 #define AUTOTUNE_SIM_PROFILE_H
 
@@ -30,8 +30,8 @@ typedef struct sim_traffic { /* traffic of loads or of stores, per block */
     double parts;   /* stores: sent sectors that one store writes only in part */
 } sim_traffic;
 
-/* The accesses that run at the same time, as L2 and DRAM see them: those of the first warps of all
- * blocks of a wave, and of the next wave. */
+/* The accesses that L2 and DRAM see at the same time: those of the first warps of all blocks of a
+ * wave and of the next wave. */
 typedef struct sim_wave {
     double read_run, write_run; /* mean run of adjacent sectors; 0 if not sampled */
     double first_fresh; /* share of the read sectors that no earlier block of the wave read */
@@ -40,8 +40,7 @@ typedef struct sim_wave {
                      wave was sampled */
 } sim_wave;
 
-/* Atomics of the launch on the line of 128 bytes that gets the most of them. They are executed one
- * after the other. */
+/* Atomics on the line of 128 bytes that gets the most. They are executed one after the other. */
 typedef struct sim_hot {
     double operations; /* operations of lanes on its busiest word; integers of a warp count once,
                           because the hardware adds them up before */
@@ -58,8 +57,8 @@ typedef struct sim_buffer_reads {    /* reads of one buffer, per block */
 
 enum { SIM_PROFILE_BUFFERS = 6 };
 
-/* Machine instructions of a block. Notes in the PTX tell what ptxas made of each statement
- * (ptx/notes.h). Without notes, the cost in sim/instructions.def is used. */
+/* Machine instructions of a block, by the notes in the PTX (ptx/parse.h), or by the costs in
+ * sim/instructions.def. */
 typedef struct sim_issue {
     double total;                 /* machine instructions of all warps */
     double pipes[SIM_PIPE_COUNT]; /* the same by pipe */
@@ -102,10 +101,10 @@ typedef struct sim_sampling {
     sim_latencies latencies;
 } sim_sampling;
 
-/* Runs blocks of the launch and the first warps of waves, and fills *out. The clusters, counters
- * and observer of `launch` are ignored. `counters` has one element per instruction and receives the
- * counters of the sample; it may be NULL. Writes of the blocks remain in memory. Faults and errors
- * are as in sim_run(). */
+/* Runs blocks of the launch and the first warps of waves, and fills *out. Ignores the clusters,
+ * counters and observer of `launch`. `counters` (one per instruction, or NULL) receives the
+ * sample's counters. Writes of the blocks remain in memory. Faults and errors are as in
+ * sim_run(). */
 at_status sim_profile_launch(const sim_launch *launch, const sim_sampling *how,
                              sim_counter *counters, sim_profile *out, sim_fault *fault,
                              at_error *error);
@@ -114,8 +113,8 @@ at_status sim_profile_launch(const sim_launch *launch, const sim_sampling *how,
 void sim_issue_find(const sim_program *p, const sim_counter *counters, double blocks,
                     sim_issue *out);
 
-/* Returns the warp instructions per clock of each pipe of an SM, by compute capability. CUDA C++
- * Programming Guide 13.0, "Throughput of Native Arithmetic Instructions", over 32 lanes. */
+/* Returns the warp instructions per clock of each pipe of an SM: CUDA C++ Programming Guide 13.0,
+ * "Throughput of Native Arithmetic Instructions", by compute capability, over 32 lanes. */
 void sim_pipe_rates(int major, int minor, double out[SIM_PIPE_COUNT]);
 
 /* Returns what a pipe executes, as text: "arithmetic on floats". */

@@ -1,5 +1,3 @@
-/* Atomics of sampled blocks: the line where they queue, and the counters that tell a block that it
- * is the last. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,8 +68,6 @@ sim_hot atomics_find_hottest(const atomics *a, double scale)
     return most;
 }
 
-/* Tickets. */
-
 static uint64_t ticket_value(const sim_memory *memory, const ticket *t)
 {
     const sim_region *r = sim_memory_find(memory, t->address);
@@ -140,8 +136,8 @@ at_status atomics_run_last(const atomics *a, sim_launch *l, uint64_t sampled, ui
     at_status status = sim_run(l, &fault, error);
     for (size_t i = 0; i < count; i++)
         step[i] = ticket_value(l->memory, drawn[i]) - before[i];
-    /* The first ticket of a launch may reset the value that the previous launch left in the
-     * counter. So the last ticket is drawn from the initial value, and again from zero. */
+    /* The first ticket may reset the value that the previous launch left in the counter. So the
+     * last ticket is drawn from the initial value, and again from zero. */
     for (int wound = 0; wound < 2 && !status && fault.kind == SIM_FAULT_NONE; wound++) {
         for (size_t i = 0; i < count; i++)
             put_ticket(l->memory, drawn[i],

@@ -1,12 +1,11 @@
-/* Parts of the profiler of launches (sim/profile.h). Only profile*.c and sector_set.c include this
- * header. */
+/* Parts of the profiler (sim/profile.h). Only profile*.c and sector_set.c include this header. */
 #ifndef AUTOTUNE_SIM_PROFILE_PARTS_H
 #define AUTOTUNE_SIM_PROFILE_PARTS_H
 
 #include "sim/profile.h"
 
-/* A set of sectors of memory (sim/machine/counters.h) with a word for each: the mask of the touched
- * bytes, or a number of the user. Zeroed, it is empty. A hash table with open addressing. */
+/* A hash table, empty if zeroed, of sectors of memory (sim/machine/counters.h). Each has a word:
+ * the mask of the touched bytes, or a number of the user. */
 typedef struct sector_set {
     uint64_t *keys; /* sector + 1; 0: a free entry */
     uint32_t *used; /* the word of each entry */
@@ -16,8 +15,7 @@ typedef struct sector_set {
 void sector_set_deinit(sector_set *s);
 void sector_set_clear(sector_set *s);
 
-/* Adds a sector, or bits to its word. *is_new tells whether the sector was not in the set. Returns
- * false if memory is exhausted. */
+/* Adds a sector, or bits to its word. *is_new tells if it was new. Returns false without memory. */
 bool sector_set_add(sector_set *s, uint64_t sector, uint32_t used, bool *is_new);
 bool sector_set_has(const sector_set *s, uint64_t sector);
 
@@ -36,18 +34,17 @@ typedef struct buffer_table {
     uint64_t last_from, last_to;
 } buffer_table;
 
-/* Returns the index of the buffer that contains the sector, and adds it to the table. Returns
- * SIM_PROFILE_BUFFERS if no buffer contains it or the table is full. */
+/* Returns the index of the buffer that contains the sector, added if new. Returns
+ * SIM_PROFILE_BUFFERS if no buffer does or the table is full. */
 size_t buffer_table_find(buffer_table *t, uint64_t sector);
 
 /* Samples what blocks that run at the same time share: fills out->wave and the shares of
- * out->buffers. `wave` is the number of blocks that the chip holds. If the kernel faults because
- * only some of its warps run, the fields stay unset. */
+ * out->buffers, or neither if the kernel faults because only some of its warps run. The chip holds
+ * `wave` blocks. */
 at_status sim_profile_wave(const sim_launch *launch, uint64_t wave, buffer_table *table,
                            sim_profile *out, at_error *error);
 
-/* A counter from which each block takes a number by an atomic; a block may learn from it that it is
- * the last. */
+/* A counter from which each block takes a number, which may tell a block that it is the last. */
 typedef struct ticket {
     uint64_t address;
     uint32_t bytes;
@@ -65,18 +62,17 @@ typedef struct atomics {
     size_t ticket_count;
 } atomics;
 
-/* Notes an atomic of a warp of a cluster, before it is executed. Returns false if memory is
- * exhausted. */
+/* Notes an atomic of a warp before it is executed. Returns false if memory is exhausted. */
 bool atomics_note(atomics *a, const sim_memory *memory, uint64_t cluster, const sim_instruction *c,
                   const sim_sectors *s);
 
-/* Returns the line with the most sectors, and the operations on its busiest word. `scale` is the
- * number of launched blocks per sampled block; it does not apply to a line of a single cluster. */
+/* Returns the line with the most sectors, and the operations on its busiest word, times `scale`
+ * (launched over sampled blocks) unless only one cluster uses the line. */
 sim_hot atomics_find_hottest(const atomics *a, double scale);
 
 /* Runs a cluster that draws the last tickets, if all `sampled` clusters drew some, and finds when
- * it ends, in clocks. `total` is the number of clusters of the launch. Changes l->clusters and
- * restores the tickets. */
+ * it ends, in clocks. `total` counts the launch's clusters. Changes l->clusters, restores the
+ * tickets. */
 at_status atomics_run_last(const atomics *a, sim_launch *l, uint64_t sampled, uint64_t total,
                            double *clocks, at_error *error);
 

@@ -1,4 +1,3 @@
-/* Samples the first accesses of all blocks that run at the same time. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -25,8 +24,7 @@ size_t buffer_table_find(buffer_table *t, uint64_t sector)
     return t->last = i;
 }
 
-/* Sectors that clusters read, and those that no earlier cluster read: for each buffer, and for all
- * memory as the last element. */
+/* Sectors that clusters read, and those read first by them: per buffer, last for all memory. */
 typedef struct wave_reads {
     double all[SIM_PROFILE_BUFFERS + 1], fresh[SIM_PROFILE_BUFFERS + 1];
 } wave_reads;

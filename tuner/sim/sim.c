@@ -138,8 +138,7 @@ static char *take_printed(device *d)
     return taken;
 }
 
-/* Adds up the times of the launches, which run one after the other. What a launch finds in the
- * caches from the previous launch is not modelled. */
+/* Adds up the times of the launches. Data that a launch leaves in caches is not modelled. */
 static at_status predict(device *d, device_kernel *k, const launch_plan *plan,
                          device_buffer *const *buffers, device_cache cache, at_error *error)
 {

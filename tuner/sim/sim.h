@@ -1,8 +1,6 @@
-/* The simulated devices sim:sm_XX, which run kernels on the host and predict times.
- *
- * An image is PTX. A launch runs every block with all checks. Whatever a kernel does wrong, the
- * device stays usable, and `complaint` describes the fault. A sample runs a few blocks and predicts
- * the time of the launch. */
+/* The simulated devices sim:sm_XX, which run PTX images on the host and predict times. A launch
+ * runs every block with all checks. After a fault of a kernel the device stays usable, and
+ * `complaint` describes the fault. A sample of blocks predicts the time of a launch. */
 #ifndef AUTOTUNE_SIM_SIM_H
 #define AUTOTUNE_SIM_SIM_H
 

@@ -98,8 +98,7 @@ static uint64_t pyramid(uint64_t n)
                  : (uint64_t)((affine_integer)n * (n - 1) / 2 * (2 * (affine_integer)n - 1) / 3);
 }
 
-/* Adds the elements that the threads of the box write. A box is a product of ranges, so the sums
- * over it are products of sums. */
+/* Adds the elements that the threads of the box write. The sums over a box are products of sums. */
 static void add_elements(const affine_box *box, sim_written *w, const affine_whole *element)
 {
     const uint64_t base = (uint64_t)element->base;
@@ -174,8 +173,7 @@ static uint64_t first_block(const sweep *s)
     return block_of(s, &s->values.box);
 }
 
-/* Returns whether addresses are in memory that does not count: shared or local memory, or variables
- * of the module. */
+/* Returns whether addresses are in shared or local memory or in variables of the module. */
 static bool is_elsewhere(affine_integer low, affine_integer high)
 {
     return low >= (affine_integer)SIM_WORKSPACE_BASE &&
@@ -220,7 +218,7 @@ static step_result store(sweep *s, const sim_instruction *c)
     return STEP_ON;
 }
 
-/* Marks the written elements of a buffer as unknown: after atomics and bulk copies. Marks all
+/* Marks the written elements of a buffer as unknown, after atomics and bulk copies. Marks all
  * buffers if the address is unknown. */
 static void forget_written(sweep *s, const affine *address)
 {
@@ -270,8 +268,8 @@ static void explore(sweep *s, region *r, int32_t from, int32_t to, uint8_t *seen
     free(due);
 }
 
-/* Skips a branch that depends on data, if neither of its paths has an effect that counts. The
- * values that the paths write become unknown. */
+/* Skips a branch that depends on data, if no path has an effect that counts. The values that the
+ * paths write become unknown. */
 static step_result skip_region(sweep *s, int32_t *pc)
 {
     const sim_instruction *c = &s->program->code[*pc];
@@ -349,8 +347,7 @@ static bool step_plain(sweep *s, const sim_instruction *c, int32_t pc, const aff
     }
 }
 
-/* Returns whether a value differs between blocks. Paths of blocks are told apart; paths of threads
- * within a block are not. */
+/* Returns whether a value differs between blocks; threads within a block do not count. */
 static bool differs_by_block(const affine *p)
 {
     return p->kind == AFFINE_CUT && p->axis >= 3;
@@ -437,8 +434,6 @@ static step_result step(sweep *s, int32_t *pc)
     return STEP_ON;
 }
 
-/* Initial values. */
-
 static void set_special(sweep *s, sim_special which, affine v)
 {
     const int32_t slot = s->program->special_slots[which];
@@ -497,7 +492,7 @@ static void note_path(sweep *s)
         out->blocks[out->block_count++] = block;
 }
 
-/* Keeps each block that is met with the same probability (algorithm R of Vitter). */
+/* Keeps each block that is met with the same probability (Vitter's algorithm R). */
 static void note_divergence(sweep *s)
 {
     sim_sweep *out = s->out;
@@ -526,8 +521,7 @@ static bool cut(sweep *s)
         return false;
     if (s->counted > s->executed)
         part.counted = s->counted;
-    /* The search for divergence needs neighbouring threads, which classes of every nth coordinate
-     * do not contain. */
+    /* The search for divergence needs neighbouring threads, not every nth one. */
     if (!s->seeks_divergence && classes > 1 && s->waiting_count + classes <= MOST_WAITING) {
         for (uint64_t i = classes; i-- > 0;) {
             part.box.from[axis] = box->from[axis] + i * box->stride[axis];

@@ -1,11 +1,9 @@
-/* Finds the elements that all threads of a grid write, without running each thread.
- *
- * The sweep follows a program for a whole box of threads at once (sim/affine.h). Registers are
- * functions of the thread's coordinates. The box is cut where its threads diverge: at a branch,
- * where an index wraps, or where a quotient or a rounded float changes. The contents of memory are
- * not followed: a loaded value is unknown, and the sweep fails for a kernel in which such a value
- * decides where to write. The result is exact for grids of any size: how many elements are written,
- * and a check of which, by the sum and the sum of squares of their indices. */
+/* Finds the elements that all threads of a grid write, without running each thread. The sweep
+ * follows a program for a whole box of threads at once (sim/affine.h). It cuts the box where its
+ * threads diverge: at a branch, where an index wraps, or where a quotient or a rounded float
+ * changes. Loaded values are unknown, and the sweep fails if one decides where to write. The result
+ * is exact for grids of any size: the number of written elements, and the sums of their indices and
+ * of the squares, to check which they are. */
 #ifndef AUTOTUNE_SIM_SWEEP_H
 #define AUTOTUNE_SIM_SWEEP_H
 
@@ -46,13 +44,11 @@ typedef enum sweep_aim {
                         sample, searched from the end of the grid on. Sets out->blocks alone */
 } sweep_aim;
 
-/* Sweeps a launch. Executes at most `most` instructions. `seed` draws the sample of
- * SWEEP_DIVERGENCE. */
+/* Sweeps a launch in at most `most` instructions. `seed` draws the sample of SWEEP_DIVERGENCE. */
 void sim_sweep_run(const sim_launch *launch, const sim_sweep_buffer *buffers, size_t buffer_count,
                    uint64_t most, sweep_aim aim, uint64_t seed, sim_sweep *out);
 
-/* Returns whether exactly the elements [0, end) were written, each once, as far as count and sums
- * tell. */
+/* Returns whether the elements [0, end) were written once each, as far as count and sums tell. */
 bool sim_written_all(const sim_written *w, uint64_t end);
 
 #endif

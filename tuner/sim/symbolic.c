@@ -1,4 +1,3 @@
-/* Computes the instructions of a program for a box of threads (sim/affine.h). */
 #include "sim/affine.h"
 
 #include <stdlib.h>
@@ -22,8 +21,6 @@ affine *symbolic_value(const symbolic *s, int32_t slot)
 {
     return &s->values[slot / SIM_SLOT_STEP];
 }
-
-/* Operands. */
 
 typedef union lanes {
     uint32_t w32[SIM_LANES];
@@ -64,8 +61,7 @@ static void compute_lanes(const sim_instruction *c, lanes sources[4], lanes *res
         sim_flush_lanes(c->flush, result->w32);
 }
 
-/* Computes an operation for each combination of the ends of its operands, and returns the range of
- * the results. */
+/* Returns the range of the results of an operation for all combinations of its operands' ends. */
 static affine compute_ends(const symbolic *s, const sim_instruction *c, const uint64_t ends[4][2],
                            int count, affine_order order, uint8_t axis)
 {
@@ -84,7 +80,6 @@ static affine compute_ends(const symbolic *s, const sim_instruction *c, const ui
     return affine_between(&s->box, results, 1 << count, c->width, order, axis);
 }
 
-/* Returns whether a range of divisors contains zero. */
 static bool meets_zero(const uint64_t ends[2], int bytes)
 {
     const double low = bytes == 4 ? float_of_bits((uint32_t)ends[0]) : double_of_bits(ends[0]),
@@ -119,8 +114,8 @@ static affine monotone(const symbolic *s, const sim_instruction *c, bool divides
     return compute_ends(s, c, (const uint64_t(*)[2])ends, count, (affine_order)c->number, axis);
 }
 
-/* Computes an operation on integers, of which at least one is a range, by interval arithmetic. Asks
- * for a cut if the result wraps. */
+/* Computes an operation on integers, some of them ranges, by interval arithmetic. Asks for a cut if
+ * the result wraps. */
 static affine on_ranges(const symbolic *s, const sim_instruction *c, sim_rule r)
 {
     const affine_integer most = (affine_integer)1 << 62;
@@ -145,7 +140,7 @@ static affine on_ranges(const symbolic *s, const sim_instruction *c, sim_rule r)
             *(k ? &high[i] : &low[i]) = order == AFFINE_UNSIGNED ? (affine_integer)ends[k]
                                         : bytes == 4 ? (affine_integer)(int32_t)(uint32_t)ends[k]
                                                      : (affine_integer)(int64_t)ends[k];
-        /* Limits within which products fit. */
+        /* Products of factors within these limits do not overflow. */
         if (low[i] < -most || high[i] > most)
             return halve_along(s, axis);
     }
@@ -246,8 +241,8 @@ static affine bounded(const symbolic *s, const sim_instruction *c, const affine_
     return exact_after(affine_between(&s->box, ends, 2, c->width, AFFINE_UNSIGNED, cut->axis), cut);
 }
 
-/* Computes a bitwise operation on two integers, of which one is below a power of two: the bits of
- * the other above that power are kept or lost as a whole. */
+/* Computes a bitwise operation on two integers, one below a power of two: the other's higher bits
+ * are kept or lost as a whole. */
 static affine combined(const symbolic *s, const sim_instruction *c)
 {
     const affine *v[] = {operand(s, c, 0), operand(s, c, 1)};
@@ -266,7 +261,7 @@ static affine combined(const symbolic *s, const sim_instruction *c)
     if (width > 61)
         return affine_obstacle(&s->box, v, 2);
     const int64_t period = INT64_C(1) << width;
-    /* Nothing in common. */
+    /* The two integers have no bits in common. */
     if (whole[low].high < (affine_integer)1 << affine_zero_bits(&s->box, v[high]) &&
         c->flow != SIM_FLOW_AND)
         return affine_add(v[0], v[1]);
@@ -320,8 +315,7 @@ static affine masked(const symbolic *s, const sim_instruction *c)
     return affine_add(&part, &rest);
 }
 
-/* Computes bfe or bfi: extracts a field of the first operand, or inserts it into the second.
- * Position and length must be known. */
+/* Computes bfe (extracts a field) or bfi (inserts one). Position and length must be known. */
 static affine field(const symbolic *s, const sim_instruction *c, bool inserts)
 {
     const int bits = 8 * c->widths[0];
@@ -527,8 +521,6 @@ affine symbolic_convert(const symbolic *s, int32_t pc)
                           affine_axis(&s->box, v));
 }
 
-/* Predicates. */
-
 affine symbolic_negated(const affine *p, bool negate)
 {
     return negate && p->kind == AFFINE_EXACT ? affine_number(!p->base) : *p;
@@ -555,8 +547,8 @@ affine symbolic_logic(sim_logic op, const affine *a, const affine *b)
     return known[0] || (!known[1] && a->kind == AFFINE_DATA) ? *b : *a;
 }
 
-/* Evaluates a comparison. `less` tells whether a < b, `greater` whether a > b, and the result
- * whether the comparison holds: 1 for all threads, 0 for no thread, -1 for some. */
+/* Evaluates a comparison from whether a < b and whether a > b. All arguments and the result are 1
+ * for all threads, 0 for no thread, -1 for some. */
 static int settle(sim_rule r, int less, int greater)
 {
     const int equal = less == 1 || greater == 1 ? 0 : less == 0 && greater == 0 ? 1 : -1;
