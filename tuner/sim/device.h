@@ -74,10 +74,10 @@ bool sim_device_refuses(const device *d, const device_kernel *k, const launch_pl
                         sim_fault *fault);
 
 /* Runs the launch at index `i` of the plan, or its blocks that `how` selects, with the limits,
- * checks and observers of `how`. how->schedule applies only with how->excerpt. Constants must be
- * set before. Up to SIM_PRINT_BYTES of output are added to *printed, which the caller owns;
- * `printed` may be NULL. Returns AT_OK with *fault set if the kernel faulted, AT_COMPILE if it
- * cannot run here. */
+ * checks and observers of `how`. how->schedule is used only with how->excerpt, otherwise the
+ * device's schedule. Constants must be set before. Adds up to SIM_PRINT_BYTES of output to
+ * *printed, which the caller owns; `printed` may be NULL. Returns AT_OK with *fault set if the
+ * kernel faulted, AT_COMPILE if it cannot run on this device. */
 at_status sim_device_run(const device *d, const device_kernel *k, const launch_plan *plan,
                          uint32_t i, device_buffer *const *buffers, const sim_launch *how,
                          char **printed, sim_fault *fault, at_error *error);

@@ -10,9 +10,10 @@
 enum { MOST_LAUNCHES = 16 }; /* the first launches of a plan, which are run */
 
 /* The budget of an excerpt is this share of the work (sim_launch) of whole problems, within bounds.
- * It is spent three times: on the last block, on the other blocks, and on the reference (which may
- * cost as much as the blocks did). A started block runs to its end, or to a limit after which it
- * counts as unfinished. Work is counted, not timed, so a verdict is the same on every machine. */
+ * The last block, the other blocks and the reference each have this budget; the reference may also
+ * spend what the blocks took. A block that has started runs to its end, or to a limit after which
+ * it counts as unfinished. Work is counted, not timed, so a verdict is the same on every
+ * machine. */
 enum { WHOLE_SHARE = 8 };
 static const uint64_t least_spent = 1 << 16, most_block = 1 << 25;
 
@@ -321,7 +322,7 @@ at_status sim_excerpt_check(device *d, device_excerpt *x, device_kernel *k, cons
     *out = (device_excerpt_result){.result = OUTCOME_OK};
     begin(&c);
     at_status status = AT_OK;
-    /* The baseline's launch may be impossible, too: its fault is not the variant's. */
+    /* The baseline may have the same impossible launch. Its fault is not the variant's. */
     done = sim_device_refuses(d, k, plan, &c.fault);
     if (!done)
         status = excerpt_run_whole(&c, x->whole == DEVICE_WHOLE_ALWAYS ? 0 : 1, out, &done, error);

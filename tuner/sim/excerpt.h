@@ -3,10 +3,10 @@
  * excerpt_whole.c runs all blocks where that is affordable. Otherwise excerpt.c runs some: the last
  * block, to measure its work; then the corners of the grid, the middles of its edges, and random
  * neighbours, as many as the budget of instructions allows. An error within one of these blocks, or
- * between two of them, is a fault as in any launch; an error that only shows that other blocks did
- * not run is not (sim_excerpt). excerpt_compare.c compares the plain writes of the last launch with
- * the reference, whose blocks that write there it runs (sim/owners.h), if no result depends on when
- * other blocks run. excerpt_holes.c looks for results that no block writes. */
+ * between two of them, is a fault as in any launch. An error that only shows that other blocks did
+ * not run is no fault (sim_excerpt). excerpt_compare.c compares the plain writes of the last launch
+ * with those of the reference's blocks that write there (sim/owners.h), if no result depends on
+ * when other blocks run. excerpt_holes.c looks for results that no block writes. */
 #ifndef AUTOTUNE_SIM_EXCERPT_H
 #define AUTOTUNE_SIM_EXCERPT_H
 

@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 
-/* Lowest ratio of sectors or wavefronts to their fewest possible that gets a sentence. */
+/* Lowest ratio of sectors or wavefronts to the fewest possible at which a line gets a sentence. */
 static const double good_ratio = 1.05;
 
 void explanation_deinit(explanation *e)

@@ -82,8 +82,8 @@ void facts_find_meeting_points(sim_program *p)
     free(loops);
 }
 
-/* Returns whether the order of such atomics does not change the result. Rounded sums have an
- * order. */
+/* Returns whether the order of several such atomics does not change the result. The order of float
+ * sums does, because they are rounded. */
 static bool commutes_as(const sim_instruction *c, int op)
 {
     bool integer = c->type != PTX_F16 && c->type != PTX_F16X2 && c->type != PTX_BF16 &&

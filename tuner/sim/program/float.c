@@ -228,7 +228,6 @@ static float saturate(float v)
 
 #define LO(x) ((uint16_t)(x))
 #define HI(x) ((uint16_t)((x) >> 16))
-/* The bits of a half without its sign. */
 #define MAGNITUDE(x) ((uint16_t)((x)&0x7fffu))
 #define PAIR(low, high) ((uint32_t)(low) | (uint32_t)(high) << 16)
 
