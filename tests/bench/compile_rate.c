@@ -46,7 +46,7 @@ static double now_s(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* Returns the processor time of this process and of its children that have ended. */
+/* Returns the processor time of this process and of its ended children. */
 static double cpu_s(void)
 {
     double total_s = 0;
@@ -134,7 +134,8 @@ static bool read_sources(bench *b, const char *dir)
     return !status && b->source_count > 0;
 }
 
-/* Runs one of the independent processes, without pool, messages or cache. */
+/* Compiles a share of the sources in one of the independent processes, without pool, messages and
+ * cache. */
 static int compile_share(const bench *b, size_t first)
 {
     nvrtc_library n;
@@ -160,7 +161,7 @@ static int compile_share(const bench *b, size_t first)
     return 0;
 }
 
-/* Returns seconds, or a negative number on failure. */
+/* Returns the seconds of the independent processes, or a negative number on failure. */
 static double time_independent(const bench *b)
 {
     double start_s = now_s();

@@ -24,15 +24,16 @@ typedef struct problem {
     const char *label, *pattern;
     at_variable variables[MOST_VARIABLES];
     size_t variable_count;
-    size_t output; /* index of the compared buffer; buffers before it are inputs, buffers after it
-                      start as zeros */
-    int sums;      /* elements are doubles that the kernel adds to; they start as zeros */
+    size_t output; /* index of the compared buffer; lower ones are inputs, higher ones start as
+                      zeros */
+    int sums;      /* the kernel adds to the compared buffer of doubles, which start as zeros */
     double tolerance;
     cudaError_t (*plan)(const struct problem *p, autotune_plan *out);
     cudaError_t (*run)(const autotune_plan *plan, void *const *buffers, cudaStream_t stream);
 } problem;
 
-/* The exported file's functions and types of a pattern, for these sizes and buffers. */
+/* Defines `plan_NAME` and `run_NAME`, which call the exported functions of a pattern with these
+ * sizes and buffers. */
 #define PATTERN(name, sizes, of_buffers)                                                           \
     static cudaError_t plan_##name(const problem *p, autotune_plan *out)                           \
     {                                                                                              \
@@ -69,7 +70,7 @@ typedef struct bench {
     int rounds;
 } bench;
 
-/* One contender's buffers; inputs are shared. */
+/* The buffers of one contender. Both contenders share the inputs. */
 typedef struct side {
     void *buffers[MOST_BUFFERS];
     float times_ms[MOST_ROUNDS];
@@ -109,7 +110,7 @@ static double now_us(void)
     return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
 }
 
-/* Fills with floats from -1 to 1, different each time. */
+/* Fills a buffer with floats from -1 to 1, which depend on the seed. */
 static int fill(void *to, size_t size_bytes, uint32_t seed)
 {
     size_t count = size_bytes / sizeof(float);
@@ -129,7 +130,6 @@ static double element(const void *buffer, int doubles, size_t i)
     return doubles ? ((const double *)buffer)[i] : ((const float *)buffer)[i];
 }
 
-/* Returns the largest difference of the outputs, relative to the largest value. */
 static int compare(const void *a, const void *b, size_t size_bytes, int doubles, double *worst)
 {
     void *x = malloc(size_bytes), *y = malloc(size_bytes);
@@ -263,8 +263,8 @@ static int open_bench(bench *b)
            refused(at_open(folder ? folder : EXPORTED_RESULTS, &b->results, &error), &error);
 }
 
-/* A problem of the pattern whose functions are plan_PATTERN and run_PATTERN, with its variables at
- * the end. */
+/* A problem of the pattern whose functions are plan_NAME and run_NAME; the last arguments are its
+ * variables. */
 #define PROBLEM(label, name, variable_count, output, sums, tolerance, ...)                         \
     {                                                                                              \
         label, #name, {__VA_ARGS__}, variable_count, output, sums, tolerance, plan_##name,         \
@@ -280,7 +280,7 @@ int main(int argc, char **argv)
                 at_integer("cols", 16384), at_text("dtype", "float")),
         PROBLEM("matmul 4096", matmul, 4, 2, 0, 1e-4, at_integer("m", 4096), at_integer("n", 4096),
                 at_integer("k", 4096), at_text("dtype", "float")),
-        /* launches in clusters */
+        /* this problem is launched in clusters */
         PROBLEM("matmul 1024", matmul, 4, 2, 0, 1e-4, at_integer("m", 1024), at_integer("n", 1024),
                 at_integer("k", 1024), at_text("dtype", "float")),
         PROBLEM("dot 67108864", dot, 2, 2, 1, 1e-6, at_integer("n", 67108864),

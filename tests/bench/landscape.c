@@ -26,11 +26,11 @@
 #include "sim/device.h"
 #include "sim/estimate.h"
 
-/* The members of a profile that the model reads. */
+/* A member of a profile that the model reads. */
 typedef struct field {
     const char *name;
     size_t at;
-    bool is_count; /* uint64_t if set, else double */
+    bool is_count; /* the member is a uint64_t, else a double */
 } field;
 
 #define COUNT(member)                                                                              \

@@ -25,7 +25,7 @@ enum { LATER = 2000, OPENINGS = 9, MOST_VARIABLES = 64 };
 
 typedef struct bench {
     const char *folder, *pattern;
-    record_set set; /* sizes of the pattern */
+    record_set set; /* the pattern's variables that are sizes */
     at_gpu gpu;
 } bench;
 
@@ -43,7 +43,8 @@ static void die(const at_error *error)
     exit(1);
 }
 
-/* Makes the problem of the record's first entry, with other sizes for each n. */
+/* Makes problem `n`: the problem of the record's first entry with other sizes. Returns the number
+ * of its variables. */
 static size_t problem_of(const bench *b, uint64_t n, at_variable out[MOST_VARIABLES])
 {
     const record_values *from = &b->set.records[0].entries[0].problem;
@@ -128,7 +129,7 @@ static void vary(json_t *problem, size_t n)
     void *next;
     json_object_foreach_safe(problem, next, name, v)
     {
-        /* Sizes, each in a series of its own; small numbers are not sizes. */
+        /* Each size has its own series. Small numbers are not sizes. */
         if (json_is_integer(v) && json_integer_value(v) > 256)
             json_object_set_new(problem, name,
                                 json_integer((json_int_t)(256 + 17 * n + 5 * (n % 7) * name[0])));
@@ -147,7 +148,7 @@ static void write_entries(const bench *b, const char *folder, size_t count)
                                              "predicted", "ceilings",    "tied",   "search"};
         for (size_t u = 0; u < sizeof unread / sizeof *unread; u++)
             json_object_del(entry, unread[u]);
-        /* A file has at most 16 MiB. */
+        /* A record file has at most 16 MiB, so an entry keeps one contender. */
         json_t *contenders = json_object_get(entry, "contenders");
         while (json_array_size(contenders) > 1)
             json_array_remove(contenders, 1);

@@ -2,12 +2,13 @@
  * RECORD.json...
  *
  * The record's portfolio was timed on some problems. They are split into five parts, and the
- * choices for each part are made from the times of the other parts (cross-validation). Prints by
- * how much a choice is slower than the best of the portfolio's configurations, and on how many
- * problems it is slower than the default. The choices are: the fastest by kriging; the tree that is
- * grown on kriging's expected times, also without a fitted measure, and without caution; the tree
- * that is grown on the measured times only; and each single configuration. Runs on any machine, in
- * a minute for each portfolio. */
+ * choices for each part are made from the times of the other parts (cross-validation). For each
+ * method the program prints how much slower its choice is than the best of the portfolio's
+ * configurations, and on how many problems its choice is slower than the default. The methods: the
+ * configuration that kriging expects to be the fastest; the tree that is grown on kriging's
+ * expected times, also without a fitted measure, and without caution; the tree that is grown on the
+ * measured times only; each single configuration. Runs on any machine, in a minute for each
+ * portfolio. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,7 +43,6 @@ static bool is_so(const portfolio_data *d, const record_node *n, const value *pr
     return question_answer(&q, problem);
 }
 
-/* Returns the tree's choice: the first configuration that is possible. */
 static size_t choice_of(const portfolio_data *d, const record_node *nodes, size_t problem)
 {
     const record_node *n = nodes;
@@ -57,7 +57,7 @@ static size_t choice_of(const portfolio_data *d, const record_node *nodes, size_
     return d->width;
 }
 
-/* Returns whether a column is possible on problems with the same words. */
+/* Returns whether a configuration is possible on the problems that have the same words. */
 static bool is_possible(const portfolio_data *d, const value *problem, size_t column)
 {
     for (size_t i = 0; i < d->problem_count; i++) {
@@ -89,7 +89,7 @@ typedef struct room {
     value *problems, *witnesses;
     size_t *rows, witness_count;
     record_node *nodes;
-    double *losses[METHODS]; /* one for each problem */
+    double *losses[METHODS]; /* losses by method, one for each problem */
 } room;
 
 static void grow(const portfolio_data *d, room *r, const portfolio_matrix *m, size_t part,
@@ -100,7 +100,7 @@ static void grow(const portfolio_data *d, room *r, const portfolio_matrix *m, si
         r->losses[by][i] = loss_with(d, i, choice_of(d, r->nodes, i));
 }
 
-/* Replaces all ratios of `count` problems, and those of the witnesses, by expected ones. */
+/* Replaces the ratios of `count` problems, and the ratios of the witnesses, by expected ratios. */
 static void expect(const portfolio_data *d, room *r, const kriging *k, size_t count, bool cautious)
 {
     for (size_t row = 0; row < count + r->witness_count; row++) {
@@ -115,7 +115,6 @@ static void expect(const portfolio_data *d, room *r, const kriging *k, size_t co
     }
 }
 
-/* Returns the loss with the column that is expected to be the fastest. */
 static void choose_expected(const portfolio_data *d, room *r, const kriging *k, size_t part)
 {
     for (size_t i = part; i < d->problem_count; i += PARTS) {
@@ -129,7 +128,6 @@ static void choose_expected(const portfolio_data *d, room *r, const kriging *k, 
     }
 }
 
-/* Chooses for the problems of one part. */
 static void try_part(const portfolio_data *d, room *r, size_t part)
 {
     static const method by_kriging[] = {TREE, BOLD, USUAL};
@@ -153,8 +151,8 @@ static void try_part(const portfolio_data *d, room *r, size_t part)
     kriging_free(usual);
 }
 
-/* Counts the problems on which a choice is slower than the default, beyond noise, and returns by
- * how much at most. */
+/* Prints on how many problems a choice is slower than the default, beyond noise, and by how much at
+ * most. */
 static void print_harm(const portfolio_data *d, const double *losses)
 {
     static const double noise = 0.01;

@@ -19,7 +19,8 @@ static json_t *problem_at(const json_t *list, size_t i)
     return json_object_get(json_array_get(list, i), "problem");
 }
 
-/* Adds the variable as an axis, if it differs. Its words are in the order in which they occur. */
+/* Adds the variable as an axis if its values differ. The axis keeps the variable's words in the
+ * order in which they occur. */
 static bool add_axis(const json_t *list, const char *name, portfolio_data *d)
 {
     value first = value_of(json_object_get(problem_at(list, 0), name));

@@ -1,5 +1,5 @@
-/* Times of configurations on many problems, from a record's portfolio, for benchmarks of
- * portfolios' choices. */
+/* Times of configurations on many problems, read from a record's portfolio. Benchmarks of
+ * portfolios' choices use them. */
 #ifndef AUTOTUNE_BENCH_PORTFOLIO_DATA_H
 #define AUTOTUNE_BENCH_PORTFOLIO_DATA_H
 
@@ -9,13 +9,12 @@
 #include "portfolio/problems.h"
 
 typedef struct portfolio_data {
-    size_t axis_count; /* the variables that differ; numbers are distinguished by powers of two up
-                          to 32 */
+    size_t axis_count; /* variables whose values differ; numbers are told apart by powers of two */
     portfolio_axis axes[PORTFOLIO_MAX_AXES];
     size_t problem_count, width;
-    value *problems;  /* one value on each axis for each problem */
-    double *times_ns; /* times of each problem: of `width` configurations, then of the default; 0 if
-                         impossible or not timed */
+    value *problems;  /* values of each problem, one for each axis */
+    double *times_ns; /* times of each problem: `width` configurations', then the default's; 0 if
+                         not timed */
 } portfolio_data;
 
 /* Reads an object with `configurations` and `problems` (`problem`, `times_ns`, `baseline_ns`),
@@ -33,7 +32,8 @@ static inline double data_time_ns(const portfolio_data *d, size_t problem, size_
    possible. */
 double data_best_ns(const portfolio_data *d, size_t problem);
 
-/* Writes the ratios of some problems and their values into arrays with enough room. */
+/* Writes the ratios and the values of the problems `rows` into arrays, which must have enough room.
+ * Returns the matrix of them. */
 portfolio_matrix data_matrix(const portfolio_data *d, const size_t *rows, size_t count,
                              double *ratios, double *defaults, value *problems);
 

@@ -2,19 +2,18 @@
  * TIMES.json [REPEATS [LISTED]]
  *
  * TIMES.json has the times of all configurations of a space on many problems
- * (tests/bench/whole_problems.py). In a random order, a third of these problems is searched in the
- * way of a portfolio: each search tries 128 configurations, first those that were good before, with
- * the noise of first samples, and remembers eight. Then sets of six and of eight are chosen and
- * judged on another third: by how much is the fastest of the set slower than the fastest of all? A
- * perfect choice among the set loses this much.
+ * (tests/bench/whole_problems.py). In a random order, a third of these problems is searched as for
+ * a portfolio: each search tries 128 configurations, starting with those that were good in earlier
+ * searches, with the noise of first samples, and keeps the best eight. From the results sets of six
+ * and of eight configurations are chosen. They are judged on another third of the problems: how
+ * much slower is the fastest configuration of the set than the fastest of all?
  *
- * - Sets of the LISTED (20) configurations that are fastest in a search, or that
- * portfolio_shortlist() lists, timed on the searched problems;
- * - sets of finalists, twice as many of these as are chosen, which are also timed on the last
- * third;
- * - sets of all configurations with times of all these problems, for which a portfolio has no time.
- *
- * Prints the mean of REPEATS (60) orders. Runs on any machine, in half a minute. */
+ * The sets are chosen from three kinds of candidates:
+ * - the LISTED (20) configurations that are fastest in a search, or that portfolio_shortlist()
+ * lists, timed on the searched problems;
+ * - finalists, twice as many of these as are chosen, timed on the last third, too;
+ * - all configurations, timed on all these problems, for which a portfolio has no time.
+ * Prints the mean loss over REPEATS (60) orders. Runs on any machine, in half a minute. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +35,6 @@ enum {
     REPEATS = 60
 };
 
-/* Standard deviations of first samples and of raced samples. */
 static const double noise = 0.004, raced_noise = 0.001;
 
 typedef enum method { FASTEST, SHORTLIST, FINALISTS, EVERYTHING, METHODS } method;
@@ -49,12 +47,12 @@ typedef struct simulation {
     const portfolio_data *d;
     rng random;
     size_t third, most_listed;
-    uint64_t *order; /* numbers of problems: searched, further, judged */
+    uint64_t *order; /* problem numbers: searched problems, then further ones, then judged ones */
     double *seen;    /* ratios found by the searches; SHORTLIST_UNKNOWN if not tried */
     double *defaults;
-    uint64_t *configurations; /* in a random order */
+    uint64_t *configurations; /* configurations in a random order */
     bool *known;
-    size_t *ranked; /* the best REMEMBERED of each search */
+    size_t *ranked; /* the best REMEMBERED configurations of each search */
     double *ratios; /* room for a matrix */
     size_t *list;   /* room for a list of configurations */
 } simulation;
@@ -69,8 +67,8 @@ static double ratio_at(const simulation *s, size_t place, size_t configuration)
     return data_time_ns(s->d, s->order[place], configuration) / data_best_ns(s->d, s->order[place]);
 }
 
-/* Configurations that were good in earlier searches, the latest search first: their best, then
-   their seconds ... */
+/* Lists the configurations that were good in earlier searches: the best of each search, latest
+ * search first, then the second best of each, and so on. Returns their number. */
 static size_t list_given(const simulation *s, size_t search, size_t *tried)
 {
     size_t count = 0;
@@ -115,7 +113,8 @@ static void search(simulation *s, size_t place)
             s->seen[place * width + tried[i]] = found[i] / best;
 }
 
-/* The best of each search, then its second ... */
+/* Lists the best configuration of each search, then the second best of each, and so on. Returns
+ * their number. */
 static size_t list_fastest(const simulation *s, size_t *list)
 {
     size_t count = 0;
@@ -126,7 +125,6 @@ static size_t list_fastest(const simulation *s, size_t *list)
     return count;
 }
 
-/* Returns the true ratios of some configurations on the first problems. */
 static portfolio_matrix matrix_of(const simulation *s, const size_t *list, size_t count,
                                   size_t problems)
 {
@@ -150,8 +148,7 @@ static size_t choose(simulation *s, method by, size_t most, size_t *chosen)
             list[listed] = listed;
     else {
         const portfolio_matrix m = {s->third, s->d->width, s->ratios, s->defaults};
-        for (size_t i = 0; i < s->third * s->d->width; i++) /* an unknown configuration is not a
-                                                               candidate */
+        for (size_t i = 0; i < s->third * s->d->width; i++) /* unknown: no candidate */
             s->ratios[i] = s->known[i % s->d->width] ? s->seen[i] : SHORTLIST_IMPOSSIBLE;
         listed = portfolio_shortlist(&m, s->most_listed, list);
     }

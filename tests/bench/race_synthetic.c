@@ -20,15 +20,15 @@ enum { VARIANTS = 64, MOST = 2048, FIXED_SAMPLES = 20, TRIES = 3 };
 typedef struct situation {
     const char *name;
     size_t variants;
-    double spread; /* times are 100 us times exp(spread * uniform) */
-    double pair;   /* relative difference of the two fastest; below 0: as drawn */
-    bool tries;    /* the race is given the fastest of TRIES earlier samples */
+    double spread; /* the times are 100 us * exp(spread * uniform) */
+    double pair;   /* relative difference of the two fastest variants; below 0: left as drawn */
+    bool tries;    /* the race gets the fastest of TRIES earlier samples of each variant */
     double tick_ns;
     double noise;
     double wander;
-    bool fixed_order; /* no race: the lowest median of FIXED_SAMPLES of each variant, one after the
+    bool fixed_order; /* no race: lowest median of FIXED_SAMPLES samples, one variant after the
                          other */
-    bool target;      /* the targets apply */
+    bool target;      /* this situation has targets */
 } situation;
 
 static const situation situations[] = {
@@ -45,8 +45,8 @@ static const situation situations[] = {
     {"64 variants, 3 % of noise", 64, 0.5, -1, false, 0, 0.03, 0, false, false},
     {"2048 variants, fixed order, median of 20", 2048, 1, -1, true, 0, 0.008, 0, true, false},
     {"2048 variants, raced after 3 tries", 2048, 1, -1, true, 0, 0.008, 0, false, true},
-    /* Hundreds of variants lie within a percent here: shows the cost of the race beside the loss
-       without one. */
+    /* Here hundreds of variants lie within a percent. The line compares the cost of the race with
+     * the loss without a race. */
     {"2048 variants within 16 %, after 3 tries", 2048, 0.15, -1, true, 0, 0.008, 0, false, false},
     {"2048 variants, 16 %, 1 % of slow drift", 2048, 0.15, -1, true, 0, 0.008, 0.01, false, false},
     {"2048 variants, 16 %, 3 % of slow drift", 2048, 0.15, -1, true, 0, 0.008, 0.03, false, false},

@@ -100,7 +100,8 @@ static void print_shared(const sim_counter *c)
     printf(" %" PRIu64 " %" PRIu64 " %" PRIu64, c->shared_requests, c->wavefronts, c->conflicts);
 }
 
-/* Prints the name, then requests, wavefronts and conflicts of loads, stores and atomics. */
+/* Prints a line for each kernel: its name, then requests, wavefronts and conflicts of loads, of
+ * stores and of atomics. */
 static at_status count_all(const char *arch, const char *path, char **entries, at_error *error)
 {
     problem_plan problem = {

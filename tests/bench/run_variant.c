@@ -63,7 +63,6 @@ static at_status compile_one(compile_pool *pool, const compile_request *request,
     return status;
 }
 
-/* Compiles the helper kernels once for all variants. */
 static at_status start(subject *s, at_error *error)
 {
     paths p;

@@ -66,7 +66,6 @@ static double now_s(clockid_t clock)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* `side`: side length of the grid */
 static double rate_of(const char *entry, uint32_t n, uint32_t side)
 {
     sim_test t;

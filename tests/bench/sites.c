@@ -42,7 +42,7 @@ enum {
 typedef enum family { AXPY, ROWSUM, STENCIL, TRANSPOSE, MATMUL, FAMILIES } family;
 
 typedef struct kind {
-    const char *const names[2]; /* values of its parameters */
+    const char *const names[2]; /* values of the two parameters */
     int64_t values[2][8];
     size_t counts[2];
 } kind;
@@ -74,7 +74,7 @@ typedef struct launch {
     unsigned grid[3], block[3];
     int size;
     float a;
-    int pointers; /* 2: in, out; 3: a, b, c */
+    int pointers; /* pointer arguments: 2 (in, out) or 3 (a, b, c) */
     bool valid;
 } launch;
 
@@ -89,13 +89,13 @@ typedef struct bench {
     int failures;
 } bench;
 
-/* The stream and the data that a thread launches on. */
+/* A stream and its data, on which one thread launches. */
 typedef struct lane {
     CUstream stream;
     CUdeviceptr data[3];
-    double all_ns, extra_ns, slowest; /* the fastest by the times by hand */
+    double all_ns, extra_ns, slowest; /* from times by hand; slowest: relative to the default */
     uint64_t trials, launches, sequence;
-    double host_ns; /* number of launches between begin and end */
+    double host_ns; /* the host's time in begin and end */
 } lane;
 
 static void check(const bench *b, CUresult result, const char *what)
@@ -216,7 +216,7 @@ static lane open_lane(const bench *b)
 
 /* ---- by hand ---- */
 
-/* The launches of some steps in flight. */
+/* The launches of several steps that are in flight. */
 typedef struct flight {
     CUevent first, last;
     size_t site, shape, configuration;
@@ -229,8 +229,8 @@ static double land(const bench *b, const flight *f)
     return (double)ms * 1e6;
 }
 
-/* Times every configuration of every site and shape in the program; the other sites run theirs in
-   turn. */
+/* Times every configuration of every site and shape within the program. The other sites run their
+ * own configurations in turn. */
 static void tune_by_hand(bench *b, const lane *t)
 {
     enum { STEPS = 16 };
@@ -305,7 +305,7 @@ static at_site *site_of(at_sites *sites, size_t s, size_t h)
     return site;
 }
 
-/* A launch of a site, with its time by hand. */
+/* Calls a site, launches its choice, and adds up the cost by the times by hand. */
 static void call(const bench *b, lane *t, at_site *site, size_t s, size_t h)
 {
     at_values v;
@@ -406,8 +406,8 @@ static void *work_fixed(void *context)
     return NULL;
 }
 
-/* Times steps with either choice, in interleaved blocks. Returns the time with decisions divided by
-   the time with choices by hand. */
+/* Times steps with the decisions and with the choices by hand, in interleaved blocks. Returns the
+ * ratio of the two times. */
 static double compare_programs(const bench *b, const lane *lanes, size_t count,
                                size_t chosen[SITES][SHAPES], size_t other[SITES][SHAPES])
 {
@@ -468,7 +468,7 @@ static void judge(bench *b, const char *title, at_sites *sites, const lane *lane
                   double wall_s)
 {
     size_t decided = 0, chosen[SITES][SHAPES];
-    size_t mended[SITES][SHAPES]; /* the decision if there is one, else the choice by hand */
+    size_t mended[SITES][SHAPES]; /* the decision, else the choice by hand */
     double worst = 0, seen = 0, spent = 0, worst_share = 0;
     lane sum = {0};
     for (size_t i = 0; i < count; i++) {
@@ -646,7 +646,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < 3; i++)
         snprintf(folder[i], sizeof folder[i], "%s/%d", argv[2], i);
     setvbuf(stdout, NULL, _IOLBF, 0);
-    /* Before this process has a context, which a forked process could not use. */
+    /* This comes before the process has a context, because a forked process could not use one. */
     int failures = ranks > 1 ? try_ranks(argv[1], folder[2], ranks, steps) : 0;
     open_device(&b, argv[1], 0);
     lane t = open_lane(&b);

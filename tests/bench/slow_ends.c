@@ -1,14 +1,14 @@
 /* Measures costs and results of searches of recorded landscapes: slow_ends SEEDS FILE...
  *
- * Searches recorded landscapes (history/recorded.h) in the way of `tune`. The cost of a variant
- * consists of loading and comparing, which take the same time for each, and its launches, from its
- * recorded time. There are two modes: each variant is checked and sampled, or it is abandoned after
- * the first launch that shows that it cannot be the fastest (run/variant/course.c). Prints a line
- * of JSON for each file, seed and mode: the time of a search of the whole space, and the share of
- * it for variants that take ten times as long as the best; the time of a default run, which ends
- * when no remaining variant is likely to win (run/tune_search.c); and by how much the winners of a
- * default and of a quick run are slower than the best. slow_ends.py makes tables of these. Runs on
- * any machine. */
+ * Searches recorded landscapes (history/recorded.h) as `tune` does. A variant costs the time to
+ * load and to compare it, which is the same for all variants, and the time of its launches, by its
+ * recorded time. There are two modes: in one, each variant is checked and sampled; in the other, a
+ * variant is abandoned after the first launch that shows that it cannot be the fastest
+ * (run/variant/course.c). Prints a line of JSON for each file, seed and mode, with the time of a
+ * search of the whole space; the share of that time for variants that take ten times as long as the
+ * best; the time of a default run, which ends when no remaining variant is likely to win
+ * (run/tune_search.c); and how much slower than the best the winners of a default run and of a
+ * quick run are. slow_ends.py makes tables of these lines. Runs on any machine. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,17 +18,17 @@
 #include "search/stopping.h"
 #include "search/strategy.h"
 
-/* On an H200, loading a variant, filling its outputs and comparing them took 2 ms besides its
- * launches. The share of a group in a compile worker was 20 ms on a host of 16 cores. */
+/* Measured on an H200: loading a variant, filling its outputs and comparing them takes 2 ms besides
+ * its launches. On a host of 16 cores a compile worker takes 20 ms for each variant of a group. */
 static const double AROUND_S = 2e-3, COMPILE_S = 20e-3;
 
-/* Two launches are checked, and a third gives the length of a batch. */
+/* Two launches are checked; a third launch tells how long a batch has to be. */
 enum { CHECKED = 3, SAMPLES = 3, QUICK_SAMPLES = 2, QUICK_LIKELY = 60 };
 
-/* The limits of run/variant/course.c and bench/bench.c for slow launches. */
+/* The limits for slow launches in run/variant/course.c and bench/bench.c. */
 static const double TOO_SLOW = 4, TOO_SLOW_LEAST_S = 2e-3, FIRST_LAUNCH_S = 10e-3;
 
-/* The time of a quick run's search, from when the device is ready until its race. */
+/* The duration of a quick run's search: from the moment the device is ready until the race. */
 static const double QUICK_S = 1.2;
 
 /* The margin of a tie, and the chance of a win below which run/tune_search.c ends a default run. */
@@ -42,7 +42,6 @@ typedef struct run {
     uint64_t tried;
 } run;
 
-/* Returns the seconds that a device needs for a variant whose launch takes `launch_s`. */
 static double cost_of(const run *r, double launch_s, int samples)
 {
     double most_s = fmax(TOO_SLOW * r->best_s, TOO_SLOW_LEAST_S);
@@ -51,7 +50,7 @@ static double cost_of(const run *r, double launch_s, int samples)
     return AROUND_S + launches * launch_s;
 }
 
-/* The cost of a failed variant includes a launch of the best's time. */
+/* A failed variant costs a launch of the best variant's time. */
 static void try(run *r, uint64_t configuration, int samples)
 {
     double launch_s = r->space->cost[configuration] / 1e3;
@@ -64,8 +63,8 @@ static void try(run *r, uint64_t configuration, int samples)
     r->tried++;
 }
 
-/* Searches with the strategy `name` for `most_s` seconds (0: until all variants are tried). With
- * `settles`, ends when no remaining variant is likely to win. */
+/* Searches with the strategy `name` for `most_s` seconds, or until all variants are tried if that
+ * is 0. With `settles`, the search also ends when no remaining variant is likely to win. */
 static void search(run *r, const char *name, uint64_t seed, double most_s, uint64_t budget,
                    int samples, bool settles)
 {

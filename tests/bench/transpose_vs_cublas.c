@@ -24,7 +24,7 @@
 
 enum { HELPER_THREADS = 256, MOST_SAMPLES = 10001, TEXT_BYTES = 1024, RESULT_BYTES = 64 };
 
-/* The benchmark's own kernels, which do not depend on the tool's. */
+/* The benchmark's own helper kernels, independent of the tool's. */
 static const char helper_source[] =
     "typedef unsigned long long u64;\n"
     "#define EACH(i, count) for (u64 i = blockIdx.x * (u64)blockDim.x + threadIdx.x; i < count; "
@@ -47,7 +47,7 @@ static const char *const contender_names[CONTENDERS] = {"autotune", "cublasSgeam
 
 typedef struct bench_request {
     const char *results_dir;
-    const char *configuration; /* NULL: the recorded configuration */
+    const char *configuration; /* configuration to time; NULL: the recorded one */
     size_t samples;
     const char *rows, *cols;
 } bench_request;
@@ -192,7 +192,6 @@ static at_status find_configuration(const bench *b, const bench_request *r, char
     return status;
 }
 
-/* Compiles `source` and loads it. */
 static at_status load_source(bench *b, compile_pool *pool, const char *name, const char *entry,
                              const emitted *source, CUmodule *module, at_error *error)
 {
@@ -239,7 +238,7 @@ static at_status load_helpers(bench *b, compile_pool *pool, at_error *error)
     return status;
 }
 
-/* Emits, compiles and loads the configuration; fills b->launch. */
+/* Emits, compiles and loads the configuration to time. Fills b->launch. */
 static at_status load_variant(bench *b, compile_pool *pool, const paths *files,
                               const bench_request *r, const char *configuration, at_error *error)
 {
@@ -362,7 +361,6 @@ typedef at_status (*run_function)(bench *b, CUdeviceptr dst, at_error *error);
 
 static const run_function run_functions[CONTENDERS] = {run_ours, run_cublas, run_copy};
 
-/* Checks that both transposes are equal. */
 static at_status compare(bench *b, at_error *error)
 {
     uint64_t wrong[RESULT_BYTES / sizeof(uint64_t)];
@@ -382,7 +380,7 @@ static at_status compare(bench *b, at_error *error)
                                      (unsigned long long)wrong[0]);
 }
 
-/* The events and the work are queued during the flush, which takes some 100 us. */
+/* The flush takes some 100 us, so events and work are queued before it ends. */
 static at_status sample(bench *b, contender c, int64_t *time_ns, at_error *error)
 {
     float time_ms = 0;
@@ -487,7 +485,7 @@ cleanup:
     return status;
 }
 
-/* The process ends next: the context takes memory, modules and events with it. */
+/* The context's release frees memory, modules and events. */
 static void close_bench(bench *b)
 {
     if (b->blas.handle)
