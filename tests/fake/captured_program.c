@@ -1,22 +1,3 @@
-/* A user's program, on the driver that $AUTOTUNE_LIBCUDA names. It knows nothing of autotune.
- *
- * usage: captured_program IMAGE ACTION...
- *
- * Loads the image and does each action in turn:
- *   scale N      launches scale_by on N floats, and writes the output before, the input and the
- *   output after to x.before, x.in, x.after
- *   twice N      launches scale_by on N floats twice, with the same data
- *   inplace N    scale_by of N floats in place
- *   inner N      scale_by on all but the first 16 of N floats
- *   view N       scale by scale_view, whose pointers are in a structure, and by a library
- *   packed N     scale_by with its arguments in one buffer
- *   graph N      records scale_by into a graph and launches that twice
- *   node N       puts scale_by with N blocks into a graph
- *   threads N    scale_by from four threads, fifty times each
- *   refused      a launch that the driver refuses
- *   fork         a child that ends
- *   again        executes itself, with "scale 64"
- *   crash, leave abort(), _exit(3) */
 #include <cuda.h>
 #include <dlfcn.h>
 #include <pthread.h>
@@ -207,7 +188,7 @@ static void packed(unsigned n)
     size_t size_bytes = sizeof all;
     void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &all, CU_LAUNCH_PARAM_BUFFER_SIZE, &size_bytes,
                      CU_LAUNCH_PARAM_END};
-    /* The fake driver refuses them, but a profiler sees their arguments. */
+    /* The fake driver refuses arguments in one buffer, but a profiler sees them. */
     gpu.cuLaunchKernel(gpu.scale_by, 1, 1, 1, 64, 1, 1, 0, gpu.stream, NULL, extra);
     drop(&d);
 }
@@ -249,7 +230,7 @@ static void *work(void *own)
     return NULL;
 }
 
-/* The fake driver's kernels run on the launching thread, so each thread has its own data. */
+/* The fake driver runs a kernel on the thread that launches it, so each thread has its own data. */
 static void threads(unsigned n)
 {
     pthread_t all[4];

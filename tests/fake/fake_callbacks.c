@@ -1,5 +1,5 @@
 /* Callbacks and activity records of the fake CUPTI, on the fake driver that $AUTOTUNE_LIBCUDA
- * names. FAKE_CUPTI_SUBSCRIBED: another tool has already subscribed. */
+ * names. If $FAKE_CUPTI_SUBSCRIBED is set, another tool has already subscribed. */
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@ CUPTI_CALLBACK_FUNCTIONS(DECLARE)
 
 enum { SEVERAL_SUBSCRIBERS = 39, BAD_PARAMETER = 1, NO_MORE = 12, MOST_RECORDS = 4096 };
 
-/* These numbers differ from CUPTI's, so that only a look-up by name works. */
+/* These numbers differ from CUPTI's. A caller has to look them up by name. */
 static const char *const functions[] = {
     NULL,
     "cuInit",

@@ -88,7 +88,7 @@ void fake_gate(const volatile uint32_t *flag, uint32_t ticket)
     fake.ticket = ticket;
 }
 
-/* Returns the ordinal that is gone: -1 for all, -2 for none. */
+/* Returns the ordinal of the device that is gone: -1 if all are gone, -2 if none is. */
 static int gone_ordinal(void)
 {
     const char *path = getenv("FAKE_CUDA_GONE");
@@ -102,8 +102,8 @@ static int gone_ordinal(void)
     return ordinal;
 }
 
-/* Returns the device's piece of a comma-separated list, up to the next comma, or NULL if the list
-   is too short. */
+/* Returns the start of the device's item of a comma-separated list, or NULL if the list is too
+ * short. */
 static const char *piece(const char *list, int device)
 {
     for (; list && device > 0; device--)
@@ -118,7 +118,7 @@ CUresult cuInit(unsigned int flags)
     char line[64];
     const char *visible = getenv("CUDA_VISIBLE_DEVICES");
     snprintf(line, sizeof line, "%s\n", visible ? visible : "all");
-    fake_note("FAKE_CUDA_INITS", line); /* a line for each call, with the visible devices */
+    fake_note("FAKE_CUDA_INITS", line); /* each cuInit writes a line: the visible devices */
     if (gone_ordinal() == -1)
         return CUDA_ERROR_NO_DEVICE;
     fake.initialised = result == 0;

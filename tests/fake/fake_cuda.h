@@ -24,15 +24,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Every image starts with one of these; the rest is ignored. A cubin has all kernels of this
- * driver. */
+/* Every image starts with this text; the rest of the image is ignored. A cubin has all kernels of
+ * this driver. */
 #define FAKE_IMAGE "FAKE"
 #define CUBIN_IMAGE "\177ELF"
 
 typedef struct fake_launch {
-    void **arguments;        /* as cuLaunchKernel gets them */
+    void **arguments;        /* as passed to cuLaunchKernel */
     uint64_t threads;        /* threads of the whole grid */
-    unsigned char *variable; /* fake_constant of its module; set where it runs */
+    unsigned char *variable; /* fake_constant of its module, set when the kernel runs */
 } fake_launch;
 
 /* The effect of a launch on the context. */
@@ -41,13 +41,12 @@ typedef enum fake_end { FAKE_OK, FAKE_HANGS, FAKE_ILLEGAL_ADDRESS, FAKE_MISALIGN
 typedef struct fake_kernel {
     const char *name;
     fake_end (*run)(const fake_launch *launch);
-    unsigned shared_bytes; /* dynamic shared memory that it must be launched with */
-    unsigned arguments;    /* number of arguments of 8 bytes; kernels with other sizes cannot be
+    unsigned shared_bytes; /* dynamic shared memory that each launch must have */
+    unsigned arguments;    /* number of arguments; kernels with sizes other than 8 bytes cannot be
                               captured */
-    uint64_t (*takes_ns)(const fake_launch *launch); /* time besides the time in the name; may be
-                                                        NULL */
-    const unsigned char *sizes;                      /* sizes of the arguments; NULL: 8 bytes
-                                                        each */
+    uint64_t (*takes_ns)(
+        const fake_launch *launch); /* time in addition to the name's; may be NULL */
+    const unsigned char *sizes;     /* bytes of each argument; NULL: 8 each */
 } fake_kernel;
 
 /* Finds a kernel by its name, with or without "_<microseconds>" at the end. Returns NULL if there
@@ -65,23 +64,23 @@ typedef struct fake_view {
 /* Finds a view by the first word of a tensor map, or by a handle. Returns NULL if there is none. */
 const fake_view *fake_view_find(uint64_t handle);
 
-/* Returns whether launches are being recorded. */
+/* Returns whether a stream is being captured. */
 bool fake_is_capturing(void);
 
-/* All memory allocated at present, for kernels that write out of bounds. */
+/* Returns all present allocations, for kernels that write out of bounds. */
 size_t fake_allocations(const unsigned char ***starts, const size_t **sizes);
 
-/* Notes the flag and the ticket of a queued gate. Synchronising before the host opens the gate is
-   an error. */
+/* Keeps the flag and the ticket of a queued gate. If the program synchronises before the host opens
+ * the gate, the call fails. */
 void fake_gate(const volatile uint32_t *flag, uint32_t ticket);
 
-/* The fake host's clock, which is also the fake chip's clock; replaces the tuner's own function. */
+/* The fake host's clock, which is also the fake chip's clock. It replaces the tuner's function. */
 int64_t autotune_host_clock_ns(void);
 
 /* Returns the fake chip's time. Its clock rate is 1.5 GHz. */
 uint64_t fake_time_ns(void);
 
-/* Adds to the time of the running kernel. */
+/* Adds to the duration of the running kernel. */
 void fake_spend(uint64_t time_ns);
 
 #endif

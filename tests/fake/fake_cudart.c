@@ -1,9 +1,10 @@
 /* A CUDA runtime for programs compiled by nvcc or clang, on machines without a GPU: it prints the
- * calls.
+ * program's calls.
  *
  * It prints a line for each launch ("launch NAMESPACE::KERNEL GRID BLOCK CLUSTER shared policy
- * cooperative ARGUMENTS"), copy into a variable of the device, and raised limit. fake_sizes must be
- * called before a launch with the sizes of its arguments. */
+ * cooperative ARGUMENTS"), for each copy into a variable of the device, and for each limit that the
+ * program raises. Before a launch the program must set fake_sizes to the sizes of the launch's
+ * arguments. */
 #include <cuda_runtime_api.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,8 +14,8 @@
 
 enum { MOST = 1024 };
 
-/* Sizes of the arguments of the next launches, in bytes, in their order. The device has the name of
- * an H200. */
+/* Sizes in bytes of the arguments of the next launches, in order. The device has the name of an
+ * H200. */
 VISIBLE unsigned fake_sizes[MOST];
 VISIBLE unsigned fake_size_count;
 
@@ -24,7 +25,7 @@ static struct {
 } registered[MOST];
 static unsigned registered_count;
 
-/* Turns _ZN<n>outer<n>innerE... into "outer::inner"; leaves other names as they are. */
+/* Prints "outer::inner" for _ZN<n>outer<n>innerE..., and any other name as it is. */
 static void print_name(const char *mangled)
 {
     char *end;
@@ -108,8 +109,8 @@ VISIBLE void __cudaRegisterVar(void **handle, char *host, char *device, const ch
     add(host, name);
 }
 
-/* Called by a kernel's stub, which is never executed, because kernels are launched by their
-   address. */
+/* A kernel's stub calls this function, but no stub is executed: kernels are launched by their
+ * address. */
 VISIBLE unsigned __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, void *stream);
 VISIBLE unsigned __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, void *stream)
 {
@@ -230,7 +231,7 @@ VISIBLE cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const 
     printf(" %u,%u,%u %u,%u,%u %u,%u,%u %zu %d %d", config->gridDim.x, config->gridDim.y,
            config->gridDim.z, config->blockDim.x, config->blockDim.y, config->blockDim.z,
            cluster[0], cluster[1], cluster[2], config->dynamicSmemBytes, policy, cooperative);
-    /* 0 ends the sizes of a launch. */
+    /* A size of 0 ends a launch's sizes. */
     for (unsigned a = 0; next < fake_size_count && fake_sizes[next] > 0; a++, next++) {
         putchar(' ');
         for (unsigned b = 0; b < fake_sizes[next]; b++)

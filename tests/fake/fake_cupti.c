@@ -1,11 +1,11 @@
-/* A CUPTI for tests, opened through $AUTOTUNE_LIBCUPTI. It counts nothing, and fails if calls are
+/* A CUPTI for tests, opened through $AUTOTUNE_LIBCUPTI. It counts nothing. Calls fail if they are
  * out of order, have the wrong structure size, or lack required fields.
  *
- * Environment: FAKE_CUPTI_FAIL ("cuptiRangeProfilerEnable=35": that function returns that code),
+ * Environment: FAKE_CUPTI_FAIL ("cuptiRangeProfilerEnable=35": this function returns this code),
  * FAKE_CUPTI_PASSES (number of passes, 3), FAKE_CUPTI_COUNTS ("NAME=NUMBER,...": values of these
- * metrics), FAKE_CUPTI_LOG (a file to which each pass and range adds a line). The value of another
- * metric is 100 for each letter of its name, plus 1 for each range before. Metrics that begin with
- * "no__" do not exist, and metrics without a '.' cannot be counted. */
+ * metrics), FAKE_CUPTI_LOG (a file that gets a line for each pass and each range). Any other metric
+ * has the value 100 for each letter of its name, plus 1 for each earlier range. Metrics that begin
+ * with "no__" do not exist, and metrics without a '.' cannot be counted. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ enum {
 
 struct cupti_host {
     size_t metrics;
-    bool spoilt; /* it refused a metric, and refuses all others from then on */
+    bool spoilt; /* it has refused a metric, and refuses all later ones */
 };
 
 struct cupti_ranges {
@@ -52,7 +52,7 @@ static int failure_of(const char *function)
                : CUPTI_OK;
 }
 
-/* Makes the checks that every function begins with. */
+/* Makes the checks with which every function begins. */
 #define ENTER(size, in_turn)                                                                       \
     do {                                                                                           \
         if (failure_of(__func__) != CUPTI_OK)                                                      \

@@ -18,7 +18,7 @@ enum {
     TYPE_FLOAT = 10,
     TYPES = 12,
     FILL_VALUES = 4
-}; /* dtype in base/value.h, buffer_fill in device/plan.h */
+}; /* values of dtype (base/value.h) and buffer_fill (device/plan.h) */
 
 static uint64_t random_bits(uint64_t seed, uint64_t i)
 {
@@ -56,8 +56,9 @@ static fake_end fill(const fake_launch *l)
 
 enum { BAND_BYTES = 1 << 16 };
 
-/* Fills a guard band of BAND_BYTES. The values differ from the support code's, and between buffers
- * and patterns, since each begins at another place in the same noise. */
+/* Fills a guard band of BAND_BYTES. The values differ from those of the GPU's support code, and
+ * they differ between buffers and patterns, because each band starts at another position of the
+ * same noise. */
 static const unsigned char *band_of(const fake_launch *l, bool after)
 {
     static uint64_t noise[2 * BAND_BYTES / sizeof(uint64_t)];
@@ -125,8 +126,8 @@ static fake_end magnitude(const fake_launch *l)
     return FAKE_OK;
 }
 
-/* A tolerance relative to the largest magnitude, or in ULPs; the fake supports no other
-   tolerance. */
+/* The two kinds of tolerance that the fake supports: relative to the largest magnitude, and in
+ * ULPs. */
 enum { SCALED = 1, ULPS = 4 };
 
 static fake_end compare_close(const fake_launch *l)
@@ -179,7 +180,8 @@ static fake_end clock_reading(const fake_launch *l)
     return FAKE_OK;
 }
 
-/* Variants: (const float *src, float *dst, uint64_t count); the right result is dst = src. */
+/* Variants with the arguments (const float *src, float *dst, uint64_t count). The right result is
+ * dst = src. */
 
 static fake_end good(const fake_launch *l)
 {
@@ -187,7 +189,7 @@ static fake_end good(const fake_launch *l)
     return FAKE_OK;
 }
 
-/* (src, dst, count, time_ns) */
+/* Arguments: (src, dst, count, time_ns). */
 static fake_end timed(const fake_launch *l)
 {
     fake_spend(U64(l, 3));
@@ -200,21 +202,21 @@ static fake_end skips_last(const fake_launch *l)
     return FAKE_OK;
 }
 
-/* Right for multiples of 32 only. */
+/* Right only if the count is a multiple of 32. */
 static fake_end skips_edge(const fake_launch *l)
 {
     memcpy(POINTER(l, 1), POINTER(l, 0), 4 * (U64(l, 2) / 32 * 32));
     return FAKE_OK;
 }
 
-/* (src, dst, count, time_ns, whole): like skips_edge, unless `whole` is set. */
+/* Arguments: (src, dst, count, time_ns, whole). Like skips_edge, unless `whole` is set. */
 static fake_end timed_edge(const fake_launch *l)
 {
     fake_spend(U64(l, 3));
     return U64(l, 4) ? good(l) : skips_edge(l);
 }
 
-/* Swaps two neighbours, which a plain sum would not notice. */
+/* Swaps two neighbours, which leaves the plain sum unchanged. */
 static fake_end swaps_pair(const fake_launch *l)
 {
     good(l);
@@ -261,7 +263,7 @@ static fake_end fails_the_sixth_time(const fake_launch *l)
     return FAKE_OK;
 }
 
-/* Right if its module's variable has the value that the module defines. */
+/* Right only if its module's variable still has the value that the module defines. */
 static fake_end right_once(const fake_launch *l)
 {
     good(l);
@@ -296,7 +298,7 @@ static fake_end zeros(const fake_launch *l)
     return FAKE_OK;
 }
 
-/* Writes a byte in the middle of every other allocation. */
+/* Increments a byte in the middle of every allocation. */
 static fake_end wild(const fake_launch *l)
 {
     const unsigned char **starts;
@@ -307,7 +309,7 @@ static fake_end wild(const fake_launch *l)
     return good(l);
 }
 
-/* Right within 1e-6, with different results each time. */
+/* Right within 1e-6. Each launch gives different results. */
 static fake_end unstable(const fake_launch *l)
 {
     static int launches;
@@ -330,7 +332,7 @@ static fake_end not_a_number(const fake_launch *l)
     return FAKE_OK;
 }
 
-/* dst is in and out: dst += src. */
+/* Adds src to dst, which is input and output. */
 static fake_end add(const fake_launch *l)
 {
     const float *src = (const float *)POINTER(l, 0);
@@ -358,7 +360,7 @@ static fake_end misaligned(const fake_launch *l)
     return FAKE_MISALIGNED;
 }
 
-/* The first launch in a process works: a variant that passes its check and hangs in a race. */
+/* The first launch in a process works. The variant thus passes its check and hangs in a race. */
 static fake_end late_hang(const fake_launch *l)
 {
     static int launches;
@@ -373,7 +375,7 @@ static fake_end late_fault(const fake_launch *l)
     return ++launches > 1 ? FAKE_ILLEGAL_ADDRESS : FAKE_OK;
 }
 
-/* Works for as many launches as a check and a few samples of one launch need. */
+/* Works for a limited number of launches: enough for a check and a few samples of one launch. */
 static fake_end tires(const fake_launch *l)
 {
     static int launches;
@@ -396,7 +398,8 @@ static uint32_t mix(uint32_t x, uint64_t rounds)
     return x;
 }
 
-/* (src, dst, piece_bytes, src_pitch, dst_pitch, rounds), then the chunk's first byte and bytes. */
+/* Arguments: (src, dst, piece_bytes, src_pitch, dst_pitch, rounds), then the chunk's first byte and
+ * its bytes. */
 static fake_end transfer(const fake_launch *l)
 {
     for (uint64_t at = U64(l, 6); at < U64(l, 6) + U64(l, 7); at += 4) {
@@ -409,7 +412,7 @@ static fake_end transfer(const fake_launch *l)
     return FAKE_OK;
 }
 
-/* The same, but also copies the word after the chunk. */
+/* Like transfer, but also copies the word after the chunk. */
 static fake_end transfer_past(const fake_launch *l)
 {
     uint32_t x = 0x12345678;
@@ -417,14 +420,15 @@ static fake_end transfer_past(const fake_launch *l)
     return transfer(l);
 }
 
-/* 100 bytes in a nanosecond, rounded; 20 if the data is in host memory. */
+/* Returns the kernel's time: 1 ns for 100 bytes in each round, and 1 ns more for 20 bytes in host
+ * memory. */
 static uint64_t transfer_ns(const fake_launch *l)
 {
     bool mapped = fake_is_pinned(POINTER(l, 0)) || fake_is_pinned(POINTER(l, 1));
     return U64(l, 7) * (1 + U64(l, 5)) / 100 + (mapped ? U64(l, 7) / 20 : 0);
 }
 
-/* (src, dst, words, rounds) */
+/* Arguments: (src, dst, words, rounds). */
 static fake_end transfer_reference(const fake_launch *l)
 {
     for (uint64_t i = 0; i < U64(l, 2); i++)
@@ -434,7 +438,7 @@ static fake_end transfer_reference(const fake_launch *l)
 
 /* Results of the kernels of lua/ceilings and of their references. */
 
-/* (src, sum, n, passes) */
+/* Arguments: (src, sum, n, passes). */
 static fake_end sum_passes(const fake_launch *l, uint64_t passes)
 {
     uint32_t own = 0, word;
@@ -470,7 +474,7 @@ static fake_end ceiling_write(const fake_launch *l)
     return FAKE_OK;
 }
 
-/* (src, sums, warps, passes) */
+/* Arguments: (src, sums, warps, passes). */
 static fake_end ceiling_shared(const fake_launch *l)
 {
     uint32_t sum = 0;
@@ -481,7 +485,8 @@ static fake_end ceiling_shared(const fake_launch *l)
     return FAKE_OK;
 }
 
-/* The fake cannot read the source, so it does not know the type of the n elements. */
+/* Returns the bytes from `at` to the guard band behind its buffer. The type of the elements is only
+ * in the source, which the fake cannot read. */
 static size_t room_behind(const unsigned char *at)
 {
     enum { GUARD_BYTES = 64 * 1024 };
@@ -494,7 +499,7 @@ static size_t room_behind(const unsigned char *at)
     return 0;
 }
 
-/* (src, dst, n, rounds): only the simulated device checks the result of the arithmetic. */
+/* Arguments: (src, dst, n, rounds). The arithmetic is checked on the simulated device only. */
 static fake_end ceiling_flops(const fake_launch *l)
 {
     uint64_t n = U64(l, 2);
@@ -503,7 +508,7 @@ static fake_end ceiling_flops(const fake_launch *l)
     return FAKE_OK;
 }
 
-/* (counts, last, n, words) */
+/* Arguments: (counts, last, n, words). */
 static fake_end ceiling_atomics(const fake_launch *l)
 {
     for (uint64_t i = 0; i < U64(l, 3); i++)
@@ -524,15 +529,15 @@ static fake_end launches_reference(const fake_launch *l)
     return FAKE_OK;
 }
 
-/* (dst, n) */
+/* Arguments: (dst, n). */
 static fake_end ceiling_blocks(const fake_launch *l)
 {
     *(uint32_t *)POINTER(l, 0) = (uint32_t)U64(l, 1);
     return FAKE_OK;
 }
 
-/* (src, place, n, steps): the stride is in the source, which the fake cannot read; all words are
-   equal. */
+/* Arguments: (src, place, n, steps). The stride is only in the source, which the fake cannot read.
+ * All words are equal. */
 static fake_end ceiling_round_trips(const fake_launch *l)
 {
     uint32_t sum = 0;
@@ -548,7 +553,8 @@ static fake_end round_trips_reference(const fake_launch *l)
     return FAKE_OK;
 }
 
-/* (words, sum, n, runs): written, because only the source says whether they are read or written. */
+/* Arguments: (words, sum, n, runs). Only the source tells whether the words are read or written.
+ * The fake writes them. */
 static fake_end ceiling_pieces(const fake_launch *l)
 {
     const uint32_t places = (uint32_t)(U64(l, 2) / 8);
@@ -560,7 +566,7 @@ static fake_end ceiling_pieces(const fake_launch *l)
     return FAKE_OK;
 }
 
-/* (sum) and (sum, n): the sum is stored as words, whatever its type is in the source. */
+/* Arguments: (sum) or (sum, n). The sum is stored as words, whatever type the source gives it. */
 static fake_end ceiling_one_address(const fake_launch *l)
 {
     *(uint32_t *)POINTER(l, 0) += (uint32_t)l->threads;
@@ -573,7 +579,8 @@ static fake_end one_address_reference(const fake_launch *l)
     return FAKE_OK;
 }
 
-/* (map, dst) and (src, dst, rows, columns) for a matrix of 4-byte elements. */
+/* Transposes a matrix of 4-byte elements. Arguments of its kernels: (map, dst) or (src, dst, rows,
+ * columns). */
 static void transpose(const unsigned char *src, uint64_t stride_bytes, uint64_t rows, uint64_t cols,
                       unsigned char *dst)
 {
@@ -603,7 +610,7 @@ static void filter(const unsigned char *src, uint64_t stride_bytes, uint64_t row
     for (uint64_t i = 0; i < rows * cols; i++) {
         float sum = 0;
         for (uint64_t n = 0; n < 9; n++) {
-            uint64_t y = i / cols + n / 3, x = i % cols + n % 3; /* an element too many */
+            uint64_t y = i / cols + n / 3, x = i % cols + n % 3; /* one element too many */
             y = y > rows ? rows - 1 : y ? y - 1 : 0;
             x = x > cols ? cols - 1 : x ? x - 1 : 0;
             sum += (float)((n / 3 == 1 ? 2 : 1) * (n % 3 == 1 ? 2 : 1)) *
@@ -613,7 +620,7 @@ static void filter(const unsigned char *src, uint64_t stride_bytes, uint64_t row
     }
 }
 
-/* (src, texture, dst): reads through the texture, whatever the variant does. */
+/* Arguments: (src, texture, dst). Reads through the texture, whatever the variant does. */
 static fake_end textured(const fake_launch *l)
 {
     const fake_view *image = fake_view_find(U64(l, 1));
@@ -624,7 +631,7 @@ static fake_end textured(const fake_launch *l)
     return FAKE_OK;
 }
 
-/* (surface): doubles each float of it. */
+/* Argument: (surface). Doubles each float of the surface. */
 static fake_end surfaced(const fake_launch *l)
 {
     const fake_view *image = fake_view_find(U64(l, 0));
@@ -635,7 +642,7 @@ static fake_end surfaced(const fake_launch *l)
     return FAKE_OK;
 }
 
-/* (dst, count) */
+/* Arguments: (dst, count). */
 static fake_end surfaced_reference(const fake_launch *l)
 {
     for (uint64_t i = 0; i < U64(l, 1); i++)
@@ -643,7 +650,7 @@ static fake_end surfaced_reference(const fake_launch *l)
     return FAKE_OK;
 }
 
-/* (src, dst, rows, columns, pitch) */
+/* Arguments: (src, dst, rows, columns, pitch). */
 static fake_end textured_reference(const fake_launch *l)
 {
     filter(POINTER(l, 0), 4 * U64(l, 4), U64(l, 2), U64(l, 3), (float *)(void *)POINTER(l, 1));
@@ -769,7 +776,7 @@ const fake_kernel *fake_kernel_find(const char *name)
     const char *number = strrchr(name, '_');
     bool timed = number && strspn(number + 1, "0123456789") == strlen(number + 1) && number[1];
     size_t length = timed ? (size_t)(number - name) : strlen(name);
-    /* Kernels that were compiled together have "_at<number>_" after their names. */
+    /* Kernels that were compiled in one source have "_at<number>_" after their names. */
     const char *place = strstr(name, "_at");
     if (place && place[3 + strspn(place + 3, "0123456789")] == '_')
         length = (size_t)(place - name);

@@ -6,14 +6,13 @@
 #include <unistd.h>
 
 enum {
-    SHARED_DEFAULT = 49152, /* dynamic shared memory that needs no attribute */
+    SHARED_DEFAULT = 49152, /* limit of dynamic shared memory without an attribute */
     MOST_COOPERATIVE_BLOCKS = 264
 };
 
 struct CUmod_st {
-    int loaded;                       /* 1 while it is loaded; the sanitizer would catch a use of
-                                         freed memory */
-    struct CUfunc_st *functions;      /* kernels found in it */
+    int loaded; /* 1 while it is loaded; the sanitizer would catch a use of freed memory */
+    struct CUfunc_st *functions;      /* kernels that were found in it */
     unsigned char constant[4 * 4096]; /* its variable fake_constant */
     struct CUmod_st *next;
 };
@@ -27,7 +26,8 @@ struct CUfunc_st {
     struct CUfunc_st *next; /* in the same module */
 };
 
-/* Accepts PTX, fat binaries and nvcc's wrappers, too; finds kernels by their names. */
+/* Returns whether this is an image. PTX, fat binaries and nvcc's wrappers are accepted, too;
+ * kernels are found by their names alone. */
 static bool is_image(const void *image)
 {
     static const char *const begins[] = {FAKE_IMAGE, CUBIN_IMAGE, "//", "\x50\xed\x55\xba",
@@ -120,7 +120,7 @@ static uint64_t named_time_ns(const char *name)
     return at && end != at + 1 && *end == '\0' ? us * 1000 : LAUNCH_NS;
 }
 
-/* A function is unloaded with its module. */
+/* A module owns its functions: unloading the module frees them. */
 CUresult cuModuleGetFunction(CUfunction *out, CUmodule module, const char *name)
 {
     CUresult result = fake_enter();
@@ -252,7 +252,7 @@ static CUresult launch(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsi
     if (!fake_stream_is_first(stream))
         return queue_kernel(stream, f, &l);
     fake_run_now(f, &l);
-    return CUDA_SUCCESS; /* the host sees faults when it synchronises */
+    return CUDA_SUCCESS; /* the host learns of a fault when it synchronises */
 }
 
 CUresult cuFuncGetName(const char **name, CUfunction function)

@@ -133,7 +133,7 @@ int nvmlDeviceGetCurrentClocksThrottleReasons(nvml_device d, unsigned long long 
     return answer(d, "FAKE_NVML_THROTTLE", out);
 }
 
-/* For callers without room, such as the tuner. */
+/* The caller gives no room for processes, as the tuner does. */
 int nvmlDeviceGetComputeRunningProcesses_v3(nvml_device d, unsigned *count, void *processes)
 {
     int code =

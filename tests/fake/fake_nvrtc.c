@@ -1,4 +1,4 @@
-/* A fake NVRTC of a version without builtins: it can be opened, but not used. */
+/* A fake NVRTC of a version without builtins. It can be opened, but not used. */
 __attribute__((visibility("default"))) int nvrtcVersion(int *major, int *minor);
 
 int nvrtcVersion(int *major, int *minor)

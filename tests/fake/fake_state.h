@@ -12,11 +12,11 @@
 enum {
     MAX_ALLOCATIONS = 4096,
     MAX_ARGUMENTS = 5,
-    LAUNCH_NS = 2000, /* time of a kernel that does not state its time */
+    LAUNCH_NS = 2000, /* time of a kernel whose name gives no time */
     SHARED_MOST = 232448
 };
 
-/* A captured launch (function) or copy. */
+/* A captured copy, or a captured launch if `function` is set. */
 typedef struct fake_node {
     CUfunction function;
     uint64_t arguments[MAX_ARGUMENTS];
@@ -39,9 +39,9 @@ typedef struct fake_driver {
     size_t sizes[MAX_ALLOCATIONS];
     const volatile uint32_t *gate;
     uint32_t ticket;
-    CUgraph capturing;                  /* NULL: launches run */
-    CUdeviceptr copied_to, copied_from; /* addresses of the last copy, ... */
-    size_t copied_bytes;                /* ... or 0 bytes if memory was changed since */
+    CUgraph capturing;                  /* the graph that is being captured; NULL if launches run */
+    CUdeviceptr copied_to, copied_from; /* addresses of the last copy within the device */
+    size_t copied_bytes;                /* its size; 0 once memory was changed */
 } fake_driver;
 extern fake_driver fake;
 
@@ -51,22 +51,21 @@ void fake_wait_us(long us);
 /* Appends to the file that `setting` names; several processes may append to one file. */
 void fake_note(const char *setting, const char *text);
 
-/* Counts a timed sample. */
 void fake_count_time(void);
 
-/* Makes the checks that every call of a context begins with. */
+/* Makes the checks with which every call of a context begins. */
 CUresult fake_enter(void);
 
-/* Returns whether a module's variables lie in this memory. */
+/* Returns whether the range lies in a module's variables. */
 bool fake_is_variable(CUdeviceptr start, size_t size_bytes);
 
-/* Runs a kernel of the first stream at once. */
+/* Runs a kernel on the first stream at once. */
 void fake_run_now(CUfunction f, const fake_launch *l);
 
 /* Copies within the device. */
 void fake_copy_within(CUdeviceptr to, CUdeviceptr from, size_t size_bytes);
 
-/* Adds to the graph that is being captured. */
+/* Adds a node to the graph that is being captured. */
 CUresult fake_capture(fake_node n);
 
 #endif

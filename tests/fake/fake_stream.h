@@ -1,10 +1,10 @@
 /* Streams and host memory of the fake driver, and the times of copies between host and device.
  *
- * Work on the first stream of a process is done at once. Work that is queued on another stream
- * waits until the stream is synchronised: a program that reads a copy's destination or overwrites
- * its source before that gets wrong data here. The time of queued work is known when it is queued:
+ * Work on the first stream of a process ends at once. Work on any other stream waits until the
+ * stream is synchronised. A program that reads a copy's destination, or overwrites its source,
+ * before it synchronises gets wrong data here. The time of work is known when the work is queued:
  * it starts when the engine of its kind (copies to the device, copies to the host, kernels) is free
- * and the earlier work on the stream is done.
+ * and the earlier work on the stream has ended.
  *
  * A copy takes 5 us and 1 ns for 24 bytes, or for 26 bytes from write-combined memory to the
  * device. A copy of pageable memory takes 20 us and 1 ns for 6 bytes, and the host waits for it.
@@ -29,27 +29,28 @@ typedef struct fake_work {
     size_t size_bytes;
 } fake_work;
 
-/* Runs a kernel; in fake_launch.c. */
+/* Runs a kernel. Defined in fake_launch.c. */
 void fake_run(CUfunction function, const fake_launch *launch);
 
-/* Notes that device memory is about to be changed other than by a copy within the device. */
+/* Announces a change of device memory other than a copy within the device. */
 void fake_changed(void);
 
-/* Returns whether work on the stream is done at once. */
+/* Returns whether work on the stream ends at once. */
 bool fake_stream_is_first(CUstream stream);
 
 /* Makes a stream. Returns NULL if memory is short. */
 CUstream fake_stream_new(void);
 void fake_stream_free(CUstream stream);
 
-/* Queues work that takes `takes_ns`, from `now_ns` on. Returns false if memory is short. */
+/* Queues work that takes `takes_ns`; it starts at `now_ns` or later. Returns false if memory is
+ * short. */
 bool fake_stream_queue(CUstream stream, const fake_work *work, fake_engine engine, uint64_t time_ns,
                        uint64_t now_ns);
-/* Does the queued work. Returns the time at which it ends, or `now_ns` if that is later. */
+/* Runs the queued work. Returns the time when it ends, or `now_ns` if that is later. */
 uint64_t fake_stream_finish(CUstream stream, uint64_t now_ns);
 
-/* Copies between host and device; the kind of host memory decides the time. Returns the time at
- * which the host continues. */
+/* Copies between host and device; the kind of host memory decides the time. Returns the time when
+ * the host continues. */
 uint64_t fake_copy(CUstream stream, void *to, const void *from, size_t size_bytes, bool up,
                    uint64_t now_ns);
 

@@ -1,5 +1,5 @@
-/* Tensor maps, textures and surfaces of the fake driver. Kernels get a handle and find the view by
- * it. */
+/* Tensor maps, textures and surfaces of the fake driver. A kernel gets a handle, by which it finds
+ * the view. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +20,7 @@ struct CUarray_st {
     unsigned char bytes[];
 };
 
-/* A tensor map is a value and is kept; a texture is destroyed. */
+/* Tensor maps are values and are never freed. Textures are destroyed. */
 static struct {
     size_t count;
     fake_view views[MOST_VIEWS];
@@ -33,7 +33,7 @@ static uint64_t note(const fake_view *view)
                                memcmp(&known.views[i], view, sizeof *view) != 0))
         i++;
     if (i == MOST_VIEWS)
-        abort(); /* a program with this many views makes one for each launch */
+        abort(); /* a program with this many tensor maps makes a new one for each launch */
     known.views[i] = *view;
     known.count += i == known.count;
     return i + 1;
@@ -121,7 +121,7 @@ CUresult cuArrayDestroy(CUarray array)
 {
     for (size_t i = 0; i < known.count; i++)
         if (known.views[i].address == array->bytes)
-            return CUDA_ERROR_INVALID_VALUE; /* a view of it still exists */
+            return CUDA_ERROR_INVALID_VALUE; /* the array still has a view */
     free(array);
     return CUDA_SUCCESS;
 }
@@ -165,7 +165,7 @@ CUresult cuSurfObjectCreate(CUsurfObject *object, const CUDA_RESOURCE_DESC *reso
     return CUDA_SUCCESS;
 }
 
-/* Textures and surfaces share one numbering. */
+/* Textures and surfaces share one range of handles. */
 static CUresult forget(uint64_t object, bool is_surface)
 {
     fake_view *v = fake_view_find(object) ? &known.views[object - 1] : NULL;
