@@ -1,4 +1,5 @@
-/* Preloaded: the machine's clock is $CLOCK_AHEAD_S seconds ahead, or behind if that is negative. */
+/* Preloaded: sets the machine's clock $CLOCK_AHEAD_S seconds ahead, or behind if that is
+ * negative. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdlib.h>

@@ -118,7 +118,7 @@ static size_t find_children(pid_t parent, pid_t *children)
     return count;
 }
 
-/* A process that has ended, and that its parent has not waited for, cannot be killed. */
+/* A process that has ended cannot be killed, even if its parent has not waited for it yet. */
 static bool is_running(pid_t pid)
 {
     char path[64], kind = 'Z';

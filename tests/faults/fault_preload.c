@@ -1,7 +1,8 @@
-/* Preloaded into the program under test: corrupts the data that it sends and writes, by the plan in
- * fault_state.h.
+/* Preloaded into the program under test: corrupts the data that the program sends and writes, by
+ * the plan in fault_state.h.
  *
- * Only calls through the C library's own names are intercepted, which are the program's calls. */
+ * Only calls through the C library's own names are intercepted. These are the program's own
+ * calls. */
 #define _GNU_SOURCE
 #include "fault_state.h"
 
@@ -20,8 +21,8 @@
 
 static fault_state *state;
 
-/* Function pointers of the next definitions; ISO C has no cast from dlsym()'s result to a function
-   pointer. */
+/* Finds the next definition of a function. ISO C has no cast from dlsym()'s result to a function
+ * pointer. */
 static void find_next(const char *name, void *to)
 {
     void *symbol = dlsym(RTLD_NEXT, name);
@@ -47,7 +48,7 @@ static uint64_t scramble(uint64_t z)
     return z ^ (z >> 31);
 }
 
-/* Decides whether to inject a fault. *draw gets random bits for it. */
+/* Returns whether this chance injects a fault. *draw gets random bits for the fault. */
 static bool strikes(fault_kind *kind, uint64_t *draw)
 {
     if (!state)
@@ -97,7 +98,7 @@ ssize_t write(int fd, const void *bytes, size_t size_bytes)
     uint64_t draw;
     if (!is_file(fd) || !strikes(&state->writes, &draw))
         return next(fd, bytes, size_bytes);
-    /* Half of the failing writes write a part first, as on a full disk. */
+    /* Every second failing write first writes a part, as on a full disk. */
     if (draw % 2 && size_bytes > 1)
         return next(fd, bytes, size_bytes / 2);
     errno = ENOSPC;

@@ -1,9 +1,9 @@
-/* Preloaded: every third call that opens, flushes or closes a file is interrupted once. This
- * happens on network and user-space file systems (NFS, FUSE) by a signal whose handler was
- * installed without SA_RESTART. The descriptor is closed all the same, as on Linux.
+/* Preloaded: interrupts every third call that opens, flushes or closes a file, once. On network and
+ * user-space file systems (NFS, FUSE) a signal whose handler was installed without SA_RESTART does
+ * this. A close that is interrupted closes the descriptor nevertheless, as on Linux.
  *
- * $KILLED_FLUSHING: the first call that flushes kills its process instead. $WITHOUT_NAMELESS: files
- * cannot be created without a name. */
+ * $KILLED_FLUSHING: the first call that flushes kills its process instead. $WITHOUT_NAMELESS:
+ * creating a file without a name fails. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -16,8 +16,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Function pointers of the next definitions; ISO C has no cast from dlsym()'s result to a function
-   pointer. */
+/* Finds the next definition of a function. ISO C has no cast from dlsym()'s result to a function
+ * pointer. */
 static void find_next(const char *name, void *to)
 {
     void *symbol = dlsym(RTLD_NEXT, name);

@@ -1,8 +1,8 @@
 /* Runs a program on a terminal that goes away.
  *
- *   lose_terminal TEXT PROGRAM...
+ * lose_terminal TEXT PROGRAM...
  *
- * Once the program has written TEXT, the terminal is closed, as if a connection broke: the program
+ * When the program has written TEXT, the terminal is closed as if a connection broke: the program
  * gets SIGHUP and its streams fail. The exit code is the program's, or 128 + its signal. */
 #include <pty.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Reads the program's output, up to the text or to its end. */
+/* Reads the program's output until it contains `text`, or to its end. */
 static void read_until(int screen, const char *text)
 {
     size_t matched = 0;

@@ -1,5 +1,4 @@
-/* Preloaded: every file is on a file system without locks, like NFS and Lustre without their lock
- * services. */
+/* Preloaded: locks fail for every file, as on NFS and Lustre without their lock services. */
 #include <errno.h>
 #include <sys/file.h>
 
