@@ -1,5 +1,5 @@
-/* A compiler's log quotes the source, which may be hostile: any text is read or refused, the
- * figures of an entry come from its own lines, and trimming only removes text. */
+/* A compiler's log quotes the source, which may be hostile. Any text is read or refused, the
+ * figures of an entry come from the entry's own lines, and trimming only removes text. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     compile_log_trim(log);
     if (strlen(log) > before)
         abort();
-    /* The trimmed text has nothing left to trim. */
+    /* Trimming a second time removes nothing. */
     char *again = strdup(log);
     if (!again)
         abort();

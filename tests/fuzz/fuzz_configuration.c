@@ -1,4 +1,4 @@
-/* Values of --config and --set: a text that reads back as it is written, or a usage error. */
+/* A value of --config or --set is written back as the same text, or it is a usage error. */
 #include "script_folder.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -25,8 +25,7 @@ static script *load(const script_setting *settings, size_t count, at_status *sta
 
 static void try_configuration(const char *text)
 {
-    static script *s; /* loaded once, for speed; never freed, but still reachable for the leak
-                         checker */
+    static script *s; /* loaded once, for speed; never freed; reachable, so no leak is reported */
     at_status status;
     at_error error = {0};
     uint16_t indices[4], again[4];
@@ -66,7 +65,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     memcpy(text, data, size);
     text[size] = '\0';
-    /* Loading takes a thousand times as long as parsing. */
+    /* A text that begins with '!' is loaded as a setting, which takes a thousand times as long as
+     * parsing. */
     if (size > 0 && text[0] == '!')
         try_setting(text + 1);
     else

@@ -1,5 +1,5 @@
-/* A user's CUDA C++: any text is reduced to the parts that a kernel needs, without a crash, and
- * keeps its line numbers. */
+/* A user's CUDA C++. Any text is reduced to the parts that a kernel needs, without a crash, and its
+ * line numbers stay the same. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,6 @@ static size_t lines_of(const char *text)
     return lines;
 }
 
-/* Checks that a span lies within the text. */
 static void is_within(const cpp_unit *u, cpp_span s)
 {
     if (s.length > 0 && (s.text < u->text || s.text + s.length > u->text + u->length))

@@ -1,5 +1,5 @@
-/* Messages from and to a device worker: any bytes are a message or refused, without crashes, leaks,
- * or counts beyond the message. The first byte selects the kind of message. */
+/* Messages to and from a device worker. Any bytes are a message or are refused, without crashes,
+ * leaks, or counts beyond the message. The first byte selects the kind of message. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static void read_answer(pack *m)
     device_event_deinit(&answer.found);
 }
 
-/* A completely read message packs to the same number of bytes. */
+/* A message that was read to its end packs to the same number of bytes. */
 static void read_variant(pack *m)
 {
     device_variant variant;

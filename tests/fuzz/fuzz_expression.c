@@ -19,13 +19,13 @@ static bool resolve(void *context, const node *leaf, vector_operand *operand)
     return leaf->op == NODE_INPUT && operand->input < W;
 }
 
-/* Lua has no functions in this test. */
+/* Expressions of this test call no functions. */
 static const node *read_input(void *context, tree *t, token name, token next)
 {
     return name.length == 1 ? reader_fixture_name(context, t, name, next) : NULL;
 }
 
-/* Calls the function on top of the stack and leaves it there. */
+/* Calls the function on top of the stack, which stays there. Returns false if it fails. */
 static bool ask_lua(lua_State *L, const int64_t *inputs)
 {
     lua_pushvalue(L, -1);
@@ -48,7 +48,7 @@ static void compare(lua_State *L, const vector_step *steps, size_t step_count)
     int64_t inputs[INPUTS] = {12, -5, 0, 1};
     bool holds[VALUES];
     if (!vector_evaluate(steps, step_count, inputs, 0, values, VALUES, holds))
-        return; /* a zero divisor */
+        return; /* it divides by zero */
     for (size_t i = 0; i < VALUES; i++) {
         inputs[0] = values[i];
         if (ask_lua(L, inputs) != holds[i])
@@ -63,7 +63,7 @@ static const node *read_any(void *context, tree *t, token name, token next)
     return reader_plain_name(t, name);
 }
 
-/* Also reads the text in brackets, which fails for "1, 2" and "1) or (2". */
+/* Reads the text in brackets, too. That fails for "1, 2" and "1) or (2". */
 static void expect_read(lua_State *L, const char *text)
 {
     char chunk[MOST_TEXT + 16];

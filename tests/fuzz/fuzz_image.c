@@ -1,4 +1,4 @@
-/* Images of modules come from other programs: any bytes are refused or read, and an image that is
+/* Images of modules come from other programs. Any bytes are refused or read, and an image that was
  * read contains the kernel. */
 #include <stdint.h>
 #include <stdlib.h>

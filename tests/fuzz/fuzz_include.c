@@ -1,5 +1,5 @@
-/* Included files of emitted source: any text, and no file. Accepted names stay within the
-   folder. */
+/* The files that emitted source includes: any text, and names without a file. Accepted names stay
+ * within the folder. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>

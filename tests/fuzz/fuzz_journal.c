@@ -1,5 +1,5 @@
-/* A journal's line is refused, or read and written again to the same text. The fuzzer cannot guess
- * checksums, so the input is also tried as the object that a line is made from. */
+/* A line of a journal is refused, or it is read and written again as the same text. The fuzzer
+ * cannot guess checksums, so the input is also tried as the object from which a line is made. */
 #include <jansson.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -45,7 +45,7 @@ static void try_line(const char *text, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     try_line((const char *)data, size);
-    /* {"a":1} becomes {"a":1,"check":"..."} */
+    /* Turns {"a":1} into {"a":1,"check":"..."}. */
     if (size < 2 || data[size - 1] != '}')
         return 0;
     char *text = malloc(size + 64);

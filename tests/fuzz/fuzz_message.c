@@ -1,6 +1,6 @@
-/* A worker may send anything: bytes from its socket are refused or are a whole frame, with the same
- * result in pieces or at once. A well-framed payload of nonsense is refused by its decoder, or
- * stays within its bounds. */
+/* A worker may send anything. Bytes from its socket are a whole frame or are refused, with the same
+ * result in pieces and at once. If the payload of a valid frame is nonsense, its decoder refuses it
+ * or stays within its bounds. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { MOST_BYTES = 65536 }; /* a socket accepts this much without a reader */
+enum { MOST_BYTES = 65536 }; /* bytes that a socket takes without a reader */
 
 static void check(bool fine)
 {
@@ -89,7 +89,7 @@ static void decode(message *m)
     }
 }
 
-/* The input is the payload: it must come through unchanged. */
+/* The input is the payload and must arrive unchanged. */
 static void frame_and_decode(const uint8_t *data, size_t size, size_t piece)
 {
     message m, back;

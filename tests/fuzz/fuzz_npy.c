@@ -1,5 +1,5 @@
-/* Headers of data files come from other people: any bytes are refused or read, and a header that is
- * read satisfies its contract. */
+/* Headers of data files come from other people. Any bytes are refused or read, and a header that
+ * was read satisfies its contract. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

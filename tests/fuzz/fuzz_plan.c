@@ -10,7 +10,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check_same(const pack *read, const pack *written)
 {
-    /* A string's length and a NaN's bits may differ; the size of the read plan may not. */
+    /* A string's length and a NaN's bits may change, but the plan that was read packs to the same
+     * size. */
     if (written->failed || read->position != written->size_bytes)
         abort();
 }

@@ -1,5 +1,5 @@
-/* Any bytes as PTX: parsed, decoded and run on a few threads, and written as inline assembly.
- * Nothing may crash, leak or hang. */
+/* Any bytes as PTX: parsed, decoded, run on a few threads, and written as inline assembly. No step
+ * may crash, leak or hang. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,7 @@ static void run(const sim_kernel *k)
                          .valid = valid};
     sim_fault fault;
     at_error error = {0};
-    /* Every parameter points into the buffer, read as a number or as an address. */
+    /* Every parameter is valid as a number and as an address in the buffer. */
     for (size_t i = 0; i < sizeof parameters; i += 8) {
         uint64_t v = 0x10000 + i % 64;
         memcpy(parameters + i, &v, sizeof v);
@@ -76,7 +76,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (sim_kernel_init(&k, (const char *)data, size, "fuzz.ptx", (const char *[]){NULL}, 1,
                         &error) != AT_OK)
         return 0;
-    /* A kernel with megabytes for each thread is legal and slow; skip it. */
+    /* A kernel that needs megabytes for each thread is legal but slow, so it does not run here. */
     if (k.programs[0]->local_bytes < 4096 && k.programs[0]->register_bytes < 1u << 20)
         run(&k);
     sim_kernel_deinit(&k);

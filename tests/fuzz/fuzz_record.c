@@ -1,4 +1,4 @@
-/* Records come from other people: any bytes are refused or read, and a record that is read
+/* Records come from other people. Any bytes are refused or read, and a record that was read
  * satisfies its contract. */
 #include <stdint.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static void check_values(const record_values *values)
     }
 }
 
-/* Other files in the folder of records. */
+/* Reads the input as the folder's other kind of file, device.json. */
 static void read_ceilings(const uint8_t *data, size_t size)
 {
     ceiling_rates rates;

@@ -1,6 +1,6 @@
-/* Recorded measurements come from other people's tools: any file is read or refused. The
- * measurements make a space with the same number of configurations, and reading them back after
- * writing gives the same. */
+/* Recorded measurements come from other people's tools. Any file is read or refused. The
+ * measurements make a space with as many configurations, and they are the same after writing and
+ * reading them. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* A temporary folder for fuzz targets that load scripts, and tight limits. */
+/* A temporary folder and tight limits, for fuzz targets that load scripts. */
 #ifndef AUTOTUNE_SCRIPT_FOLDER_H
 #define AUTOTUNE_SCRIPT_FOLDER_H
 
@@ -20,7 +20,7 @@ static inline void remove_folder(void)
         perror(folder);
 }
 
-/* Writes a file in the folder, which the first call makes. Returns its path. */
+/* Writes a file into the folder, which the first call makes. Returns the file's path. */
 static inline const char *write_input(const char *name, const void *bytes, size_t size_bytes)
 {
     static char path[128];
