@@ -19,7 +19,6 @@ const char *gpu_source(const char *below)
     return path;
 }
 
-/* Returns the contents of a text file, NUL-terminated, or NULL if it cannot be read. */
 static char *read_text(const char *path)
 {
     FILE *f = fopen(path, "rb");
@@ -229,7 +228,7 @@ int64_t gpu_median(const device_event *e)
     return sorted[count / 2];
 }
 
-/* cmocka passes a group's state to its tests. */
+/* The state of the group, which cmocka passes to its tests. */
 static gpu found;
 
 static int give_gpu(void **state)

@@ -1,5 +1,5 @@
-/* Shared by the GPU tests: the kernels of kernels.cu compiled for this GPU, a device worker with
- * these kernels, and a test runner with exit code 77 if there is no GPU. */
+/* Shared by the GPU tests: the kernels of kernels.cu, compiled for this GPU; a device worker that
+ * launches them; a test runner whose exit code is 77 without a GPU. */
 #ifndef AUTOTUNE_GPU_FIXTURE_H
 #define AUTOTUNE_GPU_FIXTURE_H
 
@@ -8,7 +8,7 @@
 
 enum { GPU_SKIPPED = 77 };
 
-/* The GPU, as listed, and the images compiled for it; made once for all tests of a program. */
+/* The GPU and the images compiled for it. All tests of a program share them. */
 typedef struct gpu {
     device_properties properties;
     void *support, *kernels;
@@ -19,11 +19,11 @@ typedef struct gpu {
  * build folder may have been moved, or else where the program was built. The text is static. */
 const char *gpu_source(const char *below);
 
-/* Finds the GPU. AT_NO_DEVICE and AT_NO_TOOLCHAIN say why no test can run. */
+/* Finds the GPU. Returns AT_NO_DEVICE or AT_NO_TOOLCHAIN if tests cannot run here. */
 at_status gpu_find(gpu *out, at_error *error);
 void gpu_deinit(gpu *g);
 
-/* A worker on that GPU, for tests to set up and to take events from. */
+/* A worker on that GPU. Tests set it up and take its events. */
 typedef struct gpu_bench {
     const gpu *gpu;
     device_worker *worker;
@@ -31,25 +31,27 @@ typedef struct gpu_bench {
     size_t problem_count;
     at_error error;
     device_event event; /* the latest event */
-    device_event ready; /* results of the set-up */
+    device_event ready; /* the event of the set-up */
 } gpu_bench;
 
-/* Sets up two buffers, src and dst, of `count` elements (`dst_count` of dst, if not 0), and
- * `ragged` elements in slot 1 (0: no slot 1). The reference is `reference`, launched with `items`
- * (the kernel's unit: bytes, vectors, elements). */
+/* Describes a problem with two buffers, src and dst, of `count` elements (dst has `dst_count` if
+ * that is not 0). Slot 1 has `ragged` elements, or no problem if `ragged` is 0. The reference is
+ * the kernel `reference`, launched with `items` (in the kernel's unit: bytes, vectors or
+ * elements). */
 typedef struct gpu_problem {
     dtype type;
     uint64_t count, dst_count, ragged;
     uint64_t items, ragged_items;
     const char *reference;
-    buffer_role role; /* kind of dst; 0: BUFFER_OUTPUT */
+    buffer_role role; /* role of dst; 0 is BUFFER_OUTPUT */
     double tolerance;
 } gpu_problem;
 
 void gpu_begin(gpu_bench *b, const gpu *g, const gpu_problem *problem, device_cache cache);
 void gpu_end(gpu_bench *b);
 
-/* A kernel of kernels.cu on both slots; if `grid` is 0, 16 blocks of 256 threads on each SM. */
+/* Returns a variant of a kernel of kernels.cu, for both slots. If `grid` is 0, each SM gets 16
+ * blocks of 256 threads. */
 device_variant gpu_variant(const gpu_bench *b, const char *entry, uint32_t grid);
 
 /* Tries the variant and returns its event. */

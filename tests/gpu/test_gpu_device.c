@@ -7,7 +7,8 @@
 #include <sys/wait.h>
 #include <time.h>
 
-/* 2^24 bytes and a ragged million. The elements are bytes, so that an edge can be anywhere. */
+/* The tuned problem has 2^24 bytes, the ragged problem about a million. With bytes as elements, an
+ * edge can be anywhere. */
 static const gpu_problem bytes = {.type = DTYPE_UINT8,
                                   .count = 1 << 24,
                                   .items = 1 << 24,
@@ -29,8 +30,8 @@ static void wrong_results_are_found_and_named(void **state)
     } wrong[] = {
         {"one_byte_past", "byte 1 past the end of buffer dst"},
         {"one_byte_before", "byte 1 before buffer dst"},
-        /* A byte that it does not write is right if the poison has the same value, so fewer than
-           579 errors may be reported. */
+        /* An unwritten byte is right by chance if the poison has its value, so the message may
+         * count fewer than 579 errors. */
         {"skips_ragged_edge", "of 1000003 elements of dst are wrong, first dst[9994"},
         {"changes_input", "it changed its input src"},
     };

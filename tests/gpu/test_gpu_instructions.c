@@ -20,19 +20,19 @@
 #include "simulate.h"
 
 enum {
-    TRIES = 2048,   /* operands of each form */
-    PROGRAMS = 400, /* random operands */
+    TRIES = 2048,   /* operands for each form */
+    PROGRAMS = 400, /* random programs */
     PROGRAM_THREADS = 256,
     FORMS_A_MODULE = 32,
     PROGRAMS_A_MODULE = 4,
-    WORKERS = 8,   /* small, because the driver's compiler takes most of the time */
-    EXAMPLES = 24, /* operands to print of a form that differs */
+    WORKERS = 8,   /* few threads: the driver's compiler takes most of the time */
+    EXAMPLES = 24, /* most operands that are printed for a form that differs */
     SKIPPED = 77
 };
 
 typedef struct outcome {
     likeness state;
-    int count;    /* tries that are not equal, bit for bit */
+    int count;    /* number of tries that are not equal, bit for bit */
     double worst; /* distance in units in the last place, if both are numbers */
     double absolute;
     char *details;
@@ -43,8 +43,8 @@ typedef struct work {
     CUcontext context;
     const form *forms;
     size_t form_count;
-    outcome *outcomes;  /* results of each form */
-    const form **drawn; /* forms that programs consist of */
+    outcome *outcomes;  /* results, one for each form */
+    const form **drawn; /* forms from which programs are made */
     size_t drawn_count;
     outcome programs[PROGRAMS];
     differences known;
@@ -61,13 +61,13 @@ static void *allocate(size_t count, size_t size)
     return p;
 }
 
-/* Returns the parts of a value: two for packed kinds. */
+/* Returns the number of parts of a value: two for packed kinds, else one. */
 static int part_count(char kind)
 {
     return kind == 'F' || kind == 'G' ? 2 : 1;
 }
 
-/* Gives a part as a number. Returns false if the kind is not a float. */
+/* Converts a part to a number. Returns false if the kind is not a float. */
 static bool part_value(char kind, uint64_t bits, int part, double *value, double *ulp)
 {
     int exponent_bits, fraction_bits;
@@ -103,7 +103,6 @@ static bool part_value(char kind, uint64_t bits, int part, double *value, double
     return true;
 }
 
-/* Classifies the difference between the GPU's value and the simulator's. */
 static likeness compare(char kind, uint64_t gpu, uint64_t sim, const difference *known, outcome *o)
 {
     likeness worst = STATE_EQUAL;
@@ -235,8 +234,8 @@ static void try_form(work *w, size_t index, CUmodule module, int number)
     free(sim);
 }
 
-/* Returns whether a thread's register is not determined, by the known differences of the program's
-   steps. */
+/* Returns whether a register's value is open, because of known differences of the program's
+ * steps. */
 static bool is_open(const random_program *p, const difference *const of[PROGRAM_STEPS],
                     uint64_t index, int thread, int number)
 {
@@ -300,7 +299,7 @@ static void do_forms(work *w, size_t first)
     size_t count = w->form_count - first < FORMS_A_MODULE ? w->form_count - first : FORMS_A_MODULE;
     text ptx = text_new((FORMS_A_MODULE + 1) * FORM_KERNEL_BYTES);
     for (size_t alone = 0; alone < count + 1; alone++) {
-        /* Puts all forms into one module, or each into its own if the driver refuses that. */
+        /* If the driver refuses all forms in one module, each form gets its own module. */
         ptx.length = 0;
         put(&ptx, "%s", form_module_header);
         for (size_t i = 0; i < count; i++) {
@@ -368,7 +367,7 @@ static void *worker(void *context)
     }
 }
 
-/* Returns whether the result is the expected one, or closer to equal. */
+/* Returns whether the result is the expected one or a closer one. */
 static bool is_expected(const outcome *o, const difference *e)
 {
     if (o->state == STATE_REFUSED || e->state == STATE_REFUSED)
@@ -424,7 +423,7 @@ static int report(const work *w, const char *path)
     return unexpected;
 }
 
-/* Forms that are equal when tried alone, according to the list. */
+/* Draws from the forms that are equal when tried alone, according to the list. */
 static void draw(work *w)
 {
     w->drawn = allocate(w->form_count, sizeof *w->drawn);

@@ -1,4 +1,4 @@
-/* libautotune on a real GPU: a recorded configuration becomes a kernel that runs in the caller's
+/* libautotune on a real GPU: a recorded configuration becomes a kernel, which runs in the caller's
  * context. */
 #include <stdlib.h>
 
@@ -57,7 +57,7 @@ static void prepare(fixture *f, int64_t rows, int64_t cols)
            at_rule_name(at_kernel_rule(f->kernel)), at_kernel_text(f->kernel));
 }
 
-/* Checks every element of the transpose of a matrix whose elements are their own index. */
+/* Transposes a matrix whose elements are their own indices, and checks every element. */
 static void launch_and_check(fixture *f, size_t rows, size_t cols)
 {
     const cuda_driver *cuda = &f->cuda;

@@ -1,9 +1,10 @@
-/* Matrix products of a warp (mma), on a GPU of compute capability 9.0: each form of
- * unit.sim/machine.matrix, dense, of bits and of sparse rows, beside the expected result that the
- * simulated device is tested with.
+/* Matrix products of a warp (mma) on a GPU of compute capability 9.0. Each form that
+ * unit.sim/machine.matrix tests (dense, of bits, and with sparse rows) is compared with the
+ * expected result that the simulated device is tested with.
  *
- * Integers must be equal. Floats may differ by the limited precision of such a GPU's adders; the
- * difference is printed. Exit code: 0 if all agree, 1 if one does not, 77 without such a GPU. */
+ * Integers must be equal. Floats may differ because the adders of such a GPU have limited
+ * precision; the difference is printed. Exit code: 0 if all agree, 1 if any differs, 77 without
+ * such a GPU. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -11,7 +12,6 @@
 #include "matrix_forms.h"
 #include "sim_fixture.h"
 
-/* Runs the form's kernel on the GPU with that data. Returns false on an error of the driver. */
 static bool run_on_gpu(const cuda_driver *cuda, const char *ptx, matrix_data *d)
 {
     gpu_copy copies[] = {{d->a, sizeof d->a, 0},

@@ -1,9 +1,10 @@
-/* Matrix products of warpgroups (wgmma), on a GPU of compute capability 9.0: each form of
- * unit.sim/machine.warpgroup, beside the expected result that the simulated device is tested with.
+/* Matrix products of warpgroups (wgmma) on a GPU of compute capability 9.0. Each form that
+ * unit.sim/machine.warpgroup tests is compared with the expected result that the simulated device
+ * is tested with.
  *
- * Integers must be equal. Floats may differ by the limited precision of such a GPU's accumulators;
- * the difference is printed. Exit code: 0 if all agree, 1 if one does not, 77 without such a
- * GPU. */
+ * Integers must be equal. Floats may differ because the accumulators of such a GPU have limited
+ * precision; the difference is printed. Exit code: 0 if all agree, 1 if any differs, 77 without
+ * such a GPU. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -11,8 +12,6 @@
 #include "sim_fixture.h"
 #include "warpgroup_forms.h"
 
-/* Runs the form's kernel on the GPU with the data of `d`. Returns false on an error of the
-   driver. */
 static bool run_on_gpu(const cuda_driver *cuda, const char *ptx, const warpgroup_form *f,
                        warpgroup_data *d)
 {
