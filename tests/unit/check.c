@@ -1,5 +1,5 @@
-/* main() of every program of unit tests: test_ROOM [FILE...] runs the tests of the files whose
- * paths end in a FILE, else of all files. */
+/* The main() of all programs of unit tests. test_ROOM [FILE...] runs the tests of the files whose
+ * paths end in one of the FILEs, or of all files. */
 #include "check.h"
 
 #include <stdio.h>
@@ -8,8 +8,8 @@
 
 enum { MOST_TESTS = 1024, MOST_FILES = 64 };
 
-/* The constructors of the tests fill these lists before main(), in any order. `tests` is kept in
- * the order of files and, within a file, of lines. */
+/* Lists that the constructors of tests fill before main(), in any order. `tests` is sorted by file
+ * and, within a file, by line. */
 static struct {
     struct CMUnitTest tests[MOST_TESTS];
     const char *files[MOST_TESTS];
@@ -67,7 +67,8 @@ static bool is_wanted(const char *file, int count, char *const *wanted)
     return count == 0;
 }
 
-/* Runs the tests of one file, from `first` to before `last`. Returns the number of failures. */
+/* Runs the tests of one file, which have the indices from `first` up to but not including `last`.
+ * Returns the number of failures. */
 static int run_file(size_t first, size_t last)
 {
     CMFixtureFunction set_up = NULL, tear_down = NULL;

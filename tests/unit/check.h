@@ -1,6 +1,6 @@
-/* Every unit test includes this header: cmocka with the headers that cmocka needs, and the list of
- * tests. The tests of a room are one program; `test_ROOM unit/ROOM/test_FILE.c` runs those of a
- * file. */
+/* Every unit test includes this header. It has cmocka with the headers that cmocka needs, and the
+ * list of tests. The tests of a room are one program; `test_ROOM unit/ROOM/test_FILE.c` runs the
+ * tests of one file. */
 #ifndef AUTOTUNE_CHECK_H
 #define AUTOTUNE_CHECK_H
 
@@ -14,22 +14,22 @@
 
 #include "base/error.h"
 
-/* Fails with the error's own text if a call that must succeed fails. */
+/* Asserts that a call succeeds. The failure shows the error's own text. */
 #define assert_ok(call, error)                                                                     \
     do {                                                                                           \
         if ((call) != AT_OK)                                                                       \
             fail_msg("%s: %s:%d: %s", #call, (error).file, (error).line, (error).message);         \
     } while (0)
 
-/* Tests that could repeat a load thousands of times make only every TEST_STRIDE-th one. */
+/* Tests that could repeat their work thousands of times do every TEST_STRIDE-th repetition only. */
 enum { TEST_STRIDE = 3 };
 
-/* TEST(behaviour) { ... } defines a test and lists it; the tests of a file run in the order of the
- * file. The test may use `state`, which cmocka passes to tests. */
+/* TEST(behaviour) { ... } defines a test and adds it to the list. Tests run in the order of their
+ * file. A test may use `state`, which cmocka passes to it. */
 #define TEST(name) TEST_IN(name, NULL, NULL)
 
-/* Defines a test with a fixture of its own: `set_up` and `tear_down` run around it. Either may be
- * NULL. */
+/* Defines a test with its own fixture: `set_up` runs before the test, `tear_down` after it. Either
+ * may be NULL. */
 #define TEST_IN(name, set_up, tear_down)                                                           \
     static void name(void **state);                                                                \
     __attribute__((constructor)) static void name##_is_listed(void)                                \
@@ -38,15 +38,16 @@ enum { TEST_STRIDE = 3 };
     }                                                                                              \
     static void name(void **state __attribute__((unused)))
 
-/* Names the fixture that the tests of a file share: set up before the first, torn down after the
- * last. */
+/* Names the fixture that all tests of a file share. It is set up before the first test and torn
+ * down after the last. */
 #define TEST_GROUP(set_up, tear_down)                                                              \
     __attribute__((constructor)) static void check_group_is_known(void)                            \
     {                                                                                              \
         check_group(__FILE__, set_up, tear_down);                                                  \
     }
 
-/* The macros above call these before main(). They end the program if a list is full. */
+/* The macros above call these functions before main(). The functions end the program if a list is
+ * full. */
 void check_add(const char *file, int line, struct CMUnitTest test);
 void check_group(const char *file, CMFixtureFunction set_up, CMFixtureFunction tear_down);
 

@@ -1,4 +1,4 @@
-/* The processes that a test has started, found in /proc: workers to kill or to stop. */
+/* Finds the processes that a test has started, in /proc. Tests kill or stop these workers. */
 #ifndef AUTOTUNE_CHILDREN_H
 #define AUTOTUNE_CHILDREN_H
 
@@ -10,8 +10,8 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-/* Returns the parent of a process, from the fourth field of its stat line, or 0 if the process is
-   gone. */
+/* Returns the parent of a process, the fourth field of its stat file, or 0 if the process is
+ * gone. */
 static inline pid_t children_parent(pid_t pid)
 {
     char path[64], line[512];
@@ -27,7 +27,7 @@ static inline pid_t children_parent(pid_t pid)
     return (pid_t)parent;
 }
 
-/* Returns a child of this process, or 0 if it has none. */
+/* Returns child number `which` of this process, or 0 if there is none. */
 static inline pid_t children_find(unsigned which)
 {
     pid_t children[64];

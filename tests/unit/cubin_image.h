@@ -1,4 +1,4 @@
-/* A hand-made cubin with one kernel, without the parts that only the driver needs. */
+/* A hand-made cubin with one kernel. It lacks the parts that only the driver needs. */
 #ifndef AUTOTUNE_TEST_CUBIN_IMAGE_H
 #define AUTOTUNE_TEST_CUBIN_IMAGE_H
 
@@ -9,13 +9,13 @@
 enum { CUBIN_IMAGE_BYTES = 2048, CUBIN_IMAGE_SECTIONS = 8 };
 
 typedef struct cubin_section_image {
-    const char *name; /* a format with the kernel's name */
+    const char *name; /* a format, which gets the kernel's name */
     uint32_t type;
     const void *bytes;
     uint64_t size_bytes;
 } cubin_section_image;
 
-/* Writes an image of these sections (at most six) and of the sections that every image has. */
+/* Writes an image with these sections (at most six) and the sections that every image has. */
 static inline void cubin_image_of(unsigned char image[CUBIN_IMAGE_BYTES], const char *kernel,
                                   const cubin_section_image *sections, size_t count)
 {

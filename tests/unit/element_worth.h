@@ -1,23 +1,22 @@
-/* Values of the bits of a matrix's element, and random elements, of the types that PTX multiplies:
- * "f16", "bf16", "tf32", "f32", "f64", "e4m3", "e5m2", "s4", "u4", "s8", "u8", "s32",
+/* The values of the bits of a matrix's element, and random elements, for the types that PTX
+ * multiplies: "f16", "bf16", "tf32", "f32", "f64", "e4m3", "e5m2", "s4", "u4", "s8", "u8", "s32",
  * "b1". */
 #ifndef AUTOTUNE_ELEMENT_WORTH_H
 #define AUTOTUNE_ELEMENT_WORTH_H
 
 #include <stdint.h>
 
-/* Returns the bits that an element has in a register: 32 for tf32. */
+/* Returns the bits that an element takes in a register: 32 for tf32. */
 int element_bits(const char *type);
 
-/* Returns the value of the element in the low bits; other types have no meaning for the high
-   bits. */
+/* Returns the value of the element in the low bits. Types other than tf32 ignore the high bits. */
 double element_worth(const char *type, uint64_t bits);
 
 /* Returns the next bits of a random number generator. */
 uint64_t random_bits(uint64_t *state);
 
-/* Returns the bits of a random element: a float between -4 and 4 that is not near 0, or any
-   integer. */
+/* Returns the bits of a random element: any integer, or a float between -4 and 4 that is not near
+ * 0. */
 uint64_t element_random(const char *type, uint64_t *state);
 
 #endif

@@ -1,5 +1,6 @@
-/* Allocations that fail on a test's demand: the linker redirects the core's allocations here
- * (--wrap, in tests/CMakeLists.txt). Each such test program includes this header once. */
+/* Allocations that fail when a test asks for it. The linker redirects the core's allocations to
+ * this file (--wrap, in tests/CMakeLists.txt). Each of these test programs includes the header
+ * once. */
 #ifndef AUTOTUNE_TESTS_FAILING_MEMORY_H
 #define AUTOTUNE_TESTS_FAILING_MEMORY_H
 
@@ -15,7 +16,7 @@ void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *memory, size_t size);
 char *__wrap_strdup(const char *text);
 
-static long until_failure = -1; /* < 0: no allocation fails */
+static long until_failure = -1; /* below 0, no allocation fails */
 
 static bool fails(void)
 {

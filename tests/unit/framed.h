@@ -1,4 +1,4 @@
-/* A message as the bytes on the wire. */
+/* Returns the bytes of a message on the wire. */
 #ifndef AUTOTUNE_TESTS_FRAMED_H
 #define AUTOTUNE_TESTS_FRAMED_H
 
@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "process/message.h"
 
-/* Returns the bytes; the caller frees them. */
+/* Returns the message's bytes. The caller frees them. */
 static inline unsigned char *framed(const message *m, size_t *frame_bytes)
 {
     *frame_bytes = MESSAGE_HEADER_BYTES + m->body.size_bytes;

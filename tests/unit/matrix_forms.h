@@ -1,8 +1,9 @@
-/* Forms of the matrix products of a warp (mma), with the positions of fragments and of the metadata
- * of sparse rows according to the PTX ISA, and their expected results.
+/* Forms of the matrix products of a warp (mma), and their expected results. The PTX ISA gives the
+ * positions of fragments and of the metadata of sparse rows.
  *
  * The kernel of a form has 32 threads. Its arguments are the addresses of a, b, c and d, row by row
- * with an element in each word of 64 bits, and of the indices of sparse rows, a byte each. */
+ * with an element in each word of 64 bits, and of the indices of sparse rows, with a byte for
+ * each. */
 #ifndef AUTOTUNE_MATRIX_FORMS_H
 #define AUTOTUNE_MATRIX_FORMS_H
 
@@ -11,21 +12,21 @@
 
 enum { MATRIX_MOST = 4096, MATRIX_THREADS = 32 };
 
-typedef struct matrix_form { /* rows and columns of element i, as expressions of lane / 4 = g and
-                                lane % 4 = t */
+typedef struct matrix_form { /* rows and columns of element i are expressions of g = lane / 4 and t
+                                = lane % 4 */
     const char *opcode;
     int m, n, k;
     const char *a_row, *a_column, *b_row, *c_row, *c_column;
-    const char *types[4]; /* types of d, a, b, c */
-    const char *sparse;   /* ".sp" or the like, with half the columns of a; NULL if dense */
-    int indices;          /* indices of a sparse row */
+    const char *types[4]; /* of d, a, b, c */
+    const char *sparse;   /* ".sp" or similar, for half the columns of a; NULL: dense */
+    int indices;          /* number of indices of a sparse row */
     const char *index_row, *index_number, *index_lanes;
     int selector;
-    int products;         /* products at once, with their rows one after the other; 0 is 1 */
-    const char *b_column; /* NULL: g */
+    int products;         /* products at once, their rows one after the other; 0: 1 */
+    const char *b_column; /* NULL: "g" */
 } matrix_form;
 
-/* Ends in a form without opcode. */
+/* The last form has no opcode. */
 extern const matrix_form matrix_forms[];
 
 typedef struct matrix_data { /* bits of the elements */
@@ -34,14 +35,14 @@ typedef struct matrix_data { /* bits of the elements */
 } matrix_data;
 
 void matrix_fill(const matrix_form *f, uint64_t *random, matrix_data *d);
-void matrix_kernel(const matrix_form *f, char *text, size_t size); /* CUDA C++, "k" */
+void matrix_kernel(const matrix_form *f, char *text, size_t size); /* CUDA C++; the kernel is "k" */
 
-/* Returns the largest distance of an element of d from its expected value, divided by the sum of
- * the magnitudes of its terms; infinite if an integer is wrong. *row and *column are its
- * position. */
+/* Returns the largest distance of an element of d from its expected value, relative to the sum of
+ * the magnitudes of its terms, or infinity if an integer is wrong. *row and *column get the
+ * element's position. */
 double matrix_distance(const matrix_form *f, const matrix_data *d, int *row, int *column);
 
-/* Returns the largest allowed distance, for exact sums that are rounded once. */
+/* Returns the largest distance that is allowed. The sums are exact and rounded once. */
 double matrix_allowed(const matrix_form *f);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "base/rng.h"
 
-/* Normal with mean 0 and standard deviation 1 (Box & Muller 1958). */
+/* Returns a normal random number with mean 0 and standard deviation 1 (Box & Muller 1958). */
 static inline double rng_normal(rng *r)
 {
     /* 1 - u is in (0, 1]: its logarithm is finite. */

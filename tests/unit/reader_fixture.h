@@ -1,5 +1,5 @@
-/* Names for expressions that tests read without a script: the whole numbers x and y, the truths p
- * and q, the text w, fields of the device, and helper functions. The name z is not known. */
+/* Names for expressions that tests read without a script: the integers x and y, the booleans p and
+ * q, the text w, the fields of the device, and the helper functions. There is no name z. */
 #ifndef AUTOTUNE_TESTS_READER_FIXTURE_H
 #define AUTOTUNE_TESTS_READER_FIXTURE_H
 

@@ -17,7 +17,8 @@ static const space_parameter sample_parameters[] = {{"algorithm", sample_algorit
                                                     {"tile", sample_tiles, 3}};
 static const uint16_t sample_baseline[] = {0, 0};
 
-/* The problem is `rows` x 8192 floats; `variables` has room for three. */
+/* Returns the pattern with `rows` x 8192 floats. `variables` has room for three and must outlive
+ * it. */
 static inline pattern sample_pattern(int64_t rows, pattern_variable variables[3])
 {
     variables[0] = (pattern_variable){"rows", {.kind = VALUE_INTEGER, .integer = rows}};
@@ -36,7 +37,7 @@ static inline pattern sample_pattern(int64_t rows, pattern_variable variables[3]
     };
 }
 
-/* Replaces the message that a result owns. */
+/* Replaces the message, which the result owns. */
 static inline void set_message(run_result *r, const char *message)
 {
     measurement whole = r->found;
@@ -77,8 +78,8 @@ static inline void sample_result(run_summary *s, size_t algorithm, size_t tile, 
     r->ceiling_fraction = r->rates[WORK_BYTES] / 4057;
 }
 
-/* The best is tile 32 with `best_ns`, the baseline is naive with 1 ms; one compile error, one wrong
-   result. */
+/* Makes the run. Its best variant has tile 32 and `best_ns`; the baseline is naive and takes 1 ms;
+ * one variant does not compile, and one is wrong. */
 static inline void sample_run(run_summary *s, const pattern *p, int64_t best_ns)
 {
     at_error error = {0};

@@ -1,4 +1,4 @@
-/* Scripts for tests, written to a temporary folder and loaded for sm_90. */
+/* Writes scripts for tests to a temporary folder and loads them for sm_90. */
 #ifndef AUTOTUNE_SCRIPT_FIXTURE_H
 #define AUTOTUNE_SCRIPT_FIXTURE_H
 
@@ -30,7 +30,7 @@ static inline int fixture_teardown(void **state)
 
 static inline const char *fixture_path(const char *name)
 {
-    static char paths[4][512]; /* expressions may have a few function calls */
+    static char paths[4][512]; /* some tests use several paths at once */
     static int next;
     char *path = paths[next++ % 4];
     snprintf(path, sizeof paths[0], "%s/%s", fixture_dir, name);
@@ -55,7 +55,7 @@ static inline script_options fixture_options(void)
     return (script_options){
         .lua_dir = TEST_SOURCE_DIR "/lua",
         .template_dir = TEST_SOURCE_DIR "/templates",
-        .instruction_limit = 20000000, /* the default limit is slow under the sanitizers */
+        .instruction_limit = 20000000, /* the default limit takes long under the sanitizers */
         .device = {.name = "sm_90",
                    .major = 9,
                    .sm_count = 132,
@@ -66,8 +66,8 @@ static inline script_options fixture_options(void)
     };
 }
 
-/* The fields of at.pattern{...}; NULL is a default. Each is one line of the script: `problem` is
- * line 4, `space` line 5 ... `extra` line 10. */
+/* The fields of at.pattern{...}, each on a line of its own: `problem` is on line 4, `space` on line
+ * 5, ..., `extra` on line 10. NULL stands for a default. */
 typedef struct fixture_pattern {
     const char *problem, *space, *where, *baseline, *kernel, *launch, *extra;
 } fixture_pattern;
@@ -116,7 +116,7 @@ static inline script *fixture_load_pattern(const fixture_pattern *p)
             fail_msg("\"%s\" does not contain \"%s\"", (text), (part));                            \
     } while (0)
 
-/* Expects that p.lua fails to load with this message at this line. */
+/* Asserts that loading p.lua fails with this message at this line. */
 static inline void fixture_expect_failure(const char *wanted, int line)
 {
     script *s;

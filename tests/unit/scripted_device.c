@@ -14,13 +14,14 @@
 
 enum {
     MOST_REQUESTS = 64,
-    MOST_SAID = 16,      /* sent messages that may be repeated */
-    MOST_ROUNDS = 20000, /* far more than a run needs: after these the tuner is assumed to hang */
+    MOST_SAID = 16, /* number of kept messages, which may be repeated */
+    MOST_ROUNDS =
+        20000, /* after this many rounds, far more than a run needs, the tuner is taken to hang */
     TRY_SAMPLES = 3,
     BLOCK_VARIANTS = 4
 };
 
-/* A request as the device reads it. */
+/* A request, as the device has read it. */
 typedef struct received {
     uint32_t kind;
     uint64_t number, id;
@@ -28,7 +29,7 @@ typedef struct received {
     uint64_t block[BLOCK_VARIANTS];
 } received;
 
-/* A request of the tuner's side without an answer. */
+/* A request of the tuner that has no answer yet. */
 typedef struct expected {
     device_event_kind kind;
     uint64_t id;
@@ -38,10 +39,10 @@ typedef struct expected {
 
 typedef struct player {
     device_worker *worker;
-    int fd; /* the device's end of the socket; -1 if the device is dead */
+    int fd; /* the device's end of the socket; -1: the device is dead */
     message_reader reader;
-    bool opened, serving; /* whether it has sent these messages */
-    received queue[2];    /* requests read and not answered */
+    bool opened, serving; /* whether the device has sent the messages of these names */
+    received queue[2];    /* requests that were read but not answered */
     size_t queued;
     message said[MOST_SAID]; /* the latest is at index (said_count - 1) % MOST_SAID */
     size_t said_count;
@@ -80,7 +81,7 @@ static at_status start(void *context, worker *out, at_error *error)
     return AT_OK;
 }
 
-/* Sends a message and keeps it, to be repeated. */
+/* Sends a message and keeps it, because it may be repeated. */
 static void say(player *p, message *m)
 {
     message *kept = &p->said[p->said_count++ % MOST_SAID];
@@ -119,7 +120,7 @@ static void say_failed(player *p)
     say(p, &m);
 }
 
-/* The time of a sample identifies its variant. */
+/* Returns the time of a sample, which tells its variant. */
 static int64_t time_of(uint64_t id, size_t i)
 {
     return (int64_t)(1000 * (id + 1) + i);
@@ -147,7 +148,8 @@ static device_answer right_answer(const received *r)
         .number = r->number, .kind = r->kind, .found = {.id = r->id, .sample_count = r->samples}};
 }
 
-/* Reads requests until `wanted` are queued or there are no more. */
+/* Reads requests until `wanted` are queued or no more arrive. Returns whether `wanted` are
+ * queued. */
 static bool read_requests(player *p, size_t wanted)
 {
     while (p->fd >= 0 && p->queued < wanted) {
@@ -177,7 +179,7 @@ static void drop_request(player *p)
         memmove(&p->queue[0], &p->queue[1], --p->queued * sizeof *p->queue);
 }
 
-/* Sends the device's next message. Returns false if there is none. */
+/* Sends the device's next correct message. Returns false if there is none. */
 static bool behave(player *p)
 {
     if (p->fd < 0)
@@ -197,7 +199,7 @@ static bool behave(player *p)
     return true;
 }
 
-/* Sends a changed answer to the next request. */
+/* Answers the next request wrongly, as the step says. */
 static void answer_wrongly(player *p, scripted_step step)
 {
     if (!read_requests(p, 1))
@@ -265,7 +267,8 @@ static void ask(player *p, scripted_step step)
         expect(p, DEVICE_ENERGY, id);
 }
 
-/* Claims the latest request, if its answer is still to come and not yet claimed. */
+/* Waits for the answer to the latest request, unless it has arrived or the tuner waits for it
+ * already. */
 static void claim(player *p)
 {
     expected *latest = p->waiting_count ? &p->waiting[p->waiting_count - 1] : NULL;
@@ -322,7 +325,7 @@ static void take_event(player *p, const device_event *e)
     }
 }
 
-/* Takes all answers that have arrived. Returns false if there are none. */
+/* Takes all answers that have arrived. Returns false if none has. */
 static bool pump(player *p)
 {
     device_event e;
@@ -443,8 +446,8 @@ static void step(player *p, scripted_step s)
     }
 }
 
-/* The device behaves correctly until all requests are answered. Only the watchdog can detect
-   requests that it never answered. */
+/* From here on the device is correct until all requests are answered. Requests that it never
+ * answered can only be noticed by the watchdog. */
 static void finish(player *p)
 {
     size_t rounds = 0;

@@ -129,7 +129,7 @@ TEST_IN(a_device_is_written_to_and_not_replaced, set_up, temporary_file_tear_dow
     assert_non_null(strstr(f->error.message, "No space left on device; free some space"));
 }
 
-/* Runs `body` in a child process: a limit on file sizes cannot be raised again. */
+/* Runs `body` in a child process, because a lowered limit on file sizes cannot be raised again. */
 static int in_child_with_file_limit(rlim_t limit, int (*body)(fixture *), fixture *f)
 {
     pid_t child = fork();

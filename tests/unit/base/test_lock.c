@@ -164,7 +164,7 @@ static void nothing_is_lost_among_processes_some_of_which_are_killed(void **stat
             counts[2] += inside != 1;
             counts[1] = 0;
             counts[0]++;
-            if (i < 2 && round == 10 * (i + 1)) /* while it holds the lock */
+            if (i < 2 && round == 10 * (i + 1)) /* the process is killed while it holds the lock */
                 kill(getpid(), SIGKILL);
             lock_close(l);
         }
@@ -194,7 +194,8 @@ static void a_file_system_without_locks_is_an_error_with_the_remedy(void **state
     lock_close(l);
 }
 
-/* NFS cannot lock a folder, because a folder cannot be opened for writing. */
+/* NFS cannot lock a folder: a lock needs a descriptor for writing, and folders cannot be opened for
+ * writing. */
 static void a_file_stands_for_a_folder_that_cannot_be_locked(void **state)
 {
     fixture *f = *state;

@@ -6,7 +6,8 @@
 #include "base/memory.h"
 #include "check.h"
 
-/* Runs a process that gets no memory. Returns its exit status and its message in `said`. */
+/* Runs a child process whose allocations fail. Returns its exit status, and its message in
+ * `said`. */
 static int go_without(char *said, size_t said_bytes)
 {
     int ends[2], status = 0;

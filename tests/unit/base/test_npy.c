@@ -5,7 +5,7 @@
 
 #include "check.h"
 
-/* Writes magic number, version, length and header. Returns their size. */
+/* Writes the start of a file: magic number, version, length and header. Returns its size. */
 static size_t make(unsigned char *out, unsigned version, const char *header)
 {
     const size_t start = version == 1 ? 10 : 12, length = strlen(header);

@@ -25,7 +25,7 @@ TEST(small_ranges_are_hit_evenly)
         assert_true(v < BOUND);
         hits[v]++;
     }
-    /* Allow five standard deviations of the binomial count. */
+    /* The tolerance is five standard deviations of the binomial count. */
     for (size_t i = 0; i < BOUND; i++)
         assert_true(fabs((double)hits[i] - DRAWS / BOUND) < 5 * sqrt(DRAWS * 6.0 / 49));
     assert_true(rng_below(&r, 0) == 0);

@@ -51,7 +51,8 @@ TEST(the_interval_uses_the_ranks_of_the_binomial)
     for (size_t i = 0; i < 40; i++)
         samples[i] = (int64_t)(40 - i);
     stats_summary s = stats_summarise(samples, 40);
-    /* 20 -+ 0.98 sqrt(40) = 13.8 and 27.2: ranks 13 and 28 (one above for the upper end). */
+    /* 20 -+ 0.98 sqrt(40) gives 13.8 and 27.2, hence ranks 13 and 28 (the upper end is one rank
+     * higher). */
     assert_int_equal(s.low_ns, 13);
     assert_int_equal(s.high_ns, 28);
 }
@@ -65,13 +66,14 @@ TEST(the_interval_covers_the_median_in_95_of_100)
         size_t covered = 0;
         for (size_t n = 0; n < TRIALS; n++) {
             int64_t samples[40];
-            /* A skewed distribution with median 1e6: the interval does not assume normality. */
+            /* The samples come from a skewed distribution with median 1e6, because the interval
+             * does not assume normality. */
             for (size_t i = 0; i < counts[c]; i++)
                 samples[i] = (int64_t)(1e6 * exp(0.3 * rng_normal(&r)));
             stats_summary s = stats_summarise(samples, counts[c]);
             covered += s.low_ns <= 1000000 && 1000000 <= s.high_ns;
         }
-        /* 95 % minus five standard deviations of the count. */
+        /* The bound is 95 % minus five standard deviations of the count. */
         assert_true((double)covered / TRIALS > 0.95 - 5 * sqrt(0.95 * 0.05 / TRIALS));
     }
 }
@@ -81,7 +83,8 @@ TEST(a_trimmed_mean_ignores_outliers)
     double values[] = {1e9, 3, 1, 2, 4, 5, 6, 7, 8, -1e9};
     double error;
     assert_true(fabs(stats_trimmed_mean(values, 10, 0.1, &error) - 4.5) < 1e-12);
-    /* Winsorised 1 1 2 3 4 5 6 7 8 8, mean 4.5: the squares sum to 66.5, divided by 8 * 7. */
+    /* The winsorised samples are 1 1 2 3 4 5 6 7 8 8 with mean 4.5. Their squared deviations sum to
+     * 66.5, which is divided by 8 * 7. */
     assert_true(fabs(error - sqrt(66.5 / 56)) < 1e-12);
     assert_true(stats_trimmed_freedom(10, 0.1) == 7);
 }

@@ -5,7 +5,7 @@
 
 #include "check.h"
 
-/* ---- plain text ---- */
+/* ---- escaped text ---- */
 
 static void expect_escaped(const char *text, const char *wanted)
 {

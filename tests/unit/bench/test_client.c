@@ -55,7 +55,7 @@ TEST(the_set_up_measures_floor_tick_reference_and_ceiling)
     assert_int_equal(e->ready.reference_ns, 1000000);
     assert_int_equal(e->ready.watchdog_ns, 300 * 1000 * 1000);
     assert_true(e->sample_count >= 7);
-    /* 2 us, plus half of the traffic at 50 bytes/ns, rounded to 500 ns. */
+    /* The ceiling is 2 us plus half of the traffic at 50 bytes/ns, rounded to 500 ns. */
     assert_int_equal(e->ceiling_ns, 2500);
     assert_float_equal(e->ready.sm_clock_khz, 1.5e6, 1);
     assert_int_equal(device_worker_pending(f.worker), 0);
@@ -80,7 +80,7 @@ TEST(a_ceiling_that_no_run_measures_is_left_alone)
 
 TEST(a_worker_is_set_up_again_for_other_problems)
 {
-    /* too little memory for both sets of problems at once */
+    /* The memory is too small for the sets of both problems at once. */
     setenv("FAKE_CUDA_MEMORY", "10000000", 1);
     fixture f;
     begin(&f);
@@ -90,8 +90,9 @@ TEST(a_worker_is_set_up_again_for_other_problems)
                                       f.problems, 2, &f.error),
                   f.error);
         expect(&f, DEVICE_READY);
-        hold(&f, 1, "good_10"); /* the variant of the earlier set-up is gone */
-        const device_event *e = try_entry(&f, 2, "illegal", 1); /* the new set-up is replayed */
+        hold(&f, 1, "good_10"); /* the new set-up has dropped the variant */
+        const device_event *e =
+            try_entry(&f, 2, "illegal", 1); /* a restart replays the new set-up */
         expect_outcome(e, OUTCOME_CRASHED, "");
         expect_outcome(try_entry(&f, 3, "good_10", 1), OUTCOME_OK, "");
     }
@@ -101,7 +102,7 @@ TEST(a_worker_is_set_up_again_for_other_problems)
 
 TEST(too_little_memory_fails_the_set_up_with_the_remedy)
 {
-    /* enough memory for the flush buffers, not for the problem */
+    /* The memory is enough for the flush buffers, but not for the problem. */
     setenv("FAKE_CUDA_MEMORY", "8800000", 1);
     fixture f;
     start(&f);

@@ -1,4 +1,4 @@
-/* Tests held variants: they are sampled in blocks and checked again. */
+/* Tests held variants, which are sampled in blocks and checked again. */
 #include "worker_fixture.h"
 
 TEST(a_try_may_leave_the_ragged_problem_for_when_the_variant_is_held)
@@ -13,7 +13,7 @@ TEST(a_try_may_leave_the_ragged_problem_for_when_the_variant_is_held)
     assert_ok(device_worker_hold(f.worker, 1, &v, &f.error), f.error);
     expect_outcome(expect(&f, DEVICE_HELD), OUTCOME_WRONG_RESULT,
                    "on the ragged problem: 11 of 1003 elements of dst");
-    /* The variant is not held: requests for it fail, and its id is free. */
+    /* The variant is no longer held: requests for it fail, and its id is free. */
     v = plan_variant("good_120");
     v.unchecked = true;
     assert_ok(device_worker_hold(f.worker, 1, &v, &f.error), f.error);

@@ -1,4 +1,5 @@
-/* Tests workers that a variant kills or blocks, or that are killed or stopped from outside. */
+/* Tests the loss of workers: a variant kills or blocks them, or another process kills or stops
+ * them. */
 #include <time.h>
 
 #include "base/file.h"
@@ -92,7 +93,7 @@ TEST(a_stopped_worker_neither_blocks_the_tuner_nor_lasts)
     begin(&f);
     pid_t child = children_find(0);
     kill(child, SIGSTOP);
-    /* More than the socket buffer holds. */
+    /* This message is larger than the socket buffer. */
     static char large[1 << 20];
     memcpy(large, image_bytes, sizeof image_bytes);
     device_variant v = plan_variant("good_10");
@@ -112,7 +113,7 @@ TEST(a_stopped_worker_neither_blocks_the_tuner_nor_lasts)
 
 TEST_GROUP(worker_use_fake_driver, NULL)
 
-/* Fills the input of the tuned problem and its expected results from a file. */
+/* Fills the tuned problem's input, and its expected results, from a file. */
 static void fill_from_file(fixture *f, const char *path, data_file **out)
 {
     const dtype type = DTYPE_FLOAT;
@@ -137,7 +138,7 @@ static void lose_worker(void)
     kill(children_find(0), SIGKILL);
 }
 
-/* A worker whose set-up contains a file, in a temporary folder. */
+/* A worker whose set-up uses a file in a temporary folder. */
 typedef struct filled {
     fixture f;
     data_file *file;

@@ -21,10 +21,11 @@ TEST(short_kernels_are_timed_in_batches_and_so_is_the_ceiling)
     f.problems[0].reference_launch = plan_launch("good_10", TUNED_COUNT);
     set_up(&f);
     assert_in_range(f.event.ready.batch, 20, 1000);
-    /* Three times the 64 KiB of L2, in sets of 32 KiB. */
+    /* The sets of 32 KiB together are three times as large as the L2 of 64 KiB. */
     assert_int_equal(f.event.ready.buffer_sets, 6);
     assert_int_equal(f.event.ready.reference_ns, 10000);
-    /* 2 us and 16384 bytes at 50 bytes/ns; the time of a single copy is rounded to 2500. */
+    /* The ceiling is 2 us plus 16384 bytes at 50 bytes/ns. A single copy would be rounded to 2500
+     * ns. */
     assert_in_range(f.event.ceiling_ns, 2320, 2335);
     const device_event *e = try_entry(&f, 1, "good_3", 5);
     expect_outcome(e, OUTCOME_OK, "");
@@ -122,7 +123,7 @@ TEST(a_tolerance_forgives_small_errors_but_not_nan_or_a_race)
     end(&f);
 }
 
-/* The results of "close_to" are 1e-7 off, which is a few representable values. */
+/* The results of "close_to" differ by 1e-7, a few representable values, from the expected ones. */
 TEST(a_buffer_has_a_tolerance_of_its_own)
 {
     static const struct {
@@ -166,7 +167,7 @@ static void in_rounds(launch_plan *plan, uint32_t rounds)
     plan->launches[0].rounds = rounds;
 }
 
-/* The number of rounds is also larger than the number of launches held back before a sample. */
+/* There are more rounds than launches that a sample queues behind its gate. */
 TEST(a_group_of_launches_runs_in_rounds)
 {
     static const uint32_t rounds[] = {2, 700};
@@ -249,8 +250,8 @@ TEST(a_refused_launch_is_a_launch_error_and_costs_no_worker)
     end(&f);
 }
 
-/* The first launch on the fake driver takes a millisecond more than its kernel; it must not count
- * as slow. */
+/* The first launch on the fake driver takes a millisecond longer than its kernel. That must not
+ * make the kernel slow. */
 TEST(what_is_too_slow_is_left_after_one_launch_unchecked)
 {
     fixture f;
@@ -278,7 +279,7 @@ TEST(what_is_too_slow_is_left_after_one_launch_unchecked)
     end(&f);
 }
 
-/* Each checked launch finds the variables of the module as the image defines them. */
+/* Before each checked launch, the module's variables get the values that the image defines. */
 TEST(variables_of_a_module_are_reset_before_each_launch)
 {
     fixture f;

@@ -1,5 +1,5 @@
-/* Tests kernels that run before a sample and the buffers that they share, on a fake device that
- * records the calls. */
+/* Tests kernels that run before a sample, and the buffers that they share, on a fake device that
+ * logs the calls. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 struct device_buffer {
     char name[PLAN_NAME_BYTES];
     uint64_t size_bytes;
-    char from[PLAN_NAME_BYTES + 32]; /* source of the contents */
+    char from[PLAN_NAME_BYTES + 32]; /* name of the source of the contents */
 };
 
 struct device_kernel {
@@ -20,7 +20,7 @@ struct device_kernel {
 struct device {
     char done[1024];
     at_status launch_status;
-    int buffers, kernels; /* number of existing ones */
+    int buffers, kernels; /* buffers and kernels that exist */
 };
 
 static void note(device *d, const char *what)
@@ -150,7 +150,7 @@ static device_predecessor predecessor(const char *name, const char *in, const ch
     return p;
 }
 
-/* The sampled kernel writes y from m. */
+/* A problem whose sampled kernel writes y from m. */
 typedef struct fixture {
     device device;
     device_slot slot;
@@ -187,7 +187,7 @@ static int tear_down(void **state)
     return f->device.buffers || f->device.kernels ? -1 : 0;
 }
 
-/* Asserts that buffer `i` of a kernel before the sample has the contents of an ordinary problem. */
+/* Asserts that buffer `i` of a kernel before the sample is filled as in an ordinary problem. */
 static void assert_filled(const device_buffer *b, uint32_t i)
 {
     char expected[sizeof b->from];
@@ -196,7 +196,7 @@ static void assert_filled(const device_buffer *b, uint32_t i)
     assert_string_equal(b->from, expected);
 }
 
-/* Takes samples of a kernel with the context of the fixture. */
+/* Takes samples of a kernel that runs in the fixture's context. */
 static void take_samples(fixture *f, int count)
 {
     device_meter meter;

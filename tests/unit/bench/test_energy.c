@@ -6,8 +6,8 @@
 
 enum { LAUNCHES = 2500 };
 
-/* Makes the readings of a board that draws `power_w`, with 100 us per launch and a counter that
- * steps every `step_ns`. */
+/* Makes readings of a board that draws `power_w`. A launch takes 100 us, and the energy counter
+ * changes every `step_ns`. */
 static void take(energy_reading *readings, size_t count, double power_w, int64_t step_ns,
                  int64_t phase_ns)
 {
@@ -85,7 +85,7 @@ TEST(readings_out_of_order_are_refused)
     readings[3].launches = readings[2].launches;
     assert_false(energy_estimate_launch(readings, ENERGY_READINGS, &e));
     take(readings, ENERGY_READINGS, 350, 0, 0);
-    readings[3].energy_mj = 1; /* the driver was loaded again */
+    readings[3].energy_mj = 1; /* the driver was reloaded, so its counter restarted */
     assert_false(energy_estimate_launch(readings, ENERGY_READINGS, &e));
 }
 

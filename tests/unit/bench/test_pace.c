@@ -44,7 +44,7 @@ TEST(what_was_worked_before_is_rested_for_later)
 {
     gpu_pace p = {.share = 0.5};
     gpu_pace_begin(&p, 0);
-    gpu_pace_rest(&p, 100 * ms); /* end of a request, without a rest */
+    gpu_pace_rest(&p, 100 * ms); /* the request ends here, without a rest */
     gpu_pace_begin(&p, 110 * ms);
     assert_int_equal(gpu_pace_rest(&p, 110 * ms), 90 * ms);
 }

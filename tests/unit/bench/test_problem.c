@@ -1,4 +1,4 @@
-/* Tests the limits of the launches of a check, on a fake device that records the limits. */
+/* Tests the work limits of the launches of a check, on a fake device that logs the limits. */
 #include <stddef.h>
 #include <string.h>
 
@@ -8,8 +8,8 @@
 enum { MOST_BOUNDS = 8 };
 
 struct device {
-    uint64_t bounds[MOST_BOUNDS]; /* limits in the order of the calls */
-    size_t count, launched_after; /* number of limits that a launch followed */
+    uint64_t bounds[MOST_BOUNDS]; /* limits, in the order of the calls */
+    size_t count, launched_after; /* limits set; limits set before the launch */
 };
 
 static void limit_work(device *d, uint64_t most_work)
@@ -29,7 +29,7 @@ static at_status launch(device *d, device_kernel *k, const launch_plan *plan,
     return AT_OK;
 }
 
-/* Returns the limit of a launch for which the check allows `most_work`. */
+/* Returns the work limit of a launch if the check allows `most_work`. */
 static uint64_t bound_of(bool proves, uint64_t most_work)
 {
     static const device_analysis analysis = {.limit_work = limit_work};
@@ -40,7 +40,7 @@ static uint64_t bound_of(bool proves, uint64_t most_work)
     assert_ok(device_slot_launch(&s, NULL, NULL, NULL, most_work, &error), error);
     assert_int_equal(d.launched_after, 1);
     assert_int_equal(d.count, 2);
-    assert_int_equal(d.bounds[1], 0); /* other launches have no limit */
+    assert_int_equal(d.bounds[1], 0); /* launches outside the check have no limit */
     return d.bounds[0];
 }
 

@@ -3,7 +3,8 @@
 #include "base/rng.h"
 #include "scripted_device.h"
 
-/* The set-up; the steps of the script follow. The test has no process and no clock. */
+/* The steps that set the worker up. The steps of the test follow. There is no process and no
+ * clock. */
 #define SET_UP STEP_BEHAVE, STEP_BEHAVE, STEP_BEHAVE
 
 #define RUN(...) run((const uint8_t[]){__VA_ARGS__}, sizeof(const uint8_t[]){__VA_ARGS__})
@@ -16,7 +17,7 @@ static scripted_result run(const uint8_t *script, size_t count)
     return r;
 }
 
-/* Asserts that one worker was lost and no answer, whatever the device did. */
+/* Asserts that a worker was lost but no answer. */
 static void expect_a_worker_lost(scripted_result r)
 {
     assert_int_equal(r.restarts, 1);
@@ -62,9 +63,9 @@ TEST(an_answer_of_another_kind_number_variant_or_length_ends_the_worker)
 
 TEST(an_answer_that_is_missing_ends_the_worker)
 {
-    /* The next answer comes in place of the missing one. */
+    /* The next answer arrives in place of the missing one. */
     expect_a_worker_lost(RUN(SET_UP, STEP_TRY, STEP_TRY, STEP_MISSING, STEP_BEHAVE));
-    /* No answer follows: the watchdog ends the request. */
+    /* No answer follows, so the watchdog ends the request. */
     scripted_result r = RUN(SET_UP, STEP_TRY, STEP_MISSING);
     assert_int_equal(r.answered, 1);
     assert_int_equal(r.fine, 0);
@@ -103,7 +104,7 @@ TEST(a_device_that_never_does_better_is_given_up)
     assert_int_equal(r.failed, 1);
 }
 
-/* The same as the fuzz target, but for a short time. */
+/* Like the fuzz target, but for a short time. */
 TEST(no_order_of_messages_makes_a_wrong_result_or_a_hang)
 {
     enum { RUNS = 600, STEPS = 48 };
@@ -111,7 +112,7 @@ TEST(no_order_of_messages_makes_a_wrong_result_or_a_hang)
     size_t fine = 0, lost = 0;
     for (int i = 0; i < RUNS; i++) {
         uint8_t script[STEPS] = {SET_UP};
-        /* Most steps are normal, so that a run gets far. */
+        /* Most steps are normal steps, so that a run gets far. */
         for (size_t k = 3; k < STEPS; k++)
             script[k] = (uint8_t)(rng_below(&random, 8) ? rng_below(&random, STEP_CLAIM + 1)
                                                         : rng_below(&random, STEP_COUNT));

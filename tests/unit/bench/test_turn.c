@@ -16,7 +16,7 @@
 
 static const int64_t second_ns = INT64_C(1000000000);
 
-/* Memory shared by the processes. */
+/* Memory that the processes share. */
 typedef struct board {
     volatile int inside, met, waits, go;
     volatile int taken[2];
@@ -92,7 +92,7 @@ static void take_turns(int me, int count)
     gpu_turn_free(t);
 }
 
-/* Starts a process that takes a turn and keeps it. */
+/* Starts a process that takes its turn and does not return it. */
 static pid_t hold(void)
 {
     pid_t child = fork();
@@ -184,7 +184,7 @@ TEST_IN(where_there_can_be_no_files_there_are_no_turns, clear_board, NULL)
     setenv("XDG_RUNTIME_DIR", "/nowhere", 1);
     setenv("TMPDIR", "/nowhere", 1);
     gpu_turn *t = open_turns("GPU-1");
-    /* A session without the variable may still have a folder. */
+    /* A session without $XDG_RUNTIME_DIR may still have a folder in /run/user. */
     char of_session[64];
     snprintf(of_session, sizeof of_session, "/run/user/%lu", (unsigned long)geteuid());
     if (access(of_session, F_OK) != 0)

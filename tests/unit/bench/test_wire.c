@@ -134,7 +134,7 @@ TEST(an_answer_survives_the_way)
     pack_deinit(&m);
 }
 
-/* Damaged messages must not cause a crash, a leak or a count without data. */
+/* A damaged message must not cause a crash, a leak, or a count without data. */
 TEST(damaged_messages_are_refused_or_harmless)
 {
     rng random = rng_seeded(3);

@@ -56,12 +56,12 @@ static inline device_variant plan_variant(const char *entry)
     return v;
 }
 
-/* A started worker; most tests also set it up. */
+/* A worker that was started. Most tests set it up, too. */
 typedef struct fixture {
     device_worker *worker;
     device_problem problems[2];
     at_error error;
-    device_event event; /* the last event taken */
+    device_event event; /* the event that was taken last */
 } fixture;
 
 static inline void start(fixture *f)
@@ -75,7 +75,7 @@ static inline void start(fixture *f)
     assert_ok(device_worker_start(&options, &f->worker, &f->error), f->error);
 }
 
-/* Takes the next event, as the tuner's loop does. */
+/* Takes the next event, in the way of the tuner's loop. */
 static inline const device_event *next(fixture *f)
 {
     device_event_deinit(&f->event);
@@ -138,7 +138,7 @@ static inline void hold(fixture *f, uint64_t id, const char *entry)
     expect_outcome(e, OUTCOME_OK, "");
 }
 
-/* Group set-up: selects the fake driver. */
+/* Set-up of a group: selects the fake driver. */
 static inline int worker_use_fake_driver(void **state)
 {
     (void)state;

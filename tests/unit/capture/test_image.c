@@ -11,7 +11,7 @@ enum { PTX = 1, CUBIN = 2, LZ4 = 0x2000, ZSTD = 0x8000, ROOM = 1 << 16 };
 static const char with_a[] = ".version 8.0\n.visible .entry a(\n)\n{ ret; }\n";
 static const char with_b[] = ".version 8.0\n.visible .entry ab(\n)\n{ ret; }\n";
 
-/* A fat binary under construction. */
+/* A fat binary that a test builds. */
 typedef struct fatbin {
     char bytes[ROOM];
     size_t size_bytes;
@@ -103,12 +103,12 @@ TEST(machine_code_alone_is_told_with_the_option_to_add)
     assert_non_null(strstr(error.message, "-gencode arch=compute_90,code=compute_90"));
 }
 
-/* A run of literals, then a copy that overlaps its own output, then literals: "ab" * 10 and the
- * rest. */
+/* Packs literals, then a copy that overlaps its own output, then more literals: "ab" * 10 and
+ * `tail`. */
 static size_t pack_lz4(unsigned char *to, const char *tail)
 {
     size_t n = 0, length = strlen(tail);
-    to[n++] = 2 << 4 | 14; /* 2 literals, then 18 bytes from 2 before */
+    to[n++] = 2 << 4 | 14; /* 2 literals, then 18 bytes copied from 2 bytes before */
     to[n++] = '/';
     to[n++] = '/';
     to[n++] = 2;

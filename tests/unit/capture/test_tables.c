@@ -13,7 +13,7 @@
 
 static struct {
     char folder[TEMPORARY_BYTES];
-    capture_table *table; /* next table to write */
+    capture_table *table; /* the table that is written next */
     json_t *read;
     at_error error;
 } f;
@@ -47,7 +47,7 @@ static void write_table(const char *process)
     assert_ok(file_replace(path, (const char *)f.table, sizeof *f.table, &f.error), f.error);
 }
 
-/* Adds a launch of a kernel, which ran `count` times in `time_ns` all together. */
+/* Adds a launch of a kernel that ran `count` times, in `time_ns` in total. */
 static capture_row *add_row(const char *kernel, uint32_t blocks, uint64_t count, uint64_t time_ns)
 {
     capture_row *row = &f.table->rows[f.table->row_count++];
@@ -136,7 +136,7 @@ TEST_IN(a_captured_launch_names_its_files, set_up, tear_down)
 
 TEST_IN(a_program_that_ends_during_a_launch_is_reported, set_up, tear_down)
 {
-    f.table->launches[f.table->launch_count++].row = 3; /* no such row */
+    f.table->launches[f.table->launch_count++].row = 3; /* there is no such row */
     write_table("1.0");
     json_t *all = read_all();
     assert_int_equal(json_array_size(json_object_get(all, "captured")), 0);

@@ -1,5 +1,5 @@
-/* Every subcommand, called within the process: parses the words, runs, prints. The tests of the
- * command line (tests/cli) say what users see; these run the same code under the sanitizers. */
+/* Every subcommand, called within the process: it parses its words, runs, and prints. tests/cli has
+ * the tests of what users see; this test runs the same code under the sanitizers. */
 #include "check.h"
 
 #include <stdio.h>
@@ -48,7 +48,6 @@ static void expand(const char *line, char *text, size_t text_bytes)
                                  *line == '@' ? TEST_SOURCE_DIR : line);
 }
 
-/* Runs a command line, whose words are separated by blanks, and returns its status. */
 static at_status run(const char *line)
 {
     char text[4096];

@@ -1,4 +1,4 @@
-#define _XOPEN_SOURCE 700 /* nftw */
+#define _XOPEN_SOURCE 700 /* for nftw */
 
 #include <fcntl.h>
 #include <ftw.h>
@@ -12,7 +12,7 @@
 #include "check.h"
 #include "compile/cache.h"
 
-enum { FRAME_BYTES = 48 }; /* header of an entry */
+enum { FRAME_BYTES = 48 }; /* bytes of an entry's header */
 
 static int remove_one(const char *path, const struct stat *s, int type, struct FTW *ftw)
 {
@@ -96,7 +96,7 @@ TEST(every_part_of_a_request_and_the_compiler_change_the_key)
     assert_true(a.high == e.high && a.low == e.low);
 }
 
-/* Changes each byte of an entry in turn, and cuts the entry to each length. */
+/* Each byte of an entry is changed in turn, and the entry is cut to each length. */
 TEST_IN(a_damaged_entry_is_ignored_and_removed, make_folder, remove_folder)
 {
     compile_cache c = open_cache(*state, 0);
@@ -177,7 +177,7 @@ TEST_IN(the_entries_used_longest_ago_make_room, make_folder, remove_folder)
         assert_ok(compile_cache_put(&c, key_of(i), contents, SIZE, &error), error);
         char path[COMPILE_CACHE_PATH_BYTES + 64];
         path_of(&c, key_of(i), path, sizeof path);
-        /* Entry 0 is the oldest but was used just now, so it must stay. */
+        /* Entry 0 is the oldest, but it was used a moment ago and must stay. */
         struct timespec times[2] = {{.tv_sec = 1000000 + i}, {.tv_sec = 1000000 + i}};
         assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
     }
@@ -251,8 +251,8 @@ TEST_IN(a_cache_that_cannot_be_written_says_so, make_folder, remove_folder)
     assert_false(has(&c, key_of(1), "x", 1));
 }
 
-/* Several processes write, read and remove a few keys: every entry found is complete, and no call
- * fails. */
+/* Several processes write, read and remove a few keys. Every entry that is found is complete, and
+ * no call fails. */
 TEST_IN(many_processes_share_a_cache, make_folder, remove_folder)
 {
     enum { PROCESSES = 4, ROUNDS = 400, KEYS = 20, SIZE = 5000 };

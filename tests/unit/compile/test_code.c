@@ -8,8 +8,8 @@
 
 static const unsigned char instructions[] = {1, 2, 3, 4, 5, 6, 7, 8};
 static const unsigned char others[] = {1, 2, 3, 4, 5, 6, 7, 9};
-/* Attributes of a kernel: threads of a block, the parameter bank (which starts with the number of a
- * symbol), the register limit. */
+/* Attributes of a kernel: the threads of a block; the parameter bank, which begins with the number
+ * of a symbol; the register limit. */
 static const unsigned char limits[] = {4,  5, 4, 0, 0,  1, 0,  0, 4, 10, 8,   0,
                                        11, 0, 0, 0, 16, 2, 16, 0, 3, 27, 255, 0};
 static const unsigned char elsewhere[] = {4,  5, 4, 0, 0,  1, 0,  0, 4, 10, 8,   0,
@@ -83,7 +83,7 @@ TEST(code_that_refers_to_something_else_is_not_known)
 
 TEST(a_damaged_image_is_safe)
 {
-    /* allocated so that a sanitizer sees its end */
+    /* on the heap, so that the sanitizer sees reads behind its end */
     unsigned char *image = malloc(CUBIN_IMAGE_BYTES);
     compile_code code;
     assert_non_null(image);
@@ -128,7 +128,7 @@ TEST(what_is_compiled_together_has_the_code_that_it_has_alone)
     compile_code codes[REQUESTS];
     size_t grouped = 0;
     assert_ok(compile_pool_new(&(compile_options){.jobs = 1}, &pool, &error), error);
-    /* The first requests are compiled while the others are queued. */
+    /* A compile worker works on the first requests while the others are queued. */
     for (uint64_t i = 0; i < REQUESTS; i++)
         assert_ok(compile_submit(pool,
                                  &(compile_request){.id = i,

@@ -49,7 +49,7 @@ TEST(a_cut_or_damaged_image_is_safe)
     unsigned char image[IMAGE_BYTES];
     for (size_t n = 0; n < IMAGE_BYTES; n++) {
         make_image(image);
-        unsigned char *cut = malloc(n + 1); /* allocated so that a sanitizer sees its end */
+        unsigned char *cut = malloc(n + 1); /* on the heap: the sanitizer sees reads behind it */
         assert_non_null(cut);
         memcpy(cut, image, n);
         unsigned char *exact = realloc(cut, n ? n : 1);
@@ -91,7 +91,7 @@ TEST(only_an_image_whose_parts_lie_within_it_is_whole)
     assert_false(is_whole_with(offsetof(Elf64_Ehdr, e_shoff), &around, 8));
     assert_false(is_whole_with(offsetof(Elf64_Ehdr, e_shnum), &many, 2));
     assert_false(is_whole_with(offsetof(Elf64_Ehdr, e_shstrndx), &many, 2));
-    /* A table of segments that is too short, or with entries of another size. */
+    /* The table of segments is too short, or its entries have another size. */
     assert_false(is_whole_with(offsetof(Elf64_Ehdr, e_phnum), &one, 2));
     const struct {
         uint16_t size, count;

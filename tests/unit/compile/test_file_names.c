@@ -1,5 +1,4 @@
-/* Tests that PTX contains the file names of the source as they were written, whatever the folder of
- * NVRTC. */
+/* Tests that PTX has the file names of the source unchanged, whatever folder NVRTC uses. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -131,7 +131,7 @@ TEST(whom_a_failure_is_about_is_read_from_the_log)
     assert_true(broken[5] && broken[13]);
 }
 
-/* Returns a random source. A broken one has one of several errors. */
+/* Returns a random source. If `broken`, it has one of several errors. */
 static char *random_source(rng *r, bool broken)
 {
     static const char *const heads[] = {

@@ -4,7 +4,7 @@
 #include "check.h"
 #include "compile/log.h"
 
-/* Output of NVRTC 13.0 for sm_75: two kernels, a function that is not inlined, spills, both
+/* NVRTC 13.0's log for sm_75 with two kernels, a function that is not inlined, spills, and both
  * constant banks. */
 static const char two_kernels[] =
     "ptxas warning : Value of threads per SM for entry k2 is out of range. .minnctapersm will be "
@@ -54,7 +54,7 @@ TEST(each_kernel_gets_its_own_figures)
     assert_int_equal(r.constant_bytes, 764);
 }
 
-/* Output of ptxas of CUDA 11 and 12, in the form of NVRTC and of nvcc. */
+/* The log of ptxas of CUDA 11 and 12, as NVRTC and as nvcc print it. */
 TEST(older_spellings_are_read)
 {
     kernel_resources r = read_log(

@@ -15,14 +15,14 @@ static uint64_t upper(uint64_t size, uint64_t sets, uint64_t awaits)
 
 static const char ptx[] = "{\nld.global; ld.global;\nadd;\nfma; st.global;\n}\n";
 
-/* Annotates PTX for: two loads of line 2, an addition of line 3, an instruction of line 4 that
- * waits for both loads, and a store. */
+/* Annotates PTX whose lines are two loads (line 2), an addition (line 3), an instruction that waits
+ * for both loads (line 4), and a store. */
 static char *annotate(unsigned char image[CUBIN_IMAGE_BYTES], size_t size_bytes)
 {
     return machine_code_annotate(image, size_bytes, ptx);
 }
 
-/* Makes the cubin. The last `own` instructions are a function that ptxas added. */
+/* Makes the cubin. Its last `own` instructions are a function of ptxas. */
 static void make(unsigned char image[CUBIN_IMAGE_BYTES], unsigned own)
 {
     const uint64_t code[] = {0x981, upper(WORD, 0, 0),       0x981, upper(TWO_WORDS, 1, 0),
@@ -90,7 +90,7 @@ TEST(a_cubin_without_lines_says_nothing)
 
 TEST(a_damaged_cubin_is_safe)
 {
-    /* allocated so that a sanitizer sees its end */
+    /* on the heap, so that the sanitizer sees reads behind its end */
     unsigned char *image = malloc(CUBIN_IMAGE_BYTES);
     assert_non_null(image);
     for (size_t i = 0; i < CUBIN_IMAGE_BYTES; i++)

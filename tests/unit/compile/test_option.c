@@ -3,7 +3,7 @@
 #include "check.h"
 #include "compile/option.h"
 
-/* Returns NVRTC's form of the option, or "refused". */
+/* Returns the option as NVRTC takes it, or "refused". */
 static const char *read(const char *option)
 {
     static char out[COMPILE_OPTION_BYTES];

@@ -1,4 +1,4 @@
-/* Tests sources that kill their worker, and workers that are killed or stopped from outside. */
+/* Tests sources that kill their worker, and workers that another process kills or stops. */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 TEST(a_source_that_takes_too_long_costs_itself_alone)
 {
-    /* The limit is long enough for the good source, even on a busy machine. */
+    /* The time limit must be enough for the good source, even on a busy machine. */
     compile_pool *pool = open_pool(1, 4);
     at_error error = {0};
     char *endless = endless_source();
@@ -75,7 +75,7 @@ TEST(a_source_that_eats_memory_costs_itself_alone)
     compile_pool_free(pool);
 }
 
-/* Sends `signal_number` to one of the child processes. */
+/* Sends the signal to child number `which`. Returns false if there is none. */
 static bool signal_a_worker(int signal_number, unsigned which)
 {
     pid_t child = children_find(which);
@@ -93,8 +93,8 @@ TEST(a_source_that_crashes_the_compiler_costs_itself_alone)
     assert_ok(compile_submit(pool, &right, &error), error);
     compile_result result;
     int crashes = 0, waits = 0;
-    /* A signal before a worker has started its job does not count; most workers have started by
-     * then. On a busy machine the last worker may not exist yet. */
+    /* A signal before a worker has its job does not count, but most workers have it by now. On a
+     * busy machine the last worker may not exist yet. */
     while (compile_take(pool, 500, &result, &error) == AT_NOT_FOUND) {
         assert_true(++waits < 20);
         crashes += signal_a_worker(SIGSEGV, 0);
@@ -141,7 +141,7 @@ TEST(workers_killed_from_outside_lose_nothing)
     assert_true(kills >= 9);
     for (int i = 0; i < REQUESTS; i++)
         assert_int_equal(answers[i], 1);
-    /* Only a source whose worker is hit again and again is lost. */
+    /* A source is lost only if its workers are killed again and again. */
     assert_true(crashed <= kills / 3);
     assert_int_equal(compile_pending(pool), 0);
     compile_result result;
@@ -151,7 +151,7 @@ TEST(workers_killed_from_outside_lose_nothing)
 
 TEST(a_worker_that_stands_still_is_replaced)
 {
-    /* Long enough for the replacement of the worker on a busy machine. */
+    /* The time limit must be enough to replace the worker on a busy machine. */
     compile_pool *pool = open_pool(1, 10);
     assert_true(signal_a_worker(SIGSTOP, 0));
     compile_request r = request_of(1, plain);

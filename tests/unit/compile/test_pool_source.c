@@ -39,7 +39,7 @@ TEST(a_kernel_becomes_a_cubin_with_its_resources)
     assert_null(result.ptx);
     assert_int_equal(result.resources.static_shared_bytes, 32 * 33 * 4);
     assert_int_equal(result.resources.barriers, 1);
-    /* Two pointers, two ints, and the data that the driver passes before them. */
+    /* The bank has two pointers, two ints, and the data that the driver passes before them. */
     assert_in_range(result.resources.constant_bytes, 24, 4096);
     assert_in_range(result.resources.registers, 8, 64);
     assert_string_equal(result.log, "");
@@ -110,7 +110,8 @@ TEST(an_entry_that_names_no_kernel_is_told_with_what_was_meant)
     compile_pool_free(pool);
 }
 
-/* The second source of a worker writes the precompiled headers, the third uses them. */
+/* With its second source, a worker writes the precompiled headers; with the third, it reads
+ * them. */
 TEST(headers_that_are_read_once_change_no_code_and_no_message)
 {
     char folder[TEMPORARY_BYTES];
@@ -201,7 +202,7 @@ TEST(instructions_of_the_very_architecture_are_compiled_for_it)
 {
     static const char *const sources[] = {
         "extern \"C\" __global__ void k(int *p) { asm volatile(\"wgmma.fence.sync.aligned;\"); }",
-        /* As a header may write it. */
+        /* A header may define macros like these. */
         "#define NAME \"wg\" \"mma\"\n"
         "extern \"C\" __global__ void k(int *p) { asm volatile(NAME \".fence.sync.aligned;\"); }"};
     compile_pool *pool = open_pool(1, 0);
@@ -212,7 +213,7 @@ TEST(instructions_of_the_very_architecture_are_compiled_for_it)
         assert_int_equal(result.outcome, COMPILE_OK);
         assert_non_null(strstr(result.ptx, ".target sm_90a"));
         compile_result_deinit(&result);
-        r.arch = "sm_80"; /* sm_80 has no specific architecture */
+        r.arch = "sm_80"; /* there is no architecture-specific sm_80a */
         result = compile_one(pool, &r);
         assert_int_equal(result.outcome, COMPILE_ERROR);
         assert_non_null(strstr(result.log, "not supported on .target 'sm_80'"));
@@ -239,7 +240,7 @@ TEST(what_ptxas_refuses_is_said_with_the_templates_line)
 TEST(declarations_that_the_fast_path_leaves_out_are_found)
 {
     compile_pool *pool = open_pool(1, 0);
-    /* Textures are among the declarations that --minimal leaves out. */
+    /* --minimal leaves out the declarations of textures. */
     compile_request texture =
         request_of(1, "extern \"C\" __global__ void k(float *p, cudaTextureObject_t t)\n"
                       "{ p[threadIdx.x] = tex1Dfetch<float>(t, threadIdx.x); }");
@@ -259,7 +260,8 @@ TEST(declarations_that_the_fast_path_leaves_out_are_found)
     compile_pool_free(pool);
 }
 
-/* cooperative_groups includes cuda::std, which is in a folder of its own in CUDA 13, as is CUB. */
+/* cooperative_groups includes cuda::std. In CUDA 13, cuda::std and CUB are in a folder of their
+ * own. */
 TEST(cooperative_groups_cuda_std_and_cub_compile)
 {
     compile_pool *pool = open_pool(1, 0);
@@ -310,7 +312,7 @@ TEST(a_header_that_comes_with_the_source_is_found)
 {
     char dir[TEMPORARY_BYTES], path[TEMPORARY_BYTES + 16];
     temporary_make(dir);
-    /* The folder of the source has a file of this name, which the worker may not open. */
+    /* The source's folder has this file, which the worker may not open. */
     snprintf(path, sizeof path, "%s/with.h", dir);
     FILE *f = fopen(path, "w");
     assert_non_null(f);
@@ -332,7 +334,7 @@ TEST(a_header_that_comes_with_the_source_is_found)
     temporary_remove(dir);
 }
 
-/* The worker cannot open any file, even if all other checks have missed its name in the source. */
+/* The worker cannot open a file even if all other checks overlook its name in the source. */
 TEST(a_source_reads_no_file_but_the_toolkits)
 {
     if (confine_available().landlock_version == 0)

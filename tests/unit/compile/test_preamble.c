@@ -23,7 +23,7 @@ static preamble_use begin(preambles *p, const char *source, const char *option)
     return use;
 }
 
-/* Asserts how the second source with these #include lines is changed; NULL if it is compiled as it
+/* Asserts that the second source with these #include lines becomes `hoisted`; NULL: it stays as it
  * is. */
 static void expect(const char *source, const char *hoisted)
 {
@@ -62,7 +62,7 @@ TEST(the_second_source_writes_a_heap_and_the_third_reads_it)
     preamble_use use;
     temporary_make(folder);
     preambles_open(&p, folder);
-    if (!p.folder[0]) { /* no room for one file per core */
+    if (!p.folder[0]) { /* there is no space even for one file per core */
         temporary_remove(folder);
         skip();
     }

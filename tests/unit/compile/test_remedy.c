@@ -1,5 +1,5 @@
-/* Tests the remedies in a compiler's log. tests/cli/remedies.py checks with the compiler that they
- * help. */
+/* Tests the remedies that are added to a compiler's log. tests/cli/remedies.py asks the compiler
+ * whether they help. */
 #include "check.h"
 
 #include <stdlib.h>

@@ -49,8 +49,8 @@ static void assert_taken(fixture *f, uint64_t id)
     compile_job_free(j);
 }
 
-/* Asserts that the jobs `first` to `last` wait in this order, and that those up to `last_alone` are
- * marked. */
+/* Asserts that the jobs `first` to `last` wait in this order, and that the jobs up to `last_alone`
+ * are marked to be tried alone. */
 static void assert_waiting(const fixture *f, uint64_t first, uint64_t last, uint64_t last_alone)
 {
     uint64_t next = first;
@@ -76,7 +76,7 @@ TEST(returned_jobs_come_before_the_waiting_ones)
     teardown(&f);
 }
 
-/* The worker recognises the end of a batch by the type of its last request. */
+/* The worker recognises the end of a batch by the last request, which has another type. */
 TEST(a_batch_has_jobs_of_one_kind_up_to_a_limit)
 {
     static const uint64_t kinds[] = {1, 1, 1, 2, 2, 2};
@@ -105,7 +105,7 @@ TEST(a_batch_has_jobs_of_one_kind_up_to_a_limit)
     teardown(&f);
 }
 
-/* Any job of the batch may have killed the worker: each is tried alone the next time. */
+/* Any job of the batch may have killed the worker, so the next time each is tried alone. */
 TEST(what_is_left_of_a_batch_of_several_comes_back_marked)
 {
     fixture f;
@@ -121,8 +121,8 @@ TEST(what_is_left_of_a_batch_of_several_comes_back_marked)
     teardown(&f);
 }
 
-/* A request larger than the socket buffer is sent in parts, and the next request waits for its
- * end. */
+/* A request that is larger than the socket buffer is sent in parts. The next request has to wait
+ * until the last part is sent. */
 TEST(a_full_socket_is_not_waited_for)
 {
     enum { LARGE = 4 << 20, SMALL = 100, ALL = LARGE + SMALL + 2 * MESSAGE_HEADER_BYTES };

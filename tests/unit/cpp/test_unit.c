@@ -1,4 +1,4 @@
-#define _GNU_SOURCE /* strndup */
+#define _GNU_SOURCE /* for strndup */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "cpp/token.h"
 #include "cpp/unit.h"
 
-/* Cuts a file to what `root` needs, and makes each run of white space one blank. */
+/* Reduces a file to the parts that `root` needs. Each run of white space becomes one blank. */
 static char *cut(const char *text, const char *root, const char *given)
 {
     cpp_unit u;
@@ -124,7 +124,7 @@ TEST(macros_that_name_themselves_are_followed_to_an_end)
     for (int i = 0; i < 100; i++)
         strcat(text, " A B");
     strcat(text, "\n#define B A A A A A A\nA int host() { return 1; }\n__global__ void k() {}");
-    char *left = cut(text, "k", "A"); /* without a limit, 200 words to the power of 6 */
+    char *left = cut(text, "k", "A"); /* 200 words to the power of 6, if there were no limit */
     assert_string_equal(left, "#define B A A A A A A __global__ void k() {}");
     free(left);
 }

@@ -1,5 +1,5 @@
-/* Counters with a fake driver and a fake CUPTI. If the real CUPTI is installed, its headers and its
- * metrics are compared with our declarations. */
+/* Tests counters with a fake driver and a fake CUPTI. If the real CUPTI is installed, its headers
+ * and metrics are compared with our declarations. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -103,7 +103,7 @@ TEST_IN(buffers_are_renewed_before_every_pass, set_up, tear_down)
     assert_int_equal(f->renewed, 5);
 }
 
-/* For each function that fails, the message names it; afterwards the device counts again. */
+/* Each function fails in turn. The message names it, and the device counts again afterwards. */
 TEST_IN(a_call_that_fails_is_named_and_costs_nothing_but_the_counts, set_up, tear_down)
 {
     fixture *f = *state;
@@ -112,7 +112,7 @@ TEST_IN(a_call_that_fails_is_named_and_costs_nothing_but_the_counts, set_up, tea
     static const char *const calls[] = {CUPTI_FUNCTIONS(NAME)};
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         char failing[96];
-        /* A metric that cannot be added is left out; a failure to free is ignored. */
+        /* A metric that cannot be added is left out. A failure to free is ignored. */
         if (strcmp(calls[i], "cuptiProfilerHostConfigAddMetrics") == 0 ||
             strcmp(calls[i], "cuptiProfilerHostDeinitialize") == 0)
             continue;
@@ -183,12 +183,12 @@ TEST(what_is_declared_of_cupti_is_what_its_headers_declare)
 #endif
 }
 
-/* This half of CUPTI knows chips and their metrics without a GPU. */
+/* The host half of CUPTI knows chips and their metrics without a GPU. */
 TEST(cupti_itself_takes_what_the_host_half_is_given)
 {
     cupti c;
 #ifdef __SANITIZE_ADDRESS__
-    skip(); /* CUPTI loads a library in a way that the sanitizer does not support */
+    skip(); /* the sanitizer does not support how CUPTI loads a library */
 #endif
     unsetenv("AUTOTUNE_LIBCUPTI");
     if (cupti_open(&c, NULL))

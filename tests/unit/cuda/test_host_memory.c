@@ -5,10 +5,10 @@
 
 #include "cuda/queue.h"
 
-/* The memory that the fake driver has pinned and can still pin. */
+/* The memory that the fake driver has pinned, and the limit of such memory. */
 static struct {
     size_t blocks, left_bytes;
-    unsigned flags; /* of the last block */
+    unsigned flags; /* flags of the last block */
 } pinned;
 
 static CUresult CUDAAPI pin(void **out, size_t size_bytes, unsigned flags)

@@ -62,8 +62,8 @@ static void expect_others(const char *processes, uint32_t wanted)
 
 TEST_IN(other_processes_are_those_beside_the_tuners_own, use_fake, NULL)
 {
-    expect_others(NULL, 0); /* not supported */
-    expect_others("0", 0);  /* a container that does not see its own process */
+    expect_others(NULL, 0); /* the board does not support this figure */
+    expect_others("0", 0);  /* a container in which the process is not visible */
     expect_others("1", 0);
     expect_others("3", 2);
     assert_int_equal(nvml_count_others(NULL), 0);

@@ -7,7 +7,7 @@
 
 static const int64_t ramp_ns = INT64_C(300) * 1000 * 1000;
 
-/* Returns the warm-up time by the device's clock, for a chip with at most 1500 MHz. `clock_mhz` is
+/* Returns the warm-up time, by the device's clock, of a chip with at most 1500 MHz. `clock_mhz` is
  * NULL if the board does not report its clock. */
 static int64_t warm_up_ns(const char *clock_mhz)
 {

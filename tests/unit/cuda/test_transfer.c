@@ -7,8 +7,8 @@
 #include "base/rng.h"
 #include "bench/client.h"
 
-/* Transfers with the fake driver (tests/fake): its streams run their work when somebody waits, and
- * its clock depends on the engines that were busy. Processes, messages and checks are real. */
+/* Transfers on the fake driver (tests/fake). Its streams run their work when a program waits, and
+ * its clock depends on the busy engines. Processes, messages and checks are real. */
 
 enum { TUNED_WORDS = 65536, RAGGED_WORDS = 25001, PIECES = 8, EVENT_LIMIT_MS = 60000 };
 
@@ -21,7 +21,7 @@ typedef struct fixture {
     transfer_direction direction;
     uint64_t pieces, rounds;
     at_error error;
-    device_event event; /* the last event taken */
+    device_event event; /* the event that was taken last */
 } fixture;
 
 static const uint64_t words_of[2] = {TUNED_WORDS, RAGGED_WORDS / PIECES *PIECES};
@@ -156,7 +156,7 @@ static int64_t time_of(fixture *f, const transfer_plan *how)
     return e->samples_ns[0];
 }
 
-/* All kinds of transfers deliver the data, on the tuned problem and on the ragged one. */
+/* Every kind of transfer delivers the data of the tuned and of the ragged problem. */
 TEST(every_byte_arrives_whichever_way_it_goes)
 {
     static const uint64_t chunks[] = {0, 1024, 4096, 65536, 100000};
@@ -200,7 +200,7 @@ TEST(samples_leave_inputs_and_later_checks_alone)
     end(&f);
 }
 
-/* 65536 words at 24 bytes/ns, plus 5 us. */
+/* One copy takes 5 us, and 65536 words take 1 ns for 24 bytes. */
 TEST(the_ceiling_is_one_pinned_copy_each_way_at_once)
 {
     for (transfer_direction direction = TRANSFER_TO_DEVICE; direction < TRANSFER_DIRECTIONS;
@@ -209,7 +209,7 @@ TEST(the_ceiling_is_one_pinned_copy_each_way_at_once)
         begin(&f, direction, PIECES, 0);
         assert_int_equal(f.event.ready.batch, 1);
         int64_t one_way_ns = 5000 + 4 * TUNED_WORDS / 24;
-        /* The other direction is queued 1 us later. */
+        /* The copy in the other direction is queued 1 us later. */
         assert_in_range(f.event.ceiling_ns, one_way_ns, one_way_ns + 2000);
         end(&f);
     }
@@ -228,7 +228,7 @@ TEST(pageable_memory_is_slower_than_pinned_and_small_chunks_than_large)
     end(&f);
 }
 
-/* Longer by one of four chunks. */
+/* The transfer takes longer by one of its four chunks. */
 TEST(both_ways_take_hardly_longer_than_one_when_chunks_take_turns_on_streams)
 {
     fixture f;
@@ -241,7 +241,7 @@ TEST(both_ways_take_hardly_longer_than_one_when_chunks_take_turns_on_streams)
     end(&f);
 }
 
-/* Only the copies of the first chunk are not hidden. */
+/* The kernel hides all copies but those of the first chunk. */
 TEST(copies_hide_behind_a_kernel)
 {
     fixture f;
@@ -276,7 +276,7 @@ TEST(a_write_between_two_pieces_is_a_wrong_result)
 {
     fixture f;
     begin(&f, TRANSFER_TO_HOST, PIECES, 1);
-    /* Chunks end where pieces end. */
+    /* In mapped memory a chunk ends where a piece ends. */
     const transfer_plan mapped = {
         .memory = HOST_MAPPED, .streams = 1, .chunk_bytes = 4 * TUNED_WORDS / PIECES};
     const device_event *e = try_it(&f, &mapped, "transfer_past", 1);

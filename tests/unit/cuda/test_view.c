@@ -4,7 +4,7 @@
 
 #include "cuda/launcher.h"
 
-/* The arguments of the last calls of the fake driver. */
+/* The arguments with which the fake driver's functions were called last. */
 static struct {
     CUtensorMapDataType type;
     cuuint32_t rank;

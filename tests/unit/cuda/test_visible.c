@@ -1,12 +1,12 @@
-/* How visible_show_only() changes $CUDA_VISIBLE_DEVICES. */
+/* Tests how visible_show_only() changes $CUDA_VISIBLE_DEVICES. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "check.h"
 #include "cuda/driver.h"
 
-/* Returns the variable after visible_show_only(), `visible` before. Returns "everything" if it is
- * not set. */
+/* Returns the variable after visible_show_only(), or "everything" if it is not set. `visible` is
+ * its value before. */
 static const char *alone(const char *visible, size_t present, int ordinal)
 {
     if (visible)

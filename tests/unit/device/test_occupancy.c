@@ -1,6 +1,6 @@
 #include <string.h>
 
-/* The Toolkit's occupancy calculator is the oracle. */
+/* The expected values come from the Toolkit's occupancy calculator. */
 #include <cuda_occupancy.h>
 #include <stdlib.h>
 
@@ -51,7 +51,7 @@ TEST(blocks_agree_with_the_toolkits_calculator_everywhere)
     size_t count;
     const arch_limits *table = arch_table(&count);
     for (size_t i = 0; i < count; i++) {
-        /* The Toolkit may be older than an architecture of the table, but knows Hopper. */
+        /* The Toolkit may be older than some architectures of the table, but it knows Hopper. */
         if (table[i].major > 9 && oracle(&table[i], 32, 32, 0) == UNKNOWN_TO_ORACLE)
             continue;
         for (int threads = 1; threads <= 1056; threads += threads < 64 ? 31 : 32)

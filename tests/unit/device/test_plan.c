@@ -32,7 +32,7 @@ static transfer_task random_task(rng *r, uint32_t buffer_count)
     return t;
 }
 
-/* `t` is zeroed before. */
+/* Fills a plan that is zeroed. */
 static void random_transfer(rng *r, transfer_plan *t)
 {
     t->task = random_task(r, PLAN_MAX_BUFFERS);
@@ -198,7 +198,7 @@ TEST(plans_come_back_as_they_were)
     }
 }
 
-/* The packed launch is the key of its measurements. */
+/* Measurements are stored by the packed launch, so equal launches must pack equally. */
 TEST(kernels_are_named_once_in_the_order_of_the_launches)
 {
     launch_plan p, back;
@@ -239,7 +239,7 @@ TEST(kernels_are_named_once_in_the_order_of_the_launches)
     assert_string_equal(entries, longest);
 }
 
-/* The packed problem is its key in the journal. */
+/* The journal stores a problem by its packed form. */
 TEST(other_data_and_another_oracle_make_another_problem)
 {
     problem_plan p;
@@ -296,7 +296,7 @@ TEST(no_launch_without_clusters_is_balanced)
     pack_deinit(&m);
 }
 
-/* If a corrupt plan is accepted, its counts and enumerations are in range. */
+/* A corrupt plan may be accepted only if its counts and enumerations are in range. */
 TEST(a_corrupt_plan_is_an_error_or_a_plan)
 {
     rng r = rng_seeded(2);
@@ -384,8 +384,8 @@ TEST(a_problem_is_evaluated)
     assert_int_equal(p.buffers[1].shape[1], 20);
     assert_int_equal(p.buffers[2].type, DTYPE_FLOAT);
     assert_true(tolerance_equal(p.buffers[0].tolerance, tolerance_of(1e-2)));
-    assert_true(
-        tolerance_equal(p.buffers[1].tolerance, tolerance_of(0))); /* inputs are compared exactly */
+    assert_true(tolerance_equal(p.buffers[1].tolerance,
+                                tolerance_of(0))); /* an input is compared exactly */
     assert_false(p.buffers[0].repeats);
     assert_int_equal(p.traffic_bytes, 20);
     assert_int_equal(p.seed, 42);
@@ -426,7 +426,7 @@ TEST(each_buffer_has_its_own_tolerance_or_that_of_the_pattern)
     script_free(s);
 }
 
-/* A tolerance that lets all elements differ would accept any result. */
+/* If all elements may differ, any result is accepted. */
 TEST(not_all_of_an_output_may_differ)
 {
     fixture_write("p.cu.tmpl", "x\n");
@@ -444,7 +444,7 @@ TEST(not_all_of_an_output_may_differ)
     script_free(s);
 }
 
-/* The count of results may depend on the configuration; by default all elements are results. */
+/* The number of results may depend on the configuration. By default all elements are results. */
 TEST(a_configuration_says_how_many_elements_are_results)
 {
     fixture_write("p.cu.tmpl", "x\n");
@@ -474,7 +474,7 @@ TEST(a_configuration_says_how_many_elements_are_results)
     script_free(s);
 }
 
-/* Returns the plan of a pattern with a double result and the members `extra`. */
+/* Returns the plan of a pattern whose result is double, with the members `extra`. */
 static problem_plan plan_of(const char *extra)
 {
     char text[512];
@@ -611,7 +611,8 @@ TEST(a_launch_is_evaluated)
     }
     assert_ok(script_reference_plan(s, PROBLEM_TUNED, NULL, &p, &error), error);
     assert_string_equal(plan_entry(&p, 0), "reference");
-    assert_int_equal(p.launches[0].grid[0], 4); /* one thread per element of the first output */
+    assert_int_equal(p.launches[0].grid[0],
+                     4); /* one thread for each element of the first output */
     assert_int_equal(p.launches[0].block[0], 256);
     assert_int_equal(p.argument_count, 1);
     script_free(s);
@@ -647,7 +648,7 @@ TEST(launches_that_cannot_be_are_told)
         script *s = fixture_load_pattern(&(fixture_pattern){.kernel = kernel, .launch = launch});
         launch_plan p;
         at_error error = {0};
-        /* A grid or block beyond the limits of all GPUs is not a mistake in the script. */
+        /* No GPU allows this grid or block, but that is no mistake of the script. */
         assert_int_equal(script_launch_plan(s, PROBLEM_TUNED, (uint16_t[]){0, 0}, &p, &error),
                          launch_cases[i].launch ? AT_USAGE : AT_SCRIPT);
         assert_contains(error.message, launch_cases[i].message);

@@ -1,5 +1,5 @@
-/* Compares tolerances with independent definitions: tables of all values of a type, steps to the
- * next value, 128-bit arithmetic. */
+/* Compares tolerances with definitions of their own: tables of all values of a type, steps to the
+ * next value, and 128-bit arithmetic. */
 #include "check.h"
 
 #include <float.h>
@@ -11,7 +11,7 @@
 #include "base/rng.h"
 #include "device/plan.h"
 
-/* Holds the difference of any two elements. */
+/* An integer that can hold the difference of any two elements. */
 __extension__ typedef __int128 integer;
 
 static bool accepts(tolerance_kind kind, double limit, dtype type, const void *found,
@@ -31,7 +31,7 @@ static double short_value(dtype type, uint16_t bits)
     return type == DTYPE_HALF ? half_to_float(bits) : bfloat_to_float(bits);
 }
 
-/* Computes the rank of each finite value of a 16-bit type. Both zeros have the same rank. */
+/* Writes the rank of each finite value of a 16-bit type. Both zeros have one rank. */
 static void rank_values(dtype type, int32_t rank[65536])
 {
     static double sorted[65536];
@@ -142,7 +142,7 @@ TEST(integers_are_compared_without_rounding)
         assert_int_equal(accepts(TOLERANCE_ULPS, limit, type, &f, &e), apart <= (integer)limit);
         const integer magnitude =
             wide_integer(type, e) < 0 ? -wide_integer(type, e) : wide_integer(type, e);
-        /* The limit is a power of two, so the product is exact if the magnitude is. */
+        /* The limit is a power of two, so the product is exact if the magnitude is exact. */
         if (magnitude < (integer)1 << 53)
             assert_int_equal(accepts(TOLERANCE_RELATIVE, 0.25, type, &f, &e),
                              4 * apart <= magnitude);
@@ -201,7 +201,7 @@ TEST(an_exact_comparison_is_of_bits)
     assert_true(accepts(TOLERANCE_ULPS, 0, DTYPE_FLOAT, &zero, &minus_zero));
 }
 
-/* An infinite expected element must not make all results right. */
+/* The largest magnitude must not be infinite, because then any result would be right. */
 TEST(the_largest_magnitude_is_a_finite_one)
 {
     const float values[] = {1, -3, INFINITY, NAN, 2};
@@ -255,7 +255,7 @@ TEST(elements_are_told_by_their_type)
     assert_told(DTYPE_DOUBLE, &(double){0.1}, "0.10000000000000001");
 }
 
-/* Tries all 16-bit numbers. */
+/* All 16-bit numbers are tried. */
 TEST(different_numbers_read_differently)
 {
     for (int type = DTYPE_HALF; type <= DTYPE_BFLOAT16; type++) {

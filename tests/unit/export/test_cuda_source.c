@@ -1,4 +1,4 @@
-/* Moves CUDA source into a namespace. */
+/* Tests how CUDA source is moved into a namespace. */
 #include <string.h>
 
 #include "base/json_text.h"

@@ -47,7 +47,7 @@ static void add_record(fixture *f, const char *text)
     f->set.count++;
 }
 
-/* Adds a record of one entry; `problem` and `configuration` are JSON objects. */
+/* Adds a record with one entry. `problem` and `configuration` are JSON objects. */
 static void add_simple(fixture *f, const char *gpu, const char *problem, const char *configuration)
 {
     char text[4096];
@@ -74,14 +74,14 @@ static char *write_export(fixture *f, const char *pattern_name, const pattern *p
     return text;
 }
 
-/* Compiles the statements `body` against the header with every warning as an error, runs the
- * program, and returns its output. */
+/* Compiles a program with the statements `body` against the header, with every warning as an error,
+ * and runs it. Returns its output. */
 static char *run_consumer(fixture *f, const char *compiler, const char *globals, const char *body)
 {
     char command[1024], path[TEMPORARY_BYTES + 16], *text;
     size_t size;
     FILE *source = open_memstream(&text, &size);
-    /* The header is included twice, and by two files, to test its guard and linkage. */
+    /* Two files include the header twice each, which tests its guard and its linkage. */
     fprintf(source,
             "#include \"exported.h\"\n#include \"exported.h\"\n#include <stdio.h>\n%s\n"
             "int main(void)\n{\n%s\n    return 0;\n}\n",
@@ -144,8 +144,9 @@ TEST_IN(a_consumer_in_c_and_cpp_finds_the_configuration, set_up, tear_down)
     }
 }
 
-/* Ends the entries and appends a portfolio of three configurations for floats, with a tree over n,
- * and timings on a few problems: some of the three were slower than the default, or as fast. */
+/* Ends the list of entries and appends a portfolio: three configurations for floats, a tree over n,
+ * and times on a few problems, on which some of the three were slower than the default, or as
+ * fast. */
 static int write_portfolio(rng *r, char *text, size_t size)
 {
     int used = snprintf(
@@ -169,7 +170,7 @@ static int write_portfolio(rng *r, char *text, size_t size)
     return used + snprintf(text + used, size - (size_t)used, "]}]");
 }
 
-/* Neither the tree nor an entry has the word. */
+/* Neither the tree nor an entry has this word. */
 TEST_IN(a_portfolio_can_be_asked_of_what_it_was_made_on, set_up, tear_down)
 {
     fixture *f = *state;
@@ -203,14 +204,14 @@ TEST_IN(a_portfolio_can_be_asked_of_what_it_was_made_on, set_up, tear_down)
     }
 }
 
-/* The look-up in the header and pick() must agree on random records and queries. */
+/* On random records and problems, the header must pick as pick() does. */
 TEST_IN(the_header_picks_what_pick_picks, set_up, tear_down)
 {
     fixture *f = *state;
     enum { ENTRIES = 12, QUERIES = 400 };
     static const char *const gpus[][2] = {{"A", "8.0"}, {"B", "8.6"}, {"C", "9.0"}, {"D", "9.0"}};
     static const char *const types[] = {"float", "double", "half"};
-    /* Not timed; the entry is faster; as fast; slower. */
+    /* The default was not timed; the entry is faster; as fast; slower. */
     static const char *const baselines[] = {
         "", ", \"time\": {\"median_ns\": 2000, \"low_ns\": 1990, \"high_ns\": 2010}",
         ", \"time\": {\"median_ns\": 1005, \"low_ns\": 995, \"high_ns\": 1015}",
@@ -240,7 +241,7 @@ TEST_IN(the_header_picks_what_pick_picks, set_up, tear_down)
         snprintf(text + used, sizeof text - (size_t)used, "}");
         add_record(f, text);
     }
-    /* A type that no record has must be a word, too. */
+    /* No record has this type, but the header must know its word. */
     value dtype_values[] = {{.kind = VALUE_STRING, .string = "half"}};
     value ids[] = {{.kind = VALUE_INTEGER, .integer = 0}};
     pattern_variable variables[] = {{"n", {.kind = VALUE_INTEGER, .integer = 1}},
@@ -307,7 +308,7 @@ TEST_IN(the_header_picks_what_pick_picks, set_up, tear_down)
     free(expected);
 }
 
-/* Vectors of 4 were twice as fast at n = 8, and as fast as the default at n = 64. */
+/* Vectors of 4 were twice as fast as the default at n = 8, but only as fast at n = 64. */
 TEST_IN(what_was_no_faster_than_the_default_nearby_is_not_given, set_up, tear_down)
 {
     fixture *f = *state;
@@ -485,7 +486,7 @@ TEST_IN(names_that_meet_in_a_constant_stay_apart, set_up, tear_down)
     }
 }
 
-/* Names and texts that caused faults, and parts of new ones. */
+/* Names and texts that caused faults, and parts from which new ones are made. */
 /* clang-format off */
 static const char *const hostile[] = {
     "INT32_MAX", "UINT8_C", "SIZE_MAX", "int64_t", "size_t", "bool", "true", "NULL", "linux",
@@ -505,7 +506,7 @@ enum {
     TEXTS = sizeof hostile_texts / sizeof *hostile_texts
 };
 
-/* Writes {"name": value, ...} with names that are not in `used`. */
+/* Writes {"name": value, ...}. The names are not in `used`. */
 static void hostile_object(rng *random, bool used[HOSTILE], char *out, size_t out_bytes)
 {
     size_t at = (size_t)snprintf(out, out_bytes, "{");
@@ -529,7 +530,7 @@ static void hostile_object(rng *random, bool used[HOSTILE], char *out, size_t ou
     snprintf(out + at, out_bytes - at, "}");
 }
 
-/* Compiles the header alone, as strictly as the standards allow. */
+/* Compiles the header by itself, with the strictest options of each standard. */
 static void expect_header_compiles(fixture *f, const char *record_text)
 {
     static const char *const strict[] = {"cc -std=c11 -x c", "c++ -std=c++17 -x c++",
@@ -547,7 +548,7 @@ static void expect_header_compiles(fixture *f, const char *record_text)
     }
 }
 
-/* AUTOTUNE_EXPORT_TRIALS is the number of records; the default is 6. */
+/* $AUTOTUNE_EXPORT_TRIALS is the number of records; the default is 6. */
 TEST_IN(headers_of_hostile_records_compile, set_up, tear_down)
 {
     fixture *f = *state;

@@ -1,4 +1,4 @@
-/* Turns PTX into kernels of CUDA C++. */
+/* Tests how PTX becomes kernels of CUDA C++. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,8 @@ enum { THREADS = 32, BUFFER_BASE = 0x10000 };
 
 static const char *const entry = "scale";
 
-/* Returns the kernels of `text`, or NULL if one of them cannot be written. The caller frees it. */
+/* Returns the kernels of `text`, or NULL if one of them cannot be written. The caller frees the
+ * text. */
 static char *inlined(const char *text, const char *const *entries, size_t count)
 {
     char *out, symbols[256] = "";
@@ -44,8 +45,8 @@ static void expect(const char *text, const char *kernels)
 
 #define HEAD ".version 9.0\n.target sm_90\n.address_size 64\n"
 
-/* A kernel `scale` with a pointer and a number as parameters, these directives, and this body after
- * the parameters are read. */
+/* A kernel `scale` with a pointer and a number as parameters. It has these directives, and `body`
+ * after the code that reads the parameters. */
 #define SCALE(directives, body)                                                                    \
     ".visible .entry scale(\n\t.param .u64 scale_param_0,\n\t.param .f32 "                         \
     "scale_param_1\n)\n" directives "{\n"                                                          \
@@ -203,9 +204,9 @@ TEST(what_is_no_ptx_is_an_error)
     assert_null(out);
 }
 
-/* ---- what a compiler makes of it ---- */
+/* ---- inlined kernels run ---- */
 
-/* Prints the lines in the literals of an asm statement; `operands` replace %0, %1 and so on. */
+/* Prints the lines that an asm statement's literals have. `operands` replace %0, %1 and so on. */
 static void print_assembly(const char *kernel, const char *const *operands, FILE *to)
 {
     const char *at = strstr(kernel, "asm volatile(") + strlen("asm volatile(");
@@ -225,7 +226,7 @@ static void print_assembly(const char *kernel, const char *const *operands, FILE
     }
 }
 
-/* Runs a kernel with a pointer and a number as parameters on 32 threads, with dynamic shared
+/* Runs a kernel with a pointer and a number as parameters, on 32 threads with dynamic shared
  * memory. */
 static void run(const char *text, const char *name, float factor, float results[THREADS])
 {
@@ -259,7 +260,7 @@ static void run(const char *text, const char *name, float factor, float results[
     sim_kernel_deinit(&k);
 }
 
-/* A compiler puts the operands into registers that may have the names of the kernel's registers. */
+/* The compiler's registers for operands may have names that the kernel uses, too. */
 TEST(a_kernel_in_a_function_with_its_registers_does_the_same)
 {
     static const char text[] = HEAD ".extern .shared .align 16 .b8 tile[];\n" SCALE(

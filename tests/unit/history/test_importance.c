@@ -1,4 +1,3 @@
-/* Importance of parameters. */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,7 +6,7 @@
 #include "history/recorded.h"
 #include "script/render.h"
 
-/* Analyses the output of a run. Returns the command's value, or NULL on failure. */
+/* Analyses the --json output of a run. Returns the command's result, or NULL on failure. */
 static json_t *analyse_text(const char *text, at_error *error)
 {
     json_t *source, *found, *answer = NULL;
@@ -21,7 +20,8 @@ static json_t *analyse_text(const char *text, at_error *error)
     return answer;
 }
 
-/* Analyses a run over a, b, c in {0, 1} whose time is exp(logs[a + 2 b + 4 c]). */
+/* Analyses a run over parameters a, b and c in {0, 1}, in which the time is exp(logs[a + 2 b + 4
+ * c]). */
 static json_t *analyse(const double logs[8])
 {
     char text[8192];

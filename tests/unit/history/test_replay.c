@@ -8,7 +8,8 @@
 
 enum { SIDE = 12 };
 
-/* A recorded space of 144 configurations; cost 1 + distance to (3, 5), one in 12 fails. */
+/* Makes a recorded space of 144 configurations. The cost is 1 + the distance to (3, 5); one in 12
+ * fails. */
 static void make_recorded(recorded *r, recorded_space *rs)
 {
     static char text[65536];
@@ -55,7 +56,8 @@ TEST(a_run_that_has_evaluated_nothing_yet_is_not_charged_the_slowest)
     recorded r;
     recorded_space rs;
     make_recorded(&r, &rs);
-    /* One configuration in 12 takes long and one is very slow: the cost is not the waiting time. */
+    /* One in 12 configurations takes long to try although its cost is low, and one takes very
+     * long. */
     for (uint64_t i = 0; i < rs.count; i += SIDE)
         rs.elapsed_s[i] = 8;
     rs.cost[SIDE + 1] = 10000;
@@ -63,8 +65,8 @@ TEST(a_run_that_has_evaluated_nothing_yet_is_not_charged_the_slowest)
     replay_result result;
     at_error error = {0};
     assert_ok(replay_run(&rs, &options, &result, &error), error);
-    /* Not 0: few evaluations of uneven length are fewer than their mean length suggests. Charged
-     * with the slowest, the score would be below -5. */
+    /* The score is not exactly 0, because few evaluations of uneven length fit less well than their
+     * mean length suggests. If each were charged the longest, the score would be below -5. */
     assert_true(fabs(result.score_in_time) < 1);
     recorded_space_deinit(&rs);
     recorded_deinit(&r);
@@ -81,7 +83,7 @@ TEST(a_replay_is_repeatable_and_stops_at_its_budget)
         .strategy = "random", .evaluations = 20, .seed = 5, .repeat = 10, .batch = 4};
     assert_ok(replay_run(&rs, &options, &a, &error), error);
     assert_ok(replay_run(&rs, &options, &b, &error), error);
-    assert_int_equal(a.mark_count, 5); /* 1, 2, 5, 10, 20 */
+    assert_int_equal(a.mark_count, 5); /* budgets of 1, 2, 5, 10 and 20 */
     assert_true(a.score == b.score);
     assert_true(a.marks[4].share == b.marks[4].share);
     options.seed = 6;

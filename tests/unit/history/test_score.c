@@ -15,7 +15,7 @@ static score_space make(void)
     return s;
 }
 
-/* Returns the mean over all subsets of m configurations. */
+/* Returns the mean over all subsets of m configurations, from all subsets. */
 static double by_brute_force(uint64_t m, double nothing, bool share)
 {
     double sum = 0;
@@ -50,7 +50,7 @@ TEST(random_search_is_the_mean_over_all_subsets)
 TEST(the_methodology_takes_the_value_at_the_expected_rank)
 {
     score_space s = make();
-    /* From the worst: two failures, 30, 9, 7, 5, 3, 2.5, 2. */
+    /* From the worst to the best: two failures, 30, 9, 7, 5, 3, 2.5, 2. */
     assert_true(score_rank_cost(&s, 1) == 7); /* 1 x 10 / 2 = 5th */
     assert_true(score_rank_cost(&s, 2) == 3); /* 2 x 10 / 3 = 6.7 -> 7th */
     assert_true(score_rank_cost(&s, 9) == 2); /* 9th */

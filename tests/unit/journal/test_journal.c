@@ -81,7 +81,8 @@ static bool has(const journal *j, int variant)
            e.found.samples_ns[0] == 1000 + variant;
 }
 
-/* Writes `count` entries and closes the journal without finishing, like a killed run. */
+/* Writes `count` entries and closes the journal before it is finished, as if the run were
+ * killed. */
 static void interrupted_run(fixture *f, int count, char *path, size_t path_bytes)
 {
     journal *j = open_journal(f);
@@ -281,8 +282,8 @@ TEST_IN(each_fact_that_changes_invalidates, set_up, tear_down)
         journal_close(j);
     }
     *f = original;
-    /* Other fields do not change the key: another build of the same tool, another address in
-     * memory. */
+    /* The key ignores other fields, which another build of the tool or another address in memory
+     * would change. */
     memset(f->problem.buffers[1].name, 'x', PLAN_NAME_BYTES);
     f->device.limits.clock_khz = 1;
     journal *j = open_journal(f);
@@ -303,7 +304,7 @@ TEST_IN(a_crash_at_any_byte_costs_one_line, set_up, tear_down)
         size_t whole = 0;
         for (size_t i = 0; i < cut; i++)
             whole += text[i] == '\n';
-        /* Only the newline is missing: the line itself is complete. */
+        /* Only the newline is cut off. The line itself is whole. */
         bool bare = cut < size && text[cut] == '\n';
         journal *j = open_journal(f);
         assert_int_equal(journal_count(j), whole + bare);
@@ -330,7 +331,7 @@ TEST_IN(a_changed_byte_costs_its_line, set_up, tear_down)
         text[i] ^= 1;
         assert_ok(file_replace(path, text, size, &f->error), f->error);
         journal *j = open_journal(f);
-        /* If the changed byte becomes a newline, there are two damaged lines. */
+        /* If the changed byte is a newline now, two lines are damaged. */
         assert_true(journal_skipped(j) == 1 || journal_skipped(j) == 2);
         assert_int_equal(journal_count(j), 2);
         journal_close(j);
@@ -409,7 +410,7 @@ TEST_IN(a_killed_run_loses_nothing_that_it_was_told_is_written, set_up, tear_dow
     journal_close(j);
 }
 
-/* Runs in a child process: a limit on the file size simulates a full disk. */
+/* Runs in a child process, in which a limit on file sizes stands for a full disk. */
 static int run_on_a_full_disk(fixture *f)
 {
     struct rlimit limit = {1000, 1000};
@@ -441,7 +442,7 @@ TEST_IN(a_full_disk_is_said_once_and_leaves_whole_lines, set_up, tear_down)
     journal_close(j);
 }
 
-/* Runs in a child process: the limit is lifted before the last line. */
+/* Runs in a child process, in which the limit is lifted before the last line. */
 static int run_on_a_disk_that_is_full_for_a_while(fixture *f)
 {
     struct rlimit limit = {1000, RLIM_INFINITY};

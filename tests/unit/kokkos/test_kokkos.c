@@ -1,6 +1,6 @@
-/* The tool library as Kokkos uses it: the test finds its functions by name and calls them in
- * Kokkos' order. Launches take the time that the test states, on a simulated clock, since on a busy
- * machine a real launch may take longer than one with a slower tile. */
+/* The tool library as Kokkos uses it. The test finds its functions by name and calls them in
+ * Kokkos' order. Launches take the time that the test says, by a simulated clock: on a busy machine
+ * a real launch may take longer than a launch with a slower tile. */
 #include "kokkos/interface.h"
 
 #include <dlfcn.h>
@@ -92,7 +92,7 @@ static int tear_down(void **state)
 
 static _Atomic int64_t clock_ns = 1000000000;
 
-/* The tool library calls this function: the dynamic linker looks in the program first. */
+/* The tool library calls this clock, because the dynamic linker looks into the program first. */
 __attribute__((visibility("default"))) int clock_gettime(clockid_t clock, struct timespec *now)
 {
     (void)clock;
@@ -107,7 +107,8 @@ static void pass_ns(int64_t ns)
     clock_ns += ns;
 }
 
-/* Simulates the launch of a kernel in Kokkos with this default. Returns the tile that was used. */
+/* Simulates a launch of a kernel whose default tile is `first`. Returns the tile that the tool
+ * chose. */
 static int64_t launch_with(const tool *t, size_t context, int64_t size, int64_t first)
 {
     const kokkos_variable inputs[] = {{.id = KERNEL, .value.text = "axpy"},
@@ -178,7 +179,7 @@ TEST_IN(contexts_may_lie_within_each_other, set_up, tear_down)
     }
 }
 
-/* Trying all tiles needs a share of the machine; all of it here. */
+/* Trials may take all of the time, so all tiles are tried. */
 TEST_IN(a_range_is_taken_in_its_steps, set_up, tear_down)
 {
     const tool *t = *state;
@@ -195,7 +196,7 @@ TEST_IN(a_range_is_taken_in_its_steps, set_up, tear_down)
     assert_true(seen[0] && seen[1] && seen[2] && seen[3]);
 }
 
-/* Kokkos passes 0 for the sizes of tiles, which is no candidate. */
+/* Kokkos passes the tile size 0, which is no candidate. */
 TEST_IN(without_a_default_it_begins_in_the_middle, set_up, tear_down)
 {
     const tool *t = *state;
@@ -225,7 +226,7 @@ TEST_IN(what_was_not_declared_is_left_alone, set_up, tear_down)
     assert_int_equal(outputs[0].value.integer, 5);
 }
 
-/* A thread writes decisions beside the program. */
+/* A thread of the tool writes decisions while the program runs. */
 static bool is_decided(const tool *t)
 {
     char pattern[PATH_MAX];
@@ -236,7 +237,7 @@ static bool is_decided(const tool *t)
     return any;
 }
 
-/* A machine that is busy takes longer to decide. */
+/* A busy machine takes longer to decide. */
 TEST_IN(a_later_program_recalls_what_was_decided, set_up, tear_down)
 {
     tool *t = *state;

@@ -1,4 +1,4 @@
-/* A fixture for libautotune without a GPU: the driver is fake, the compiler is real. */
+/* A fixture for libautotune without a GPU. The driver is a fake, the compiler is real. */
 #ifndef AUTOTUNE_LIBRARY_FIXTURE_H
 #define AUTOTUNE_LIBRARY_FIXTURE_H
 
@@ -60,7 +60,7 @@ static inline void open_folder(fixture *f, const char *folder)
     assert_ok(at_open(folder, &f->results, &f->error), f->error);
 }
 
-/* Opens the results in the test's own folder, with this record of an H200. */
+/* Opens the results in the test's own folder, with this text as a record of an H200. */
 static inline void open_record(fixture *f, const char *name, const char *text)
 {
     char path[TEMPORARY_BYTES + 64];
@@ -104,7 +104,8 @@ typedef struct changing {
     char share[TEMPORARY_BYTES + 16], lua[TEMPORARY_BYTES + 40], record[TEMPORARY_BYTES + 64];
 } changing;
 
-/* The test's own results and scripts: lua/copied.lua and nvidia-h200/copied.json. */
+/* Sets up results and scripts that a test can change: lua/copied.lua and
+ * nvidia-h200/copied.json. */
 static inline void set_up_changing(changing *c, fixture *f)
 {
     static const char shared[] = TEST_BINARY_DIR "/share/autotune";
@@ -129,7 +130,7 @@ static inline void set_up_changing(changing *c, fixture *f)
     unsetenv("AUTOTUNE_SHARE");
 }
 
-/* Sets up a group of tests. */
+/* Set-up of a group: selects the fake driver. */
 static inline int library_use_fake_driver(void **state)
 {
     (void)state;

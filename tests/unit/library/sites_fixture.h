@@ -13,7 +13,7 @@
 #include "library/sites.h"
 #include "temporary.h"
 
-/* ---- a timer of streams whose time passes when the program says so ---- */
+/* ---- a timer of streams, whose time passes as the program says ---- */
 
 typedef struct stream {
     int64_t now_ns;
@@ -28,8 +28,8 @@ struct site_mark {
 
 typedef struct simulated {
     site_timer timer;
-    int late;                         /* a time is known after it was polled this often */
-    atomic_int marks;                 /* marks that were not returned */
+    int late;                         /* polls before a time is known */
+    atomic_int marks;                 /* marks that were taken and not returned */
     void (*meanwhile)(void *context); /* called when a time begins; may be NULL */
     void *context;
     bool *closed;
@@ -105,7 +105,7 @@ static inline at_sites *open_in(const char *folder)
     return open_for(&(at_sites_options){.folder = folder, .code = "1"}, &h200, "580", 0);
 }
 
-/* ---- a program with a kernel "axpy": its best block depends on n ---- */
+/* ---- a program with a kernel "axpy", whose best block depends on n ---- */
 
 static const int64_t blocks[] = {128, 64, 256, 512, 1024};
 static const char *const ways[] = {"plain", "vector"};

@@ -63,7 +63,7 @@ TEST_IN(each_rule_has_its_turn, set_up, tear_down)
     assert_string_equal(at_rule_name(AT_RULE_CAPABILITY), "same_capability");
 }
 
-/* On this GPU, vectors of 4 were as fast as the default at n = 4096. */
+/* On this GPU, vectors of 4 were only as fast as the default at n = 4096. */
 TEST_IN(what_was_no_faster_than_the_default_nearby_is_not_given, set_up, tear_down)
 {
     fixture *f = *state;
@@ -96,7 +96,7 @@ TEST_IN(a_choice_keeps_nothing_of_the_callers, set_up, tear_down)
     assert_int_equal(at_choice_rule(f->choice), AT_RULE_NEAREST);
 }
 
-/* `with` says, for messages, whether the pattern's script can be read. */
+/* Messages contain `with`, which tells whether the pattern's script can be read. */
 static void refuses_what_is_mistyped(fixture *f, const char *with)
 {
     static const struct {
@@ -170,7 +170,7 @@ TEST_IN(the_current_gpu_is_the_contexts, set_up, tear_down)
     assert_non_null(strstr(f->error.message, "no CUDA context is current"));
 }
 
-/* Each is one call, in which one argument is NULL that must not be. All other arguments are
+/* Each of these calls has one NULL argument that must not be NULL. The other arguments are
  * valid. */
 #define NULL_CALLS(CALL)                                                                           \
     CALL("out", at_open(results_dir, NULL, e))                                                     \
@@ -273,7 +273,7 @@ static char *copy_of_environment(void)
 
 enum { THREADS = 16 };
 
-/* The work of one thread of a program, from opening to launching. */
+/* Does the work of one thread of a program, from opening the results to launching. */
 static void *use_library(void *context)
 {
     const fixture *f = context;

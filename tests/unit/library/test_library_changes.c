@@ -1,5 +1,5 @@
-/* When libautotune reads records and scripts, and how it evaluates a script for problems and
- * devices. */
+/* Tests when libautotune reads records and scripts again, and how it evaluates a script for other
+ * problems and devices. */
 #include <unistd.h>
 
 #include "library/library.h"
@@ -19,7 +19,7 @@ TEST_IN(for_a_gpu_of_which_nothing_is_known_nothing_is_checked, set_up, tear_dow
     }
 }
 
-/* Opens the results again, with the test's own scripts. */
+/* Opens the results again, with the scripts that the test changed. */
 static void open_again(const changing *c)
 {
     setenv("AUTOTUNE_SHARE", c->share, 1);
@@ -98,7 +98,7 @@ TEST_IN(what_only_lua_evaluates_is_checked_all_the_same, set_up, tear_down)
         assert_int_equal(at_choice_checked(f->choice), 1);
         assert_string_not_equal(at_choice_text(f->choice), "block=256,vec=4,shared=65536");
     }
-    /* The script is evaluated for each device and problem anew. */
+    /* Each device and each problem evaluates the script anew. */
     copy(script_path, c.lua, "where = {",
          "where = { \"block ^ 2 < device.major * 32 * 32 * 7 * 7 or n ~= 4096\",");
     open_again(&c);
@@ -106,7 +106,7 @@ TEST_IN(what_only_lua_evaluates_is_checked_all_the_same, set_up, tear_down)
         pick_size(f, &h200, 4096);
         assert_string_equal(at_choice_text(f->choice), "block=256,vec=4,shared=65536");
         pick_size(f, &(at_gpu){"NVIDIA A", 1, 0}, 4096);
-        assert_int_equal(at_choice_checked(f->choice), 0); /* no such device is known */
+        assert_int_equal(at_choice_checked(f->choice), 0); /* no device with this name is known */
         pick_size(f, &(at_gpu){"NVIDIA A100", 8, 0}, 4098);
         assert_int_equal(at_choice_checked(f->choice), 1);
         assert_string_not_equal(at_choice_text(f->choice), "block=256,vec=4,shared=65536");
@@ -116,7 +116,7 @@ TEST_IN(what_only_lua_evaluates_is_checked_all_the_same, set_up, tear_down)
     assert_int_equal(at_pick(f->results, "copied", &h200, unknown, 2, &other, &f->error), AT_USAGE);
 }
 
-/* library_parse_setting() accepts and refuses the same texts as script_load() does for --set. */
+/* library_parse_setting() must accept the same texts as script_load() does for --set. */
 TEST_IN(settings_are_read_as_the_script_reads_them, set_up, tear_down)
 {
     fixture *f = *state;

@@ -1,11 +1,11 @@
-/* libautotune compiles and launches picked configurations. */
+/* libautotune compiles the configurations that it picked, and launches them. */
 
 #include "base/clock.h"
 #include "library/library.h"
 #include "library/source.h"
 #include "library_fixture.h"
 
-/* Launches the prepared kernel on two buffers and checks that it copied. */
+/* Launches the prepared kernel on two buffers. Checks that it copied one to the other. */
 static void launch_and_check(fixture *f, size_t n)
 {
     CUdeviceptr src, dst;
@@ -35,22 +35,22 @@ TEST_IN(a_choice_becomes_a_kernel_that_runs, set_up, tear_down)
     assert_int_equal(at_kernel_rule(f->kernel), AT_RULE_EXACT);
     assert_string_equal(at_kernel_text(f->kernel), "block=256,vec=4,shared=65536");
     assert_non_null(strstr(at_kernel_source(f->kernel), "__launch_bounds__(256)"));
-    /* 64 KiB of dynamic shared memory: the fake driver checks that they were requested. */
+    /* The fake driver checks that the launch asks for 64 KiB of dynamic shared memory. */
     launch_and_check(f, 4096);
 }
 
 TEST_IN(what_is_impossible_for_the_problem_gives_way, set_up, tear_down)
 {
     fixture *f = *state;
-    /* The nearest problem to 4098 is 4096, but its vectors of 4 do not divide 4098. The next best
-     * has vectors of 2. */
+    /* The problem nearest to 4098 is 4096, but its vectors of 4 do not divide 4098. The next
+     * problem has vectors of 2. */
     pick_size(f, &h200, 4098);
     assert_string_equal(at_choice_text(f->choice), "block=256,vec=4,shared=65536");
     assert_ok(at_prepare(f->choice, &f->options, &f->kernel, &f->error), f->error);
     assert_int_equal(at_kernel_rule(f->kernel), AT_RULE_NEAREST);
     assert_string_equal(at_kernel_text(f->kernel), "block=512,vec=2,shared=0");
     launch_and_check(f, 4098);
-    /* No vector divides 4099: only the script's default remains. */
+    /* No vector divides 4099, so only the script's default is left. */
     pick_size(f, &h200, 4099);
     assert_ok(at_prepare(f->choice, &f->options, &f->kernel, &f->error), f->error);
     assert_int_equal(at_kernel_rule(f->kernel), AT_RULE_DEFAULT);
@@ -77,7 +77,7 @@ TEST_IN(a_cached_kernel_needs_no_compiler, set_up, tear_down)
     launch_and_check(f, 4096);
 }
 
-/* A record of the installed pattern `textured`, with an entry for a small image. */
+/* Writes a record of the installed pattern `textured`, with an entry for a small image. */
 static void prepare_textured(fixture *f)
 {
     static const char written[] =
@@ -95,7 +95,7 @@ static void prepare_textured(fixture *f)
     unsetenv("AUTOTUNE_SHARE");
 }
 
-/* The fake driver's kernel takes only a texture of its buffer. */
+/* The fake driver's kernel accepts only a texture of its own buffer. */
 TEST_IN(a_kernel_reads_textures_of_whatever_buffers_it_is_launched_on, set_up, tear_down)
 {
     enum { ROWS = 20, COLS = 24 };
@@ -187,7 +187,7 @@ TEST_IN(headers_are_found_in_folders_that_the_program_names, set_up, tear_down)
     launch_and_check(f, 4096);
 }
 
-/* NVRTC knows the kernel's parameters; the fake driver has no kernel of this name. */
+/* NVRTC knows the kernel's parameters, but the fake driver has no kernel of this name. */
 TEST_IN(a_kernels_own_file_is_compiled, set_up, tear_down)
 {
     static const char written[] =
@@ -203,7 +203,7 @@ TEST_IN(a_kernels_own_file_is_compiled, set_up, tear_down)
     assert_ok(at_pick(f->results, "saxpy", &h200, problem, 2, &f->choice, &f->error), f->error);
     f->options.script = TEST_SOURCE_DIR "/tests/fixtures/saxpy.cu";
     assert_ok(arch_find("sm_90", &limits, &f->error), f->error);
-    /* at_prepare() works in this state, whatever the locale of the program. */
+    /* at_prepare() gives this state to its thread, whatever the program's locale is. */
     thread_state before;
     assert_ok(thread_state_reset(&before, &f->error), f->error);
     assert_ok(library_source_init(&source, f->choice, &f->options, &limits, "sm_90", &f->error),
@@ -221,7 +221,7 @@ TEST_IN(a_launch_that_the_driver_refuses_is_an_error, set_up, tear_down)
     uint64_t buffers[2] = {0};
     pick_size(f, &h200, 4096);
     assert_ok(at_prepare(f->choice, &f->options, &f->kernel, &f->error), f->error);
-    /* The fake driver accepts only a stream of its own. */
+    /* The fake driver refuses NULL and accepts only its own streams. */
     assert_int_equal(at_launch(f->kernel, NULL, buffers, &f->error), AT_DEVICE);
     assert_non_null(strstr(f->error.message, "the launch was refused"));
 }

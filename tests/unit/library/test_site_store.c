@@ -1,4 +1,4 @@
-/* Decisions of sites on disk survive the death of the writing process. */
+/* The stored decisions of sites are whole, even if the writing process is killed. */
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -26,7 +26,7 @@ static site_key key_of(const at_variable *n, const site_space *of)
     return (site_key){"axpy", n, 1, of};
 }
 
-/* Stores one problem after the other, and reports each. */
+/* Stores the decisions of problem after problem, and reports each one. */
 static void put_until_killed(const char *folder, const site_space *of, int64_t from, int to)
 {
     site_store *store = NULL;

@@ -1,4 +1,4 @@
-/* Times of calls, by events of a fake driver and by the host's clock. */
+/* Times of calls, by the events of a fake driver and by the host's clock. */
 #include "library/sites.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* The tuner of a site, in programs with a simulated clock and without a device. */
+/* Tests the tuner of a site, in programs with a simulated clock and without a device. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 
 enum { MOST = 1024, MOST_LATE = 64, OVERHEAD_NS = 2000 };
 
-/* A trial that has begun; its time is given to the tuner later. */
+/* A trial whose time the tuner gets later. */
 typedef struct late {
     uint64_t ticket, due;
     site_sample sample;
@@ -20,21 +20,21 @@ typedef struct late {
 typedef struct program {
     site_tuner *tuner;
     synthetic_clock clock;
-    /* drift: times go up and down by this share, within this many calls */
+    /* drift: the share by which times rise and fall within `period` calls */
     double true_ns[MOST], drift, period;
-    size_t count, delay; /* delay: calls until a time is known */
-    double first_ns;     /* a configuration's first launch takes this longer on the host */
-    double spikes;       /* this share of the trials takes fifty times as long */
-    double interrupted;  /* this share of the calls takes twenty times as long */
-    double crowd;        /* others add this multiple of the default's time, on average */
+    size_t count, delay; /* delay: calls between a call and its time */
+    double first_ns;     /* extra host time of a configuration's first launch */
+    double spikes;       /* share of the trials that take fifty times as long */
+    double interrupted;  /* share of the calls that take twenty times as long */
+    double crowd;        /* time of others per call, on average, relative to the default's */
     bool ran[MOST];
-    int64_t lose_every; /* every n-th time is never given to the tuner; 0 for none */
+    int64_t lose_every; /* every n-th time is lost; 0: none is */
     late late[MOST_LATE];
     size_t late_count;
     uint64_t calls, trials, tickets;
-    /* extra: time beyond the fastest configuration in normal use */
+    /* extra: time beyond the fastest configuration, in normal use */
     double seen_ns, extra_ns, worst_extra_ns;
-    double slowest_plain; /* calls that were no trials, slower than the default */
+    double slowest_plain; /* time of the slowest call that is no trial, relative to the default */
 } program;
 
 static size_t propose_all(void *context, size_t round, uint32_t incumbent, uint32_t *out,
@@ -63,7 +63,7 @@ static void start(program *p, site_proposer *propose, double share, uint64_t see
     start_on(p, &usual, propose, share, seed);
 }
 
-/* Candidates between half and three times the default, some close to each other. */
+/* Draws times between half the default's and three times it. Some are close to each other. */
 static void draw_times(program *p, size_t count, uint64_t seed)
 {
     rng random = rng_seeded(seed);
@@ -83,7 +83,7 @@ static void tell(program *p)
         }
 }
 
-/* One call of the site. Returns the configuration it used. */
+/* Makes one call of the site. Returns the configuration that it used. */
 static uint32_t call(program *p)
 {
     site_account before = site_tuner_account(p->tuner);
@@ -160,7 +160,7 @@ TEST(a_site_ends_within_a_percent_of_the_fastest)
     }
 }
 
-/* The cost is computed by the true times, not by the tuner's own account. */
+/* The test computes the cost from the true times, not from the tuner's own account. */
 TEST(what_it_costs_is_below_the_share_of_the_time_seen_but_for_a_launch)
 {
     static const double shares[] = {0.005, 0.02, 0.1};
@@ -185,13 +185,13 @@ TEST(what_it_costs_is_below_the_share_of_the_time_seen_but_for_a_launch)
     }
 }
 
-/* Also if launches take much longer than before. */
+/* The share is kept even if launches become much longer than before. */
 TEST(trials_end_as_soon_as_the_share_is_used_up)
 {
     for (uint64_t seed = 1; seed <= 30; seed++) {
         program p = {.spikes = 0.2};
         draw_times(&p, 12, 6000 + seed);
-        for (size_t i = 1; i < p.count; i++) /* all of them race */
+        for (size_t i = 1; i < p.count; i++) /* all candidates reach the race */
             p.true_ns[i] = p.true_ns[0] * (1 + 0.005 * (double)i);
         start(&p, propose_all, 0.02, seed);
         while (!is_decided(&p) && p.calls < 100000) {
@@ -231,13 +231,13 @@ TEST(a_machine_that_slows_down_and_speeds_up_misleads_nobody)
     }
 }
 
-/* Trials that are far apart in time would be compared across the drift. */
+/* If trials were far apart in time, the drift would be mistaken for a difference. */
 TEST(a_machine_that_changes_within_hundreds_of_calls_misleads_nobody)
 {
     for (uint64_t seed = 1; seed <= 20; seed++) {
         program p = {.drift = 0.3, .period = 60};
         draw_times(&p, 6, 4000 + seed);
-        for (size_t i = 1; i < p.count; i++) /* none is dropped early */
+        for (size_t i = 1; i < p.count; i++) /* no candidate is dropped early */
             p.true_ns[i] = p.true_ns[0] * (1 + 0.02 * (double)i);
         start(&p, propose_all, 0.001, seed);
         run(&p, 2000000);
@@ -247,7 +247,7 @@ TEST(a_machine_that_changes_within_hundreds_of_calls_misleads_nobody)
     }
 }
 
-/* A machine that interrupts every tenth call for twenty times its length. */
+/* Here the machine interrupts every tenth call, for twenty times its length. */
 TEST(interruptions_are_no_cost_of_tuning)
 {
     int good = 0;
@@ -260,11 +260,11 @@ TEST(interruptions_are_no_cost_of_tuning)
         good += regret(&p) <= 0.01;
         site_tuner_free(p.tuner);
     }
-    /* A candidate that is interrupted in each of its trials is lost. */
+    /* A candidate whose every trial is interrupted is lost. */
     assert_true(good >= 18);
 }
 
-/* For example eight streams whose kernels wait for each other. */
+/* For example, eight streams run kernels that wait for each other. */
 TEST(what_others_add_to_each_call_hides_no_difference)
 {
     int good = 0;
@@ -296,7 +296,7 @@ TEST(luck_in_a_crowd_makes_nobody_the_incumbent)
     }
 }
 
-/* If others take six times as long as the call itself, small differences cannot be seen. But most
+/* If others take six times as long as the call itself, small differences are invisible. Still, most
  * of the possible gain is reached, and almost no program becomes slower. */
 TEST(in_a_crowd_who_is_likely_the_fastest_takes_over)
 {
@@ -321,7 +321,7 @@ TEST(in_a_crowd_who_is_likely_the_fastest_takes_over)
         fail_msg("%.0f of %.0f ns gained, %d are worse off", gained, possible, worse);
 }
 
-/* A choice by chance is not stored. */
+/* If noise hides the differences, the choice is chance and must not be stored. */
 TEST(what_noise_hides_is_not_decided)
 {
     synthetic_machine noisy = synthetic_machine_usual();
@@ -386,7 +386,8 @@ TEST(a_configuration_that_is_invalid_is_used_once)
         while (!is_decided(&p) && p.calls < 400000) {
             uint32_t used = call(&p);
             assert_false(refused[used]);
-            /* Includes the default and fast configurations, at once or in the race. */
+            /* The default and fast configurations become impossible, too, at once or during the
+             * race. */
             if (used % 3 == seed % 3 && ++uses[used] == 1 + (seed + used) % 5) {
                 refused[used] = true;
                 p.true_ns[used] = 1e12;
@@ -442,9 +443,9 @@ TEST(calls_that_cannot_be_timed_use_the_default)
     site_tuner_free(p.tuner);
 }
 
-/* ---- a space that is larger than a round ---- */
+/* ---- a space larger than one round ---- */
 
-/* 32 x 32 configurations; neighbours differ by one step. */
+/* The space has 32 x 32 configurations. Neighbours differ by one step. */
 static size_t propose_neighbours(void *context, size_t round, uint32_t incumbent, uint32_t *out,
                                  size_t most)
 {
@@ -474,7 +475,7 @@ TEST(a_large_space_is_searched_from_winner_to_neighbours)
     while (!is_decided(&p) && p.calls < 400000) {
         uint32_t used = call(&p);
         assert_false(refused[used]);
-        refused[used] = used % 32 == 5; /* it turns out only now */
+        refused[used] = used % 32 == 5; /* the launch only now shows that it is impossible */
         if (refused[used])
             site_tuner_invalid(p.tuner, used);
     }

@@ -1,4 +1,4 @@
-/* Decisions of sites are stored, and used as AUTOTUNE_SITES says. */
+/* Decisions of sites are stored, and $AUTOTUNE_SITES says how they are used. */
 #include <unistd.h>
 
 #include "base/file.h"

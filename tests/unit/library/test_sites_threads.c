@@ -109,7 +109,7 @@ typedef struct rank {
     int number;
     const char *folder;
     uint32_t used[ROUNDS * 4];
-    size_t used_count, used_again; /* after it was said to be invalid */
+    size_t used_count, used_again; /* uses after the configuration was reported as invalid */
     at_site_state state;
     int64_t block;
 } rank;
@@ -143,7 +143,7 @@ static void *work_as_rank(void *context)
         r->used[r->used_count++] = v.configuration;
         r->used_again += refused[v.configuration];
         s.now_ns += (int64_t)axpy_ns(5000, v.items);
-        /* All ranks learn it in the same call. */
+        /* All ranks learn in the same call that the configuration is invalid. */
         refused[v.configuration] = v.items[0].integer == 1024 && ++uses[v.configuration] > 3;
         if (refused[v.configuration])
             assert_ok(at_site_invalid(site, &v, &error), error);

@@ -1,6 +1,6 @@
-/* Two dozen threads use the library, each with its own handle and with a shared one, while records
- * are rewritten, merged and pruned. The thread sanitizer's build runs this, too (preset
- * `threads`). */
+/* Two dozen threads use the library, each with its own handle and with a shared handle, while
+ * records are rewritten, merged and pruned. The build with the thread sanitizer runs this test, too
+ * (preset `threads`). */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ typedef struct fixture {
     at_results *shared;
     atomic_bool over;
     atomic_int failures, found, written;
-    at_error first; /* of the failures; guarded by their count */
+    at_error first; /* the first failure; guarded by `failures` */
 } fixture;
 
 static void note(fixture *f, const at_error *error)
@@ -37,9 +37,9 @@ static void note(fixture *f, const at_error *error)
         f->first = *error;
 }
 
-/* ---- who reads ---- */
+/* ---- readers ---- */
 
-/* Picks, prepares and launches. A record may be missing at the moment, but never incomplete. */
+/* Picks, prepares and launches. At times a record is missing, but it is never incomplete. */
 static at_status pick_and_launch(fixture *f, at_results *results, const at_gpu *gpu, int64_t size,
                                  at_error *error)
 {
@@ -99,7 +99,7 @@ static void *read_again_and_again(void *context)
     return NULL;
 }
 
-/* ---- who writes ---- */
+/* ---- writers ---- */
 
 static void tell_nobody(void *context, const record *r, const record_entry *e,
                         const record_values *fixed, combine_change change, const char *why)
@@ -173,7 +173,7 @@ static int set_up(void **state)
     f.options = (at_kernel_options){.script = TEST_SOURCE_DIR "/tests/fixtures/copied.lua",
                                     .share = TEST_BINARY_DIR "/share/autotune",
                                     .cache = f.folder};
-    /* Compiled once; the threads find it in the cache. */
+    /* This compiles the kernel, so that the threads find it in the cache. */
     assert_ok(use(&f, &error), error);
     assert_int_equal(atomic_load(&f.found), 1);
     assert_ok(at_open(f.results, &f.shared, &error), error);

@@ -1,5 +1,5 @@
-/* Tuning beside the program: by a stand-in for autotune, and finally by autotune itself. The driver
- * is fake. */
+/* Tuning beside the program, by a stand-in for autotune and, in the last test, by autotune itself.
+ * The driver is a fake. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +14,8 @@
 static const char given[] = TEST_SOURCE_DIR "/tests/fixtures/results/nvidia-h200/copied.json";
 static const int64_t patience_ns = INT64_C(30) * 1000000000;
 
-/* `program` writes its arguments into `asked`, waits for a file `go` (or 5 s), and does what that
- * says. */
+/* The fixture's `program` writes its arguments into `asked`, waits at most 5 s for a file `go`, and
+ * does what the file says. */
 typedef struct fixture {
     char folder[TEMPORARY_BYTES], results[96], program[96], asked[96], go[96];
     at_results *known;
@@ -44,7 +44,7 @@ static void write_program(fixture *f, const char *does)
     assert_int_equal(chmod(f->program, 0700), 0);
 }
 
-/* Its result: the record, with an entry for n = 5000 instead of 4096. */
+/* The tuner's result: the record has an entry for n = 5000 in place of 4096. */
 static void find_a_result(fixture *f)
 {
     char does[512];
@@ -244,7 +244,7 @@ TEST_IN(without_the_program_it_is_said_once, set_up, tear_down)
     assert_int_equal(rule_for(f, f->known, 5000), AT_RULE_NEAREST);
 }
 
-/* The fixture's at_results waits while another one tunes. */
+/* Lets the fixture's at_results wait while another at_results tunes. */
 static at_results *tune_after_another(fixture *f)
 {
     at_results *other = NULL;
@@ -319,7 +319,7 @@ TEST_IN(threads_begin_one_tuning, set_up, tear_down)
     assert_int_equal(times_started(f), 1);
 }
 
-/* A kernel that the fake GPU knows by its name. */
+/* A script whose kernel has a name that the fake GPU knows. */
 static const char copy_script[] =
     "local at = require 'autotune'\n"
     "return at.pattern { name = 'copied', problem = { n = 4096 }, ragged = { n = 1003 },\n"

@@ -1,4 +1,4 @@
-/* The choice of configurations, on made-up matrices. */
+/* Tests the choice of a portfolio's configurations, on made-up matrices. */
 #include "check.h"
 
 #include <math.h>
@@ -13,8 +13,8 @@ typedef struct invented {
     double ratios[PROBLEMS * MOST_CONFIGURATIONS], defaults[PROBLEMS];
 } invented;
 
-/* Some configurations are possible on few problems. Without the default, some problems have few
- * possible ones. */
+/* Makes a matrix in which some configurations are possible on few problems. Without the default,
+ * some problems have few possible configurations. */
 static void invent(rng *r, size_t configurations, invented *out)
 {
     out->m = (portfolio_matrix){PROBLEMS, configurations, out->ratios, out->defaults};
@@ -77,7 +77,7 @@ TEST(whatever_can_be_covered_is)
     }
 }
 
-/* Exchanges give almost the same result as trying every set. */
+/* Exchanging configurations gives almost the best set, which the test finds by trying every set. */
 TEST(exchanges_come_near_the_best_set)
 {
     rng r = rng_seeded(5);
@@ -85,7 +85,7 @@ TEST(exchanges_come_near_the_best_set)
         static invented in;
         size_t chosen[4], count;
         double least = INFINITY;
-        invent(&r, 40, &in); /* 91,390 sets of four: too many to try */
+        invent(&r, 40, &in); /* 91,390 sets of four: too many to try all */
         double loss = cover(&in.m, 4, 0, chosen, &count);
         for (size_t a = 0; a < 40; a++)
             for (size_t b = 0; b < a; b++)
@@ -98,7 +98,8 @@ TEST(exchanges_come_near_the_best_set)
 
 TEST(no_more_are_taken_than_pay)
 {
-    /* The second is best everywhere; the third is a little better on one problem. */
+    /* The second configuration is best on both problems, except that the third is a little better
+     * on one. */
     const double ratios[] = {1.5, 1, 1.2, 1.5, 1.0005, 1}, defaults[] = {2, 2};
     const portfolio_matrix m = {2, 3, ratios, defaults};
     size_t chosen[3], count;

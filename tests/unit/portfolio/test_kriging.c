@@ -1,4 +1,4 @@
-/* Expectations for problems that were not timed. */
+/* Tests the ratios that kriging expects for problems without times. */
 #include "check.h"
 
 #include <math.h>
@@ -21,8 +21,8 @@ static value number(int64_t n)
     return (value){.kind = VALUE_INTEGER, .integer = n};
 }
 
-/* For n = 1, 4, 16, ..., the first configuration is best on small n, the second on large n; the
- * default is twice as slow. */
+/* Problems with n = 1, 4, 16, ... The first configuration is best on small n, the second on large
+ * n; the default is twice as slow. */
 typedef struct fixture {
     value problems[2 * ROWS];
     double ratios[COUNT * ROWS], defaults[ROWS];
@@ -68,7 +68,8 @@ TEST_IN(between_problems_times_change_gradually, setup, teardown)
 {
     fixture *f = *state;
     double ratios[COUNT + 1];
-    kriging_expect(f->k, (value[]){number(2048), words[0]}, ratios); /* between 1024 and 4096 */
+    kriging_expect(f->k, (value[]){number(2048), words[0]},
+                   ratios); /* between the timed 1024 and 4096 */
     assert_true(ratios[0] > 1.2 && ratios[0] < 1.3);
     assert_float_equal(ratios[1], 1, 0.02);
 }
@@ -78,7 +79,7 @@ TEST_IN(a_ratio_is_over_the_best_of_what_is_compared, setup, teardown)
     fixture *f = *state;
     kriging *k;
     double ratios[COUNT + 1], others[COUNT + 1];
-    for (int i = 0; i < ROWS; i++) { /* another configuration is three times as fast */
+    for (int i = 0; i < ROWS; i++) { /* now another configuration is three times as fast */
         f->ratios[COUNT * i] *= 3;
         f->ratios[COUNT * i + 1] *= 3;
         f->defaults[i] *= 3;
@@ -122,7 +123,7 @@ TEST_IN(what_may_be_slower_than_the_default_is_bewared_of_where_little_is_known,
     memcpy(others, ratios, sizeof others);
     kriging_add_risk(k, timed, others);
     assert_float_equal(others[0], ratios[0], 0.001);
-    /* Without a default, there is no risk. */
+    /* Risk is relative to the default, so there is none without it. */
     kriging_expect(k, unseen, ratios);
     ratios[COUNT] = 0;
     memcpy(others, ratios, sizeof others);
@@ -131,8 +132,8 @@ TEST_IN(what_may_be_slower_than_the_default_is_bewared_of_where_little_is_known,
     kriging_free(k);
 }
 
-/* Two axes whose product alone matters: the first configuration is 1.5 times as slow on every
- * second doubling. */
+/* Only the product of the two axes matters: the first configuration is 1.5 times as slow on every
+ * second doubling of it. */
 TEST_IN(where_only_a_product_matters_it_is_found, setup, teardown)
 {
     enum { SIDE = 12, PROBLEMS = SIDE * SIDE };
@@ -143,7 +144,7 @@ TEST_IN(where_only_a_product_matters_it_is_found, setup, teardown)
     size_t count = 0;
     double off[2] = {0};
     const portfolio_matrix m = {PROBLEMS - SIDE / 2, 2, ratios, defaults};
-    for (int i = 0; i < PROBLEMS; i++) { /* configurations that were left out come last */
+    for (int i = 0; i < PROBLEMS; i++) { /* configurations that are left out move to the end */
         int place = i * 7 % PROBLEMS, a = place % SIDE, b = place / SIDE;
         problems[2 * count] = number((INT64_C(1) << a) - 1);
         problems[2 * count + 1] = number((INT64_C(1) << b) - 1);
@@ -165,7 +166,7 @@ TEST_IN(where_only_a_product_matters_it_is_found, setup, teardown)
 }
 
 /* The first configuration is 1.5 times as slow on odd numbers. No timed even number is divisible by
- * 3: divisibility by 3 must not matter. */
+ * 3, so kriging must find out that 2 matters and not 3. */
 TEST_IN(which_divisor_decides_is_found, setup, teardown)
 {
     enum { PROBLEMS = 60 };
@@ -184,7 +185,7 @@ TEST_IN(which_divisor_decides_is_found, setup, teardown)
         defaults[i] = 3;
     }
     k = kriging_new(&m, lengths, 1, problems, true);
-    for (int64_t n = 480; n < 16384; n *= 2) { /* 6 divides it */
+    for (int64_t n = 480; n < 16384; n *= 2) { /* 6 divides this n */
         const value unseen = number(n);
         kriging_expect(k, &unseen, expected);
         assert_float_equal(expected[0] / expected[1], 1 / 1.2, 0.03);
@@ -192,7 +193,7 @@ TEST_IN(which_divisor_decides_is_found, setup, teardown)
     kriging_free(k);
 }
 
-/* The first two configurations are best in turn, by chance, the first one more often; the times of
+/* By chance, either of the first two configurations is best, the first one more often. The times of
  * the others follow a pattern. */
 TEST_IN(what_changes_by_chance_is_not_followed, setup, teardown)
 {
@@ -235,8 +236,8 @@ TEST_IN(few_problems_leave_the_measure_as_it_is, setup, teardown)
     kriging_free(k);
 }
 
-/* Times that go up and down with a share of the size: expectations for sizes in between, with and
- * without that share as a feature. */
+/* The times rise and fall with a share of the size. Expectations for sizes in between are made with
+ * and without this share as a feature. */
 TEST(a_feature_tells_what_sizes_do_not)
 {
     enum { TIMED = 60 };

@@ -1,4 +1,4 @@
-/* The problems of a portfolio fill the requested ranges. */
+/* Tests that the problems of a portfolio fill the requested ranges. */
 #include "check.h"
 
 #include <math.h>
@@ -64,7 +64,7 @@ TEST(every_class_of_every_variable_occurs)
         }
 }
 
-/* If there are few combinations of classes. */
+/* With few combinations of classes, every combination occurs. */
 TEST(classes_of_all_variables_meet)
 {
     const portfolio_axis axes[] = {rows, rows};
@@ -79,8 +79,8 @@ TEST(classes_of_all_variables_meet)
             assert_true(met[a][b]);
 }
 
-/* After the problems that go through all classes, one in four problems of two numbers has only odd
- * ones. */
+/* First the problems go through all classes. Of the further problems of two numbers, one in four
+ * has only odd numbers. */
 TEST(classes_are_as_frequent_as_among_numbers)
 {
     enum { MANY = 1024 };
@@ -92,7 +92,7 @@ TEST(classes_are_as_frequent_as_among_numbers)
         odd += found[2 * i].integer % 2;
         both += found[2 * i].integer % 2 && found[2 * i + 1].integer % 2;
     }
-    /* At most one in eight is round; of equal numbers, both are odd or none. */
+    /* At most one number in eight is round. Two equal numbers are both odd or both even. */
     assert_in_range(odd, MANY * 7 / 16, MANY / 2 + MANY / 32);
     assert_in_range(both, MANY * 7 / 32, MANY * 5 / 16);
 }
@@ -108,7 +108,7 @@ TEST(classes_tell_what_divides)
         }
 }
 
-/* Corners, primes, powers of two, and no gap in the range. */
+/* There are corners, primes and powers of two, and the range has no gap. */
 TEST(problems_fill_the_range)
 {
     const portfolio_axis axes[] = {rows, rows};
@@ -213,7 +213,8 @@ TEST(distance_is_in_doublings_and_classes)
     assert_true(portfolio_distance(&rows, 1, &a, &c) > 1);
 }
 
-/* Returns the processor time, in seconds, of drawing `wanted` problems from a range. */
+/* Returns the processor time in seconds for drawing `wanted` problems from a range. The drawn
+ * problems must be at least `least_found`. */
 static double draw_s(size_t wanted, int64_t most, size_t least_found)
 {
     const portfolio_axis axis = {.name = "n", .least = 1, .most = most};
@@ -227,8 +228,8 @@ static double draw_s(size_t wanted, int64_t most, size_t least_found)
     return (double)(end - begin) / CLOCKS_PER_SEC;
 }
 
-/* A hundred times as many problems take about a hundred times as long. If each were compared with
- * all earlier ones, they would take ten thousand times as long. */
+/* Drawing a hundred times as many problems takes about a hundred times as long. It would take ten
+ * thousand times as long if each problem were compared with all earlier ones. */
 TEST(many_problems_take_as_long_as_they_are_many)
 {
     double few_s = draw_s(1000, 1 << 24, 1000), many_s = draw_s(100000, 1 << 24, 100000);
@@ -236,7 +237,7 @@ TEST(many_problems_take_as_long_as_they_are_many)
         fail_msg("1,000 problems take %g s, 100,000 take %g s", few_s, many_s);
 }
 
-/* The same if fewer problems exist than are wanted. */
+/* The same holds if the range has fewer problems than are wanted. */
 TEST(a_range_that_has_no_more_is_given_up_soon)
 {
     double few_s = draw_s(1000, 900, 850), many_s = draw_s(10000, 9000, 8500);

@@ -1,4 +1,4 @@
-/* The choice of configurations to be timed everywhere, on made-up searches. */
+/* Tests the choice of configurations that are timed on all problems, on made-up searches. */
 #include "check.h"
 
 #include <stdlib.h>
@@ -23,8 +23,8 @@ static size_t shortlist(size_t problems, size_t width, const double *ratios, con
 
 TEST(what_is_nearly_best_everywhere_comes_before_what_is_best_once)
 {
-    /* Each of the first three is best on one problem, by a hair, and bad on the next; the last is
-     * nearly best on all. */
+    /* Each of the first three configurations is best on one problem, by a hair, and bad on the
+     * next; the last configuration is nearly best on all. */
     const double ratios[] = {1, 1.2,  UNKNOWN,      1.01, /**/ 1.2, UNKNOWN,
                              1, 1.01, /**/ UNKNOWN, 1,    1.2,      1.01},
                  defaults[] = {2, 2, 2};
@@ -35,7 +35,7 @@ TEST(what_is_nearly_best_everywhere_comes_before_what_is_best_once)
 
 TEST(what_was_timed_once_is_not_expected_to_be_as_good_elsewhere)
 {
-    /* The first was best in its only trial; the second was tried everywhere. */
+    /* The first configuration was best in its only trial; the second was tried on every problem. */
     const double ratios[] = {1,    1.02, 1.5,          /**/ UNKNOWN, 1.02, 1.5, /**/ UNKNOWN,
                              1.02, 1.5,  /**/ UNKNOWN, 1.02,         1.5},
                  defaults[] = {2, 2, 2, 2};
@@ -49,7 +49,7 @@ TEST(every_problem_gets_something_where_there_is_room)
 {
     rng r = rng_seeded(5);
     static double ratios[PROBLEMS * WIDTH], defaults[PROBLEMS];
-    /* Each configuration is possible on a fifth of the problems, and timed on half of these. */
+    /* Each configuration is possible on a fifth of the problems and was timed on half of these. */
     for (size_t p = 0; p < PROBLEMS; p++)
         for (size_t c = 0; c < WIDTH; c++)
             ratios[p * WIDTH + c] = c % 5 != p % 5         ? IMPOSSIBLE
@@ -75,8 +75,8 @@ TEST(what_is_possible_nowhere_is_not_listed)
 
 TEST(a_hopeless_time_spoils_a_mean_no_more_than_one_of_twice_the_best)
 {
-    /* Where the first is a thousand times slower, the second serves; elsewhere the first is
-     * best. */
+    /* The first configuration is best, except on a problem on which it is a thousand times slower;
+     * there the second one helps. */
     const double ratios[] = {1000, 1, 1, 1.4, 1, 1.4}, defaults[] = {3, 3, 3};
     size_t list[2];
     assert_int_equal(shortlist(3, 2, ratios, defaults, 1, list), 1);
@@ -101,7 +101,8 @@ TEST(nothing_is_listed_twice)
         assert_false(portfolio_contains(list, i, list[i]));
 }
 
-/* If everything was timed, the best few of the list are almost as good as the best few of all. */
+/* With times of everything, the best few of the list are almost as good as the best few of all
+ * configurations. */
 TEST(little_is_lost_by_the_list)
 {
     enum { FEW = 4 };

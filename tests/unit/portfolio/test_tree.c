@@ -1,4 +1,4 @@
-/* The tree that chooses among a portfolio's configurations. */
+/* Tests the tree that chooses among a portfolio's configurations. */
 #include "check.h"
 
 #include <math.h>
@@ -29,7 +29,7 @@ typedef struct fixture {
     size_t node_count;
 } fixture;
 
-/* Three configurations, whose ratios follow a rule. */
+/* Makes a matrix of three configurations, whose ratios the rule gives. */
 static void setup(fixture *f, void (*rule)(int64_t rows, int64_t cols, double *ratios))
 {
     at_error error = {0};
@@ -72,8 +72,8 @@ static bool goes_to_then(const portfolio_axis *of, size_t axis_count, const valu
     return value_number(*v) * by < value_number(n->bound);
 }
 
-/* Returns the time of a problem, relative to its best, with the configuration that the tree gives;
- * or PORTFOLIO_UNCOVERED. */
+/* Returns the time of the tree's choice on a problem, relative to the best choice, or
+ * PORTFOLIO_UNCOVERED if the tree has none. */
 static double loss_of(const portfolio_matrix *m, const portfolio_axis *of, size_t axis_count,
                       const record_node *nodes, const value *problems, size_t problem)
 {
@@ -152,8 +152,8 @@ TEST(a_product_is_found)
     assert_float_equal(loss(&f), 0, 1e-9);
 }
 
-/* Impossible if a vector does not divide: this needs no question, since the next in the order is
- * taken. */
+/* A configuration is impossible if its vector does not divide a row. The tree needs no question for
+ * that, because the next configuration in its order is taken. */
 static void by_constraint(int64_t rows, int64_t cols, double *ratios)
 {
     (void)rows;
@@ -171,7 +171,8 @@ TEST(constraints_need_no_question)
     assert_int_equal(f.nodes[0].order[1], 1);
 }
 
-/* The best of two depends on two questions; neither saves anything alone. */
+/* Which of two configurations is best depends on two questions. One question alone saves
+ * nothing. */
 TEST(questions_that_have_to_come_together_are_found)
 {
     enum { SIDE = 20, COUNT = SIDE * SIDE };
@@ -192,11 +193,11 @@ TEST(questions_that_have_to_come_together_are_found)
     portfolio_grow(&m, axes, 2, problems, nodes);
     for (size_t p = 0; p < COUNT; p++)
         sum += loss_of(&m, axes, 2, nodes, problems, p);
-    /* Either of the two alone loses 0.09 on average. */
+    /* Either configuration alone loses 0.09 on average. */
     assert_true(sum / COUNT < 0.002);
 }
 
-static uint64_t draw; /* of by_chance() */
+static uint64_t draw; /* state of by_chance() */
 
 static void by_chance(int64_t rows, int64_t cols, double *ratios)
 {
@@ -206,7 +207,7 @@ static void by_chance(int64_t rows, int64_t cols, double *ratios)
     ratios[2] = 1 + 0.02 * rng_uniform(&r);
 }
 
-/* On average over some draws, at most one question per eight problems. */
+/* Averaged over some draws, the tree has at most one question for eight problems. */
 TEST(noise_grows_a_small_tree)
 {
     enum { DRAWS = 20 };
@@ -219,8 +220,8 @@ TEST(noise_grows_a_small_tree)
     assert_in_range(nodes, DRAWS, DRAWS * PROBLEMS / 4);
 }
 
-/* Configurations alternate, in more stretches than a tree has leaves; in one of five it matters
- * which one is taken. */
+/* The best configuration alternates, in more stretches than a tree has leaves. In one of five
+ * stretches the choice matters. */
 TEST(of_more_questions_than_there_is_room_for_those_that_pay_most_stay)
 {
     enum { STRETCH = 16, STRETCHES = 200, EACH = 5, ALL = STRETCH * STRETCHES, WIDTH = 8 };
@@ -252,8 +253,8 @@ static void at_random(int64_t rows, int64_t cols, double *ratios)
         ratios[i] = rng_uniform(&r) < 0.4 ? 0 : 1 + rng_uniform(&r);
 }
 
-/* For every matrix: a problem gets a possible configuration, if there is one; every leaf has each
- * configuration once. */
+/* For every matrix, a problem gets a possible configuration if there is one, and every leaf has
+ * each configuration once. */
 TEST(every_problem_gets_what_is_possible)
 {
     fixture f;
@@ -272,7 +273,8 @@ TEST(every_problem_gets_what_is_possible)
                              7);
 }
 
-/* The default is the best of all below a size, by a third; above it, the first configuration is. */
+/* Below a size the default is faster than all configurations, by a third. Above it the first
+ * configuration is the fastest. */
 static void by_default(int64_t rows, int64_t cols, double *ratios)
 {
     bool small = (double)rows * (double)cols < 1e7;
@@ -294,8 +296,8 @@ TEST(the_default_has_its_place_in_each_leaf)
         assert_true(loss_of(&f.m, axes, 2, f.nodes, f.problems, p) <= 1);
 }
 
-/* On average it is faster than the default, but slower on one of five problems, which no question
- * separates. */
+/* The configuration is faster than the default on average but slower on one of five problems, which
+ * no question separates. */
 TEST(a_gain_does_not_make_up_for_harm)
 {
     enum { COUNT = 5 };
@@ -312,8 +314,8 @@ TEST(a_gain_does_not_make_up_for_harm)
     assert_int_equal(nodes[0].default_at, 0);
 }
 
-/* A question that gains a little on one problem and loses less than noise on another does not pay:
- * a configuration that is expected to be as fast may be slower. */
+/* A question does not pay if it gains a little on one problem and loses less than noise on another,
+ * because the configuration there is expected to be as fast but may be slower. */
 TEST(harm_that_no_race_could_tell_counts)
 {
     const double ratios[] = {1, 1.005}, defaults[] = {1.006, 1};
@@ -328,7 +330,7 @@ TEST(harm_that_no_race_could_tell_counts)
     assert_int_equal(nodes[0].default_at, 0);
 }
 
-/* Each of few problems may have a leaf of its own. */
+/* If there are few problems, each of them may get its own leaf. */
 TEST(few_problems_are_told_apart)
 {
     const value problems[] = {
@@ -343,7 +345,7 @@ TEST(few_problems_are_told_apart)
         assert_float_equal(loss_of(&m, axes, 2, nodes, problems, p), 0, 1e-9);
 }
 
-/* Different words may have nothing in common: the first configuration is hopeless for "b". */
+/* Different words may have nothing in common. Here the first configuration is very slow for "b". */
 TEST(what_words_part_is_learnt_apart)
 {
     enum { COUNT = 24 };
@@ -370,7 +372,8 @@ TEST(what_words_part_is_learnt_apart)
     assert_float_equal(sum, 0, 1e-9);
 }
 
-/* A tile is cut badly in every second range of sizes: a few bounds of a size cannot tell where. */
+/* In every second range of sizes, a tile is cut badly. A few bounds of the size cannot separate
+ * these ranges, but a feature can. */
 TEST(what_a_feature_parts_takes_one_question)
 {
     enum { COUNT = 45, FACTS = 3 };

@@ -1,4 +1,4 @@
-/* Tests process/beside.h: a program that the host process does not notice. */
+/* Tests process/beside.h, which runs a program that the host process does not notice. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -83,8 +83,8 @@ TEST(it_has_none_of_the_process_s_descriptors)
     close(high);
 }
 
-/* Closes the standard descriptors as a daemon does. Threads of the daemon may go on printing to any
- * file that gets one of these numbers. */
+/* Closes the standard descriptors as a daemon does. Then a file that a thread of the daemon opens
+ * may get one of these numbers, and other threads may still print to it. */
 static bool runs_without_standard_descriptors(void)
 {
     beside b = {0};
@@ -143,8 +143,7 @@ static void await_up(beside *b)
         usleep(1000);
 }
 
-/* Asserts that the process has ended. It may still be a zombie that its new parent has not
- * reaped. */
+/* Asserts that the process has ended. It may be a zombie that its new parent has not reaped yet. */
 static void assert_gone(pid_t pid)
 {
     beside b;

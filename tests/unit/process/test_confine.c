@@ -1,4 +1,4 @@
-/* Tests which files and calls each process may use: each row here is a row of the table in
+/* Tests which files and system calls each process may use. Each row here is a row of the table in
  * CONTRIBUTING.md. */
 #include <errno.h>
 #include <fcntl.h>
@@ -107,7 +107,7 @@ static bool makes_sockets(void)
            socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0;
 }
 
-/* Bits of the exit status: actions that succeeded. */
+/* Bits of the exit status: the actions that succeeded. */
 enum {
     READS_INCLUDE = 1,
     WRITES_INCLUDE = 2,
@@ -119,7 +119,7 @@ enum {
     EVERYTHING = 127
 };
 
-/* The exit status if running a program succeeded: the process has become that program. */
+/* The exit status if the process could run a program: it is that program's status. */
 enum { RAN_A_PROGRAM = 0 };
 
 static int try_all(const folders *f)

@@ -80,7 +80,7 @@ TEST(a_full_socket_stops_sending_without_blocking)
     assert_ok(outbox_send(&q, ends[0], &error), error);
     assert_false(outbox_started(&q));
     assert_non_null(q.unsent);
-    /* Reads and sends in turn until all three messages have arrived. */
+    /* The test reads and sends in turn until all three messages have arrived. */
     static unsigned char bytes[4 << 20];
     size_t have = 0;
     fcntl(ends[1], F_SETFL, O_NONBLOCK);

@@ -16,7 +16,7 @@
 
 static const pack nothing;
 
-/* Starts a worker with one of the bodies in the table below. */
+/* Starts a worker with a body of the table below. */
 static at_status start(worker_body body, worker *out, at_error *error);
 
 static void sleep_ms(long ms)
@@ -24,8 +24,7 @@ static void sleep_ms(long ms)
     nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
 }
 
-/* Sends the number of its open descriptors. The directory that is read for counting is not
- * included. */
+/* Sends the number of open descriptors, without the descriptor that is used for counting. */
 static int count_descriptors(int fd, pack *settings)
 {
     (void)settings;
@@ -71,7 +70,7 @@ static int wait_for_ever(int fd, pack *settings)
     return 3;
 }
 
-/* Delays the children after the fork, as on a busy machine. */
+/* If set, children are slow after the fork, as on a busy machine. */
 static bool children_start_late;
 
 static void start_late(void)
@@ -102,7 +101,7 @@ static void what_interrupts_leaves_a_worker_alone_from_its_first_moment(void **s
     for (size_t i = 0; i < count; i++)
         if (interrupting[i] != SIGTERM)
             assert_int_equal(kill(w.pid, interrupting[i]), 0);
-    /* A message after the signals shows that the worker survived them. */
+    /* A message that arrives after the signals shows that the worker survived. */
     assert_ok(message_receive(w.fd, 60000, &m, &error), error);
     message_deinit(&m);
     assert_int_equal(worker_stop(&w, why, sizeof why), WORKER_NONE);
@@ -141,7 +140,7 @@ static void how_a_worker_ended_is_told(void **state)
     assert_string_equal(why, "killed by signal 9 (Killed)");
     assert_int_equal(w.pid, 0);
 
-    /* The worker ends because its socket closes. The grace lets worker_collect() see that end. */
+    /* The worker ends when its socket closes. The grace period lets worker_collect() see that. */
     assert_ok(start(wait_for_ever, &w, &error), error);
     worker_collect(&w, 60000, why, sizeof why);
     assert_string_equal(why, "exited with status 3");
@@ -149,8 +148,8 @@ static void how_a_worker_ended_is_told(void **state)
     assert_string_equal(why, "not running");
 }
 
-/* Keeps the pipe open. The test waits until the pipe closes, which happens when the last process
- * that holds it has ended; the time limit of the test ends a wait in vain. */
+/* Holds a pipe open. The pipe closes when its last process has ended; the test waits for that, up
+ * to the test's time limit. */
 static int hold_the_pipe(int fd, pack *settings)
 {
     (void)settings;
@@ -170,7 +169,7 @@ static void a_worker_does_not_outlive_its_parent(void **state)
     if (parent == 0) {
         worker w;
         close(held[0]);
-        /* Workers keep only the standard descriptors. */
+        /* A worker keeps no descriptors but the standard ones. */
         if (dup2(held[1], STDOUT_FILENO) < 0 || start(hold_the_pipe, &w, NULL) ||
             write(started[1], "!", 1) != 1)
             _exit(1);
@@ -228,8 +227,7 @@ static void *hold_a_lock_for_ever(void *lock)
     return NULL;
 }
 
-/* A plain fork would copy the memory of a process whose other threads are in the middle of changing
- * it. */
+/* A plain fork would copy the memory while other threads of the process change it. */
 static void a_worker_starts_clean_with_nothing_but_its_settings(void **state)
 {
     (void)state;
@@ -248,7 +246,7 @@ static void a_worker_starts_clean_with_nothing_but_its_settings(void **state)
     assert_int_equal(pack_get_u32(&m.body), 4711);
     assert_int_equal(pack_get_u32(&m.body), 1);
     assert_int_equal(pack_get_u32(&m.body),
-                     0); /* the worker has fresh memory, as main() finds it */
+                     0); /* the worker has fresh memory, as at the start of main() */
     message_deinit(&m);
     pack_deinit(&settings);
     worker_stop(&w, NULL, 0);

@@ -32,8 +32,8 @@ TEST(who_is_late_is_to_blame_at_once)
     assert_true(worker_blame_add(&b, DEATH_TIMEOUT));
 }
 
-/* Starts a child that ends by a signal or, with 0, exits with status 3. *peer is the child's end of
- * the socket. */
+/* Starts a child that ends by this signal, or with exit status 3 if the signal is 0. *peer gets the
+ * child's end of the socket. */
 static supervised start(int signal_number, int *peer)
 {
     int ends[2];
@@ -75,7 +75,7 @@ TEST(a_process_that_was_killed_is_told_from_one_that_died)
     }
 }
 
-/* Returns a supervised worker with a socket and no process. */
+/* Returns a supervised worker that has a socket but no process. */
 static supervised listening(int *peer)
 {
     int ends[2];

@@ -129,7 +129,7 @@ TEST(nested_scopes_hide_registers_and_give_them_back)
     ptx_module_free(m);
 }
 
-/* Returns the target statement of a branch. */
+/* Returns the statement to which a branch goes. */
 static int target_of(const ptx_module *m, int branch)
 {
     const ptx_operand *o = &m->operands[m->statements[branch].first];
@@ -142,10 +142,10 @@ TEST(labels_of_a_block_are_its_own_and_others_those_around_it)
     at_error error = {0};
     ptx_module *m;
     assert_ok(parse(".visible .entry k()\n{\n"
-                    "L:\tbra L;\n"                      /* 0 */
-                    "{ bra L; L: bra L; bra OUT; }\n"   /* 1 2 3 */
-                    "{ L: bra L; { bra L; bra OUT; } }" /* 4 5 6 */
-                    "\tbra L;\nOUT:\tret;\n}\n",        /* 7 8 */
+                    "L:\tbra L;\n"                      /* statement 0 */
+                    "{ bra L; L: bra L; bra OUT; }\n"   /* statements 1 2 3 */
+                    "{ L: bra L; { bra L; bra OUT; } }" /* statements 4 5 6 */
+                    "\tbra L;\nOUT:\tret;\n}\n",        /* statements 7 8 */
                     &m, &error),
               error);
     static const int targets[] = {0, 2, 2, 8, 4, 4, 8, 0};

@@ -6,7 +6,7 @@
 #include "check.h"
 #include "ranks/channel.h"
 
-/* Adds a channel and returns the other end of its socket. */
+/* Adds a channel. Returns the other end of its socket. */
 static int add(channel_table *t, uint32_t rank, uint32_t number)
 {
     int ends[2];
@@ -25,13 +25,14 @@ TEST(a_channel_is_found_by_rank_and_number)
     assert_null(channel_find(&t, 1, 7));
     assert_int_equal(channel_find(&t, 2, 8)->number, 8);
     char byte;
-    assert_int_equal(read(peers[0], &byte, 1), 0); /* the socket of the channel is closed */
+    assert_int_equal(read(peers[0], &byte, 1), 0); /* closing the channel closes its socket */
     channel_table_deinit(&t);
     for (size_t i = 0; i < 3; i++)
         close(peers[i]);
 }
 
-/* Bytes that the socket does not take at once arrive completely and in order, without blocking. */
+/* If the socket does not take all bytes at once, they still arrive completely and in order, and no
+ * call blocks. */
 TEST(what_the_socket_does_not_take_waits)
 {
     enum { BYTES = 4 << 20 };
@@ -65,7 +66,7 @@ TEST(a_closing_channel_lives_until_all_is_written)
     int peer = add(&t, 1, 1);
     channel *c = channel_find(&t, 1, 1);
     char word[5] = "";
-    assert_true(channel_flush(c)); /* nothing is waiting */
+    assert_true(channel_flush(c)); /* no byte is waiting */
     channel_put(c, "last", 5);
     c->closing = true;
     assert_false(channel_flush(c));

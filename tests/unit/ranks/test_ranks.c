@@ -7,7 +7,7 @@
 #include "check.h"
 #include "ranks/ranks.h"
 
-/* The relay's end of the socket; the test plays the relay. */
+/* The relay's end of the socket. In this test, the test is the relay. */
 static int relay;
 
 static int be_the_relay(void **state)
@@ -36,7 +36,7 @@ static void greet(uint32_t ranks)
     assert_int_equal(send(relay, &hello, sizeof hello, 0), sizeof hello);
 }
 
-/* Receives the tuner's request for a worker and the socket that comes with it. */
+/* Receives the tuner's request for a worker and the socket in the same message. */
 static int take_open(ranks_open *out)
 {
     union {
@@ -141,7 +141,7 @@ TEST_IN(several_ranks_are_known_by_what_starts_them, be_the_relay, be_no_relay)
                     {"OMPI_COMM_WORLD_SIZE", "4", true},
                     {"PMI_SIZE", "2", true},
                     {"SLURM_STEP_NUM_TASKS", "2", false}};
-    assert_false(ranks_launched()); /* this process already has a relay */
+    assert_false(ranks_launched()); /* this process has a relay already */
     unsetenv(CLUSTER_VARIABLE);
     for (size_t i = 0; i < sizeof launches / sizeof *launches; i++) {
         setenv(launches[i].variable, launches[i].text, 1);
@@ -158,7 +158,7 @@ TEST_IN(several_ranks_are_known_by_what_starts_them, be_the_relay, be_no_relay)
 static int prepare(void **state)
 {
     (void)state;
-    /* A launcher may have started the test itself. */
+    /* The test itself may run under a launcher, which sets these variables. */
     static const char *const launchers[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMI_RANK",
                                             "PMIX_RANK", "SLURM_STEP_NUM_TASKS"};
     for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++)

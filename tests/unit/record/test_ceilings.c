@@ -1,4 +1,4 @@
-/* results/<gpu>/device.json: the recorded ceilings of a GPU. */
+/* Tests the recorded ceilings of a GPU, results/<gpu>/device.json. */
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@ static int set_up(void **state)
     return temporary_file_set_up(state, "nvidia-h200/device.json");
 }
 
-/* Records the rate of a run of `median_ns`. */
+/* Records the rate of a run whose median is `median_ns`. */
 static at_status merge(fixture *f, ceiling_kind kind, int64_t median_ns, const char *gpu)
 {
     pattern_variable variables[3];
@@ -162,7 +162,7 @@ static void count(void *context, const char *gpu, const char *ceiling, combine_c
     counts[change]++;
 }
 
-/* Merges into a folder with a ceiling of May 1; `from` has a ceiling that no other folder has. */
+/* The target folder has a ceiling of May 1. `from` has a ceiling that no other folder has. */
 TEST_IN(of_two_ceilings_the_newer_is_taken_whoever_wrote_it, set_up, temporary_file_tear_down)
 {
     static const struct {
@@ -216,7 +216,7 @@ TEST_IN(predictions_are_no_ceilings, set_up, temporary_file_tear_down)
     assert_contains(f->error.message, "predicted times are not ceilings");
 }
 
-/* The file is in the folder of the records. */
+/* The file lies in the folder of the records, but is none. */
 TEST_IN(it_is_not_taken_for_a_record, set_up, temporary_file_tear_down)
 {
     fixture *f = *state;

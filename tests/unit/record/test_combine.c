@@ -1,4 +1,4 @@
-/* Which of two entries for the same question stays when records are merged. */
+/* Tests which entry stays if records are merged that have two entries for one question. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,8 @@
 #include "record/merge.h"
 #include "temporary.h"
 
-/* Returns an entry for n = 1: date, block, time and template, with `members` between the braces. */
+/* Prints an entry for n = 1 with this date, block, time and template, and with further members
+ * `more`. */
 #define ENTRY(date, block, ns, hash, more)                                                         \
     "{\"problem\": {\"n\": 1}, \"configuration\": {\"block\": " #block "}, \"date\": \"" date      \
     "\","                                                                                          \
@@ -108,7 +109,7 @@ TEST_IN(an_older_one_that_is_faster_stays_where_the_newer_run_did_not_time_it, s
         RECORD("\"entries\": [" ENTRY("2026-02-01T00:00:00Z", 2, 80, "t", "") "]");
     merge(f, old, young, false);
     expect_block(f, 1);
-    /* The direction of the merge makes no difference. */
+    /* Merging in the other direction has the same result. */
     merge(f, young, old, false);
     expect_block(f, 1);
     assert_int_equal(f->told[COMBINE_KEPT], 1);

@@ -1,4 +1,4 @@
-/* The coverage of a proof, in records and in words. */
+/* Tests the coverage of a proof, in records and in words. */
 #include <stdlib.h>
 
 #include "check.h"

@@ -1,4 +1,4 @@
-/* Writing portfolios into records. */
+/* Tests how portfolios are written into records. */
 #include "check.h"
 
 #include <stdio.h>
@@ -92,13 +92,13 @@ TEST_IN(what_was_merged_is_read_and_picked, setup, teardown)
         record_values problem = {2, pairs};
         pick_candidate found;
         pick(&set, &(pick_target){.gpu = "NVIDIA X", .major = 9, .problem = &problem}, &found);
-        /* The first was slower than the default nearby. */
+        /* The first configuration was slower than the default on a near problem. */
         assert_int_equal(record_get(found.configuration, "tile")->integer, 32);
     }
     record_deinit(&r);
 }
 
-/* Computes a feature: the tile divided by 10. Knows no other feature. */
+/* Computes the feature "the tile divided by 10". It knows no other feature. */
 static bool tell_tile(void *context, const record_feature *feature,
                       const record_values *configuration, double *out)
 {
@@ -121,7 +121,7 @@ static const record_values *picked(const record *r, pick_feature ask, int *asked
     return found.configuration;
 }
 
-/* The tree tests a feature of the second configuration. */
+/* The tree tests a feature of its second configuration. */
 TEST_IN(a_feature_is_read_and_asked_for, setup, teardown)
 {
     fixture *f = *state;
@@ -155,7 +155,7 @@ TEST_IN(a_feature_is_read_and_asked_for, setup, teardown)
         assert_non_null(found);
         assert_true(asked > 0);
         assert_true(record_same_values(found, &f->configurations[below]));
-        /* The script does not have the feature, or defines it otherwise. */
+        /* The script has no such feature, or defines it in another way. */
         assert_null(picked(&r, NULL, &asked));
         r.portfolios[0].features[0].definition = "tile / 11";
         assert_null(picked(&r, tell_tile, &asked));

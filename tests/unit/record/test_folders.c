@@ -1,4 +1,4 @@
-/* Searching folders: the order of findings, and damaged files and entries. */
+/* Tests the search in folders: the order of findings, and damaged files and entries. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #define HEAD                                                                                       \
     "{\"schema\": \"autotune-record\", \"version\": 1, \"pattern\": \"copy\", \"gpu\": \"G\","     \
     " \"compute_capability\": \"9.0\", "
-/* An entry for n with one parameter. */
+/* Prints an entry for n whose only parameter is the block. */
 #define ENTRY(n, block)                                                                            \
     "{\"problem\": {\"n\": " #n "}, \"configuration\": {\"block\": " #block "},"                   \
     " \"time\": {\"median_ns\": 5, \"low_ns\": 4, \"high_ns\": 6}}"

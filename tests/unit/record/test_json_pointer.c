@@ -1,4 +1,4 @@
-/* The line of a JSON pointer. */
+/* Tests how the line of a JSON pointer is found. */
 #include "check.h"
 
 #include "record/record.h"

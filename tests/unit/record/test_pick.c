@@ -6,7 +6,7 @@
 #include "check.h"
 #include "record/pick.h"
 
-/* Two GPUs of capability 9.0, one of 8.0 and one of 8.6. */
+/* The GPUs: two of compute capability 9.0, one of 8.0 and one of 8.6. */
 typedef struct fixture {
     record_set set;
     record records[4];
@@ -86,10 +86,10 @@ TEST_IN(then_the_nearest_problem_by_ratio, set_up, tear_down)
     int64_t tile;
     assert_int_equal(pick_for(*state, "NVIDIA H200", 9, 0, 2000, "float", &tile), PICK_NEAREST);
     assert_int_equal(tile, 31);
-    /* Nearer to 8192 by ratio, to 1024 by difference. */
+    /* 3500 is nearer to 8192 by ratio, and nearer to 1024 by difference. */
     assert_int_equal(pick_for(*state, "NVIDIA H200", 9, 0, 3500, "float", &tile), PICK_NEAREST);
     assert_int_equal(tile, 32);
-    /* A different type is farther than any two sizes. */
+    /* Another type counts as farther than any two sizes. */
     assert_int_equal(pick_for(*state, "NVIDIA H200", 9, 0, 1024, "double", &tile), PICK_NEAREST);
     assert_int_equal(tile, 33);
 }
@@ -118,7 +118,7 @@ TEST_IN(and_the_default_at_last, set_up, tear_down)
     assert_int_equal(pick_for(f, "NVIDIA V100", 7, 0, 8192, "float", &tile), PICK_DEFAULT);
     const record_values *baseline = pick_default(&f->set);
     assert_non_null(baseline);
-    /* The first of the latest entries (dated the 4th) decides. */
+    /* The first of the latest entries, those of the 4th, decides. */
     assert_int_equal(record_get(baseline, "tile")->integer, 1004);
     record_set none = {0};
     assert_null(pick_default(&none));
@@ -128,14 +128,15 @@ TEST_IN(warm_results_stand_back_behind_cold_ones, set_up, tear_down)
 {
     fixture *f = *state;
     int64_t tile;
-    /* Equally far: only after the warm one is refused comes the cold one of the next problem. */
+    /* The warm and the cold entry are equally far. The cold entry of the next problem comes only
+     * after the warm entry is refused. */
     assert_int_equal(pick_for(f, "NVIDIA A100", 8, 0, 8192, "float", &tile), PICK_EXACT);
     assert_int_equal(tile, 2);
     assert_true(pick_preference(&f->records[0].entries[1]) <
                 pick_preference(&f->records[0].entries[3]));
 }
 
-/* Forbids tiles below `least`. */
+/* Refuses configurations whose tile is below *least. */
 static bool at_least(void *least, const record_values *configuration)
 {
     return record_get(configuration, "tile")->integer >= *(int *)least;
@@ -182,8 +183,8 @@ TEST_IN(what_is_impossible_is_never_picked, set_up, tear_down)
     "\"time\": {\"median_ns\": " #median ", \"low_ns\": " #low ", \"high_ns\": " #high "}"
 #define BASELINE "\"baseline\": {\"configuration\": {\"tile\": 0}, " TIME(1000, 990, 1010) "}"
 
-/* A portfolio of tiles 1 to 3 for floats: the tree tries 3, 1, 2 below 4096 rows, else 2, 1, 3;
- * tile 2 was slower than the default at 5000 rows. */
+/* A portfolio of the tiles 1 to 3 for floats. The tree's order is 3, 1, 2 below 4096 rows, and 2,
+ * 1, 3 from there on. Tile 2 was slower than the default at 5000 rows. */
 static const char portfolio[] =
     "{\"schema\": \"autotune-record\", \"version\": 1, \"pattern\": \"p\", \"gpu\": \"G\","
     " \"compute_capability\": \"9.0\", \"entries\": [{\"problem\": {\"rows\": 64, \"dtype\": "
@@ -220,9 +221,10 @@ TEST(a_portfolio_is_asked_by_its_tree)
     } cases[] = {{"G", 0, 64, "float", PICK_EXACT, 9},
                  {"G", 0, 65, "float", PICK_PORTFOLIO, 3},
                  {"G", 0, 40000, "float", PICK_PORTFOLIO, 2},
-                 /* Slower than the default nearby, so the next in the order is taken. */
+                 /* Tile 2 was slower than the default nearby, so the next tile in the order is
+                  * taken. */
                  {"G", 0, 6000, "float", PICK_PORTFOLIO, 1},
-                 /* No faster than the default, which has tile 8. */
+                 /* Tile 2 was no faster there than the default, which is tile 8. */
                  {"G", 0, 20001, "float", PICK_DEFAULT, 8},
                  {"H", 0, 20001, "float", PICK_DEFAULT, 8},
                  {"G", 0, 6000, "double", PICK_NEAREST, 9},
@@ -241,8 +243,9 @@ TEST(a_portfolio_is_asked_by_its_tree)
     record_deinit(&r);
 }
 
-/* On G 8192 rows have tile 1, and the next as contender, beside the default's 1000 ns; 1024 rows
- * have tile 5, which was twice as fast. On H, of the same capability, 8000 rows have tile 6. */
+/* On G, the entry of 8192 rows has tile 1, another tile as contender, and 1000 ns for the default;
+ * the entry of 1024 rows has tile 5, which was twice as fast as the default. On H, of the same
+ * capability, the entry of 8000 rows has tile 6. */
 static const char beside_default[] =
     "{\"schema\": \"autotune-record\", \"version\": 1, \"pattern\": \"p\", \"gpu\": \"%s\","
     " \"compute_capability\": \"9.0\", \"entries\": [{\"problem\": {\"rows\": %d},"
@@ -274,7 +277,7 @@ static pick_rule pick_beside_default(const char *measured, int64_t rows, int lea
     return rule;
 }
 
-/* The default is tile 0. */
+/* The default has tile 0. */
 TEST(of_another_problem_only_what_was_faster_than_the_default_is_picked)
 {
     static const struct {
@@ -283,22 +286,23 @@ TEST(of_another_problem_only_what_was_faster_than_the_default_is_picked)
     } cases[] = {
         {BASELINE ", " TIME(900, 890, 910), true},
         {BASELINE ", " TIME(1000, 990, 1010), false},
-        /* Intervals that meet; medians that hardly differ. */
+        /* The intervals overlap, or the medians hardly differ. */
         {BASELINE ", " TIME(950, 940, 995), false},
         {BASELINE ", " TIME(980, 979, 981), true},
         {BASELINE ", " TIME(991, 985, 989), false},
         {BASELINE ", " TIME(1100, 1090, 1110), false},
-        /* The winner there was the default. */
+        /* The default won on that problem. */
         {"\"baseline\": {\"configuration\": {\"tile\": 1}, " TIME(900, 890,
                                                                   910) "}, " TIME(900, 890, 910),
          false},
-        /* Without a time of the default, its statements hold: the default may have been wrong. */
+        /* The default has no time. Then the entry is taken, because the default may have been wrong
+         * there. */
         {"\"baseline\": {\"configuration\": {\"tile\": 0}}, " TIME(900, 890, 910), true},
         {"\"baseline\": null, " TIME(900, 890, 910), true},
         {"\"speedup\": 1.001, " TIME(900, 890, 910), false},
         {"\"speedup\": 1.2, " TIME(900, 890, 910), true},
         {BASELINE ", \"measured\": {\"cache\": \"warm\"}, " TIME(1000, 990, 1010), false},
-        /* For the objective energy, the time does not matter. */
+        /* The objective is energy, so the times do not matter. */
         {BASELINE ", \"measured\": {\"objective\": \"energy\"}, " TIME(1000, 990, 1010), true},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -319,8 +323,8 @@ TEST(the_record_of_the_very_problem_holds)
     assert_int_equal(tile, 1);
 }
 
-/* An entry that was faster farther away or on another GPU is not taken: nearby, the default was as
- * good. */
+/* An entry that was faster than the default is not taken if it is farther away or of another GPU:
+ * near the problem the default was as good. */
 TEST(the_first_that_is_possible_decides)
 {
     int64_t tile;
@@ -332,7 +336,8 @@ TEST(the_first_that_is_possible_decides)
     assert_int_equal(tile, 5);
 }
 
-/* Then even a configuration that is no better than the default is taken. */
+/* If the default is impossible, even a configuration that is no faster than the default is
+ * taken. */
 TEST(where_the_default_is_impossible_nothing_has_to_be_faster)
 {
     int64_t tile;
@@ -341,7 +346,7 @@ TEST(where_the_default_is_impossible_nothing_has_to_be_faster)
     assert_int_equal(tile, 1);
 }
 
-/* No entry has a default. The portfolio was slower than a default; the entry is of the same
+/* No entry tells the default. The portfolio was slower than some default; the entry is of the same
  * problem. */
 TEST(where_no_default_is_known_what_was_slower_than_one_is_passed_over)
 {
@@ -367,7 +372,7 @@ TEST(where_no_default_is_known_what_was_slower_than_one_is_passed_over)
     record_deinit(&f.records[0]);
 }
 
-/* Returns a record of GPU "G" that has only a portfolio with these members. */
+/* Reads a record of GPU "G" that has only a portfolio, with these members. */
 static void read_portfolio(fixture *f, const char *members)
 {
     char text[2048];
@@ -381,7 +386,8 @@ static void read_portfolio(fixture *f, const char *members)
     assert_ok(record_parse(text, strlen(text), "r.json", NULL, &f->records[0], &error), error);
 }
 
-/* The first test of a tree, and the number of rows (64 columns each) for which it is true. */
+/* Each row has the first test of a tree, and the number of rows (of 64 columns) for which the test
+ * is true. */
 TEST(a_tree_asks_for_divisors_and_products)
 {
     static const struct {
@@ -412,12 +418,12 @@ TEST(a_tree_asks_for_divisors_and_products)
     }
 }
 
-/* The nearest problem does not matter: the tree was learnt from all problems. */
+/* The nearest problem does not matter, because the tree was learnt from all problems. */
 TEST(a_tree_that_has_the_default_decides_alone)
 {
     static const struct {
         int default_at, time_ns, tile;
-        bool possible; /* the default, which has tile 0 */
+        bool possible; /* whether the default, tile 0, is possible */
         pick_rule rule;
     } cases[] = {{1, 9, 1, true, PICK_PORTFOLIO},
                  {0, 4, 0, true, PICK_DEFAULT},
@@ -494,7 +500,7 @@ TEST(the_scale_is_log2_at_powers_of_two_and_monotone)
     assert_true(isfinite(pick_scale(INFINITY)));
 }
 
-/* ---- distances, beside a plain sum ---- */
+/* ---- distances, compared with a plain sum ---- */
 
 static double value_distance(value a, value b)
 {
@@ -517,8 +523,8 @@ static double distance_of(const record_values *a, const record_values *b)
 
 enum { DRAWN = 200, VARIABLES = 5 };
 
-/* Sizes, a type, a variable that some problems lack, and one that is a number in some and a boolean
- * in others. */
+/* Draws a problem with sizes, a type, a variable that some problems lack, and a variable that is a
+ * number in some problems and a boolean in others. */
 static record_values draw(rng *r, record_pair pairs[VARIABLES])
 {
     static const char *const dtypes[] = {"float", "double", "half"};
@@ -558,7 +564,7 @@ TEST(a_distance_is_the_sum_over_the_variables_of_both)
     pick_table_deinit(&t);
 }
 
-/* One of the records' problems, with some sizes changed. */
+/* Draws a problem of the records, with some sizes changed. */
 static record_values draw_problem(rng *r, const record_set *set, record_pair pairs[])
 {
     const record *from = &set->records[rng_below(r, set->count)];
@@ -570,7 +576,7 @@ static record_values draw_problem(rng *r, const record_set *set, record_pair pai
     return (record_values){like->count - rng_below(r, 2), pairs};
 }
 
-/* Compares the walk with all candidates, sorted. */
+/* Compares the order of candidates with all candidates sorted. */
 TEST(candidates_come_by_rule_then_distance)
 {
     record_set set;

@@ -41,7 +41,7 @@ static void put_file(fixture *f, const char *text)
     assert_ok(file_replace(f->path, text, strlen(text), &f->error), f->error);
 }
 
-/* The caller frees *text. */
+/* Reads the record's file. The caller frees *text. */
 static void get_file(fixture *f, char **text)
 {
     assert_ok(file_read(f->path, 1 << 24, text, NULL, &f->error), f->error);
@@ -74,7 +74,7 @@ TEST_IN(a_record_keeps_the_times_of_all_variants_by_the_parameter_that_explains_
     assert_int_equal(json_array_size(values), 2);
     const json_t *tiles = json_object_get(json_array_get(values, 0), "times_ns");
     const json_t *naive = json_object_get(json_array_get(values, 1), "times_ns");
-    assert_int_equal(json_array_size(tiles), 2); /* the first and the last */
+    assert_int_equal(json_array_size(tiles), 2); /* the first and the last tile */
     assert_int_equal(json_integer_value(json_array_get(tiles, 1)), 150000);
     assert_in_range(json_array_size(naive), 150, 256);
     assert_int_equal(json_integer_value(json_array_get(naive, json_array_size(naive) - 1)),
@@ -263,7 +263,7 @@ TEST_IN(cold_and_warm_results_do_not_replace_each_other, set_up, temporary_file_
     record_deinit(&r);
 }
 
-/* The sample run. Its best configuration is not the record's. */
+/* Merges the sample run, in which the record's best configuration is not the best. */
 static record_change merge_without_the_recorded_best(fixture *f, int64_t best_ns,
                                                      const char *template_hash)
 {
@@ -291,7 +291,7 @@ TEST_IN(a_short_run_does_not_push_out_a_faster_result, set_up, temporary_file_te
     assert_ok(record_read(f->path, &r, &f->error), f->error);
     assert_int_equal(r.entries[0].time_ns, 140000);
     record_deinit(&r);
-    /* A difference within the intervals is no reason to keep the entry. */
+    /* The times differ by less than their intervals, so the entry is replaced. */
     assert_int_equal(merge_without_the_recorded_best(f, 140100, same_template), RECORD_REPLACED);
 }
 

@@ -15,7 +15,7 @@
 
 static const int64_t ms = 1000000;
 
-/* Returns what can be read from `fd` without waiting, as a string. */
+/* Returns the bytes that can be read from `fd` without waiting, as a string. */
 static const char *read_all(int fd)
 {
     static char text[65536];
@@ -40,7 +40,7 @@ static size_t count_of(const char *text, const char *part)
 }
 
 typedef struct terminal {
-    int screen, line; /* the side that a person sees, and the side that the program writes to */
+    int screen, line; /* the terminal's two ends: the person's and the program's */
 } terminal;
 
 static terminal open_terminal(unsigned short columns)
@@ -262,7 +262,7 @@ TEST(a_closed_stderr_is_ignored)
     errno = 0;
     update(p, 0, 0);
     update(p, 6000 * ms, 10);
-    assert_int_equal(errno, EBADF); /* the attempt is made, without an error */
+    assert_int_equal(errno, EBADF); /* the write was tried, and its failure ignored */
     progress_free(p);
 }
 

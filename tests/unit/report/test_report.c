@@ -12,7 +12,7 @@ typedef struct fixture {
     pattern pattern;
     run_summary run;
     char *text;     /* the last output */
-    size_t columns; /* width of the page; 0 means 100 */
+    size_t columns; /* width of the page; 0: 100 */
 } fixture;
 
 static int set_up(void **state)
@@ -93,7 +93,7 @@ TEST_IN(each_way_to_fail_has_an_example, set_up, tear_down)
     assert_has(text, "  compile_error, for example algorithm=tile,tile=64\n");
 }
 
-/* 300 characters of words, and a line of a compiler below them. */
+/* A message of 300 characters, with a line of the compiler below it. */
 static const char long_message[] = "element (3,17) of dst is 0 where 8.5 is expected; thread "
                                    "(1,0,0) of block (2,0,0) wrote 4 bytes at "
                                    "global address 0x700000004000, 4 bytes after the end of src "
@@ -139,7 +139,7 @@ TEST_IN(the_object_has_every_message_once_and_whole, set_up, tear_down)
     json_decref(root);
 }
 
-/* Columns that do not fit beside the times are below them; no value is split. */
+/* Columns that do not fit beside the times come below them. No value is split. */
 TEST_IN(narrow_pages_keep_values_whole, set_up, tear_down)
 {
     fixture *f = *state;
@@ -224,7 +224,8 @@ TEST_IN(outside_texts_cannot_command_the_terminal, set_up, tear_down)
     assert_has(text, "GPU?[2J?");
 }
 
-/* Eight parameters with long names, twelve rows, figures of every size. */
+/* The space has eight parameters with long names, and the table twelve rows with figures of every
+ * size. */
 TEST_IN(wide_spaces_still_fit_the_page, set_up, tear_down)
 {
     fixture *f = *state;
@@ -257,7 +258,7 @@ TEST_IN(wide_spaces_still_fit_the_page, set_up, tear_down)
     assert_has(text, "\n      algorithm=grouped tile_rows=grouped");
     assert_page_fits(text, 100);
     f->run.results[0].values[0].string = "linear";
-    /* A parameter that varies is a column; common values are stated once. */
+    /* A parameter that varies gets a column; a common value is stated once. */
     for (int r = 0; r < ROWS; r++)
         for (size_t i = 1; i < COUNT; i++)
             f->run.results[r].values[i].string = "linear";
@@ -266,7 +267,7 @@ TEST_IN(wide_spaces_still_fit_the_page, set_up, tear_down)
     assert_has(text, "  rows 1 to 12: tile_rows=linear tile_columns=linear");
 }
 
-/* The same run with floating-point operations as its work. */
+/* Changes the run's work to floating-point operations. */
 static void count_flops(fixture *f, double ceiling_rate)
 {
     f->run.work[WORK_BYTES] = 0;

@@ -71,7 +71,7 @@ at_status compile_submit(compile_pool *pool, const compile_request *request, at_
     if (fails(error, &status))
         return status;
     result_link *link = calloc(1, sizeof *link), **at = &pool->first;
-    /* The ids of the device's helper kernels are above those of variants. */
+    /* Helper kernels of the device have higher ids than variants. */
     size_t variant = request->id >> 62 ? 0 : (size_t)(request->id / DEVICE_SLOTS) % TABLES_MOST;
     link->result = (compile_result){.id = request->id,
                                     .outcome = the_tables.compiles[variant],
@@ -170,8 +170,8 @@ typedef struct table_event {
 } table_event;
 
 struct device_worker {
-    bool simulated; /* a worker of the prover, for which everything works */
-    bool elsewhere; /* a GPU other than cuda:0 */
+    bool simulated; /* a worker of the prover, on which everything works */
+    bool elsewhere; /* a worker on a GPU other than cuda:0 */
     bool idle;
     uint64_t asked;
     table_event *first;
@@ -531,7 +531,7 @@ void tables_open_with(session *s, const char *name)
     assert_ok(problem_set_init(&s->problems, s->script, s->space, &(problem_kind){PROBLEM_TUNED}, 1,
                                &error),
               error);
-    s->problems.kinds[1] = PROBLEM_RAGGED; /* tests that set s->slots to 2 */
+    s->problems.kinds[1] = PROBLEM_RAGGED; /* for tests that set s->slots to 2 */
     assert_true(space_count(s->space) < TABLES_MOST);
     assert_ok(device_worker_setup(s->workers->device, NULL, NULL, 1, &error), error);
     the_tables.fail_at = fail_at;

@@ -1,9 +1,7 @@
-/* A fake compiler and a fake device, in place of the pool (compile/compile.h) and the device worker
- * (bench/client.h). A test says in tables what happens to each variant, without processes and at
- * once.
- *
- * A test that links tables.c has them instead of the real ones. Variants are known by their number
- * in the pipeline's table of candidates. */
+/* A fake compiler and a fake device, which replace the pool (compile/compile.h) and the device
+ * worker (bench/client.h) in tests that link tables.c. The tables say what happens to each variant,
+ * without processes and at once. A variant's number is its number in the pipeline's table of
+ * candidates. */
 #ifndef AUTOTUNE_TEST_TABLES_H
 #define AUTOTUNE_TEST_TABLES_H
 
@@ -19,49 +17,50 @@ enum { TABLES_MOST = 1024 };
 
 typedef struct tables {
     compile_outcome compiles[TABLES_MOST];
-    unsigned codes[TABLES_MOST]; /* machine code; 0: the image's code is unknown */
-    bool last_first;             /* results come in the opposite order */
-    size_t workers;              /* compile workers; 0: two */
-    const char *warning;         /* text of compile_warning() */
+    unsigned codes[TABLES_MOST]; /* machine code of each variant; 0: unknown */
+    bool last_first;             /* results come in reverse order */
+    size_t workers;              /* number of compile workers; 0: two */
+    const char *warning;         /* returned by compile_warning() */
     outcome works[TABLES_MOST];
-    int64_t time_ns[TABLES_MOST]; /* 0: 100 us, and a little more with each number */
-    int64_t more_ns; /* by how much each of three samples is longer than the one before; 0: 1 ns */
-    int64_t elsewhere_ns[TABLES_MOST]; /* times on GPUs other than cuda:0; 0: the same */
-    outcome blocks_elsewhere;          /* of all blocks on GPUs other than cuda:0 */
-    outcome ragged[TABLES_MOST];       /* of a variant that is held unchecked, or only checked */
+    int64_t time_ns[TABLES_MOST]; /* time of each variant; 0: 100 us and a little more for each
+                                     number */
+    int64_t more_ns;              /* increase from each of three samples to the next; 0: 1 ns */
+    int64_t elsewhere_ns[TABLES_MOST]; /* times on other GPUs than cuda:0; 0: the same */
+    outcome blocks_elsewhere;          /* outcome of all blocks on other GPUs */
+    outcome ragged[TABLES_MOST];       /* outcome on the ragged problem, if it is checked later */
     outcome rechecks[TABLES_MOST], blocks[TABLES_MOST];
-    bool silent;           /* blocks are never answered */
-    size_t samples;        /* samples of a try; 0: as many as asked for */
-    size_t interrupt_at;   /* the try, counted from 1, that raises SIGINT; 0: none */
-    bool slow;             /* the device gives one answer at a time, and none every other time */
-    int restarts;          /* restarts of the device worker */
-    const char *no_device; /* message with which opening fails; NULL: it does not */
-    /* The call of a function of either, counted from 1, that fails, and its status; 0: none. */
+    bool silent;         /* blocks get no answer */
+    size_t samples;      /* samples of a try; 0: as many as requested */
+    size_t interrupt_at; /* number of the try that raises SIGINT, from 1; 0: none */
+    bool slow;           /* the device gives one answer at a time, and no answer every other time */
+    int restarts;        /* number of restarts of the device worker */
+    const char *no_device; /* the message if opening fails; NULL: it works */
+    /* The call to either fake, counted from 1, that fails with `failure`; 0: none. */
     int fail_at;
     at_status failure;
-    /* Counts of requests. */
+    /* Counters. */
     int calls;
     size_t compiled, tried, sampled_blocks, held, rechecked;
-    size_t most_compiling;    /* at the same time */
-    size_t sampled_elsewhere; /* blocks on GPUs other than cuda:0 */
-    size_t unchecked;         /* held variants that must first be checked on ragged problems */
-    size_t checked;           /* checked only on ragged problems; not counted in `tried` */
-    size_t left;              /* tried variants that were left because they were too slow */
+    size_t most_compiling;    /* most requests compiled at the same time */
+    size_t sampled_elsewhere; /* blocks on other GPUs */
+    size_t unchecked;         /* held variants whose ragged check comes later */
+    size_t checked;           /* checks on ragged problems alone; not counted in `tried` */
+    size_t left;              /* tried variants that were abandoned as too slow */
 } tables;
 
 extern tables the_tables;
 
 /* Open a session of tests/fixtures/scale.lua, or of another script there, with both fakes. The
- * caller deinitialises *s with tables_close(). */
+ * caller closes it with tables_close(). */
 void tables_open(session *s);
 void tables_open_with(session *s, const char *script);
 void tables_close(session *s);
 
-/* Opens a journal of the session's problem in a folder. */
+/* Opens a journal of the session's problem in the folder. */
 journal *tables_journal(const session *s, const char *folder);
 
-/* A whole run of a script of tests/fixtures, with its own folders for journals and records: the
- * state of a test with this set-up and teardown. */
+/* A run of a script of tests/fixtures, with its own folders for journals and records. Use it as the
+ * state of a test, with this set-up and teardown. */
 typedef struct tables_run {
     char folder[TEMPORARY_BYTES], results[TEMPORARY_BYTES + 16], script[512];
     settings settings;
@@ -72,7 +71,7 @@ typedef struct tables_run {
 int tables_run_open(void **state, const char *name);
 int tables_run_close(void **state);
 
-/* Adds every configuration of the space and steps until all are finished. */
+/* Adds every configuration of the space, and steps the pipeline until all are finished. */
 at_status tables_try_all(pipeline *p, const session *s, at_error *error);
 
 #endif

@@ -7,8 +7,8 @@
 
 enum { VARIANTS = 6 };
 
-/* Copies floats with a stride between neighbouring threads. Stride 5 does not compile; stride 7
- * asks for more shared memory than a block may have. */
+/* The kernel copies floats with a stride between neighbouring threads. Stride 5 does not compile.
+ * Stride 7 asks for more shared memory than a block may have. */
 static const char template_text[] =
     "extern \"C\" __global__ void __launch_bounds__(256)\n"
     "copy(const float *src, float *dst)\n"
@@ -53,7 +53,7 @@ static void open_session(opened *o, const char *extra_parameter, const char *bas
               o->error);
 }
 
-/* Returns the predicted time of a stride. The space has only this parameter. */
+/* Returns the predicted time of a stride, the only parameter of the space. */
 static double time_of(const opened *o, const prediction *p, uint16_t index)
 {
     uint64_t configuration;
@@ -76,7 +76,7 @@ TEST(variants_are_ordered_and_what_cannot_run_is_infinitely_slow)
     assert_true(time_of(&o, &p, 0) < time_of(&o, &p, 2));
     assert_true(time_of(&o, &p, 2) < time_of(&o, &p, 5));
     assert_int_equal(compile_pending(o.session.workers->pool), 0);
-    /* The order in which threads work changes nothing. */
+    /* The order in which threads work has no influence. */
     prediction again;
     assert_ok(predict_space(&o.session, &(predict_options){.seed = 9}, &again, &o.error), o.error);
     assert_memory_equal(p.times_ns, again.times_ns, VARIANTS * sizeof *p.times_ns);
@@ -90,7 +90,7 @@ TEST(what_there_is_no_time_for_is_unknown)
     opened o;
     prediction p;
     open_session(&o, "", "baseline = { stride = 1 },");
-    /* The run began at time 0, so its budget is spent. */
+    /* The run began at time 0, so its budget is spent already. */
     assert_ok(predict_space(&o.session, &(predict_options){.budget_s = 1e-9}, &p, &o.error),
               o.error);
     assert_int_equal(p.reached, 0);
@@ -100,7 +100,7 @@ TEST(what_there_is_no_time_for_is_unknown)
     session_deinit(&o.session);
 }
 
-/* The predictions may take any time, because these runs begin a minute from now. */
+/* These runs begin a minute from now, so the predictions may take any time. */
 TEST(a_budget_buys_a_number_of_predictions)
 {
     opened o;

@@ -14,7 +14,7 @@ typedef struct fixture {
     at_error error;
 } fixture;
 
-/* A record of a run of normal effort. */
+/* Makes the record of a run of normal effort. */
 static int record_run(void **state)
 {
     static fixture f;
@@ -87,7 +87,7 @@ TEST_IN(the_answer_is_the_runs_result, record_run, remove_record)
     assert_non_null(best);
     assert_int_equal(best->time.median_ns, 140000);
     assert_string_equal(best->configuration, f->run.results[0].configuration);
-    assert_int_equal(s.counts[OUTCOME_OK], 0); /* nothing was tried */
+    assert_int_equal(s.counts[OUTCOME_OK], 0); /* the run tried nothing */
     run_summary_deinit(&s);
     record_deinit(&r);
 }

@@ -35,8 +35,8 @@ TEST_IN(a_run_searches_races_and_records, open_run, tables_run_close)
 {
     fixture *f = *state;
     record r;
-    /* The fake times tries by candidate and races by entrant. This strategy gives both the same
-     * order. */
+    /* The fake gives times to tries by candidate, and to races by entrant. This strategy makes both
+     * orders equal. */
     f->settings.search.strategy = "exhaustive";
     the_tables.time_ns[7] = 70000;
     assert_ok(run_it(f), f->error);
@@ -79,7 +79,7 @@ TEST_IN(a_quick_run_begins_with_what_is_recorded_of_another_problem, open_run, t
     f->settings.pattern.variable_count = 1;
     f->settings.search.has_effort = true;
     f->settings.search.effort = EFFORT_QUICK;
-    f->settings.search.budget_evaluations = 2; /* the default and one other */
+    f->settings.search.budget_evaluations = 2; /* the default and one other configuration */
     assert_ok(run_it(f), f->error);
     const run_summary *s = tune_summary(f->tune);
     assert_int_equal(s->result_count, 2);
@@ -87,8 +87,8 @@ TEST_IN(a_quick_run_begins_with_what_is_recorded_of_another_problem, open_run, t
     free(best);
 }
 
-/* The record is of this GPU and problem, but of another script: it does not answer, but its
- * configuration is tried first, raced and recorded again. */
+/* The record is of this GPU and problem but of another script. It does not answer the question, but
+ * its configuration is tried first, races, and is recorded again. */
 TEST_IN(a_quick_run_begins_with_what_is_recorded_of_an_earlier_script, open_run, tables_run_close)
 {
     fixture *f = *state;
@@ -108,7 +108,7 @@ TEST_IN(a_quick_run_begins_with_what_is_recorded_of_an_earlier_script, open_run,
     free(text);
     f->settings.search.has_effort = true;
     f->settings.search.effort = EFFORT_QUICK;
-    f->settings.search.budget_evaluations = 2; /* the default and one other */
+    f->settings.search.budget_evaluations = 2; /* the default and one other configuration */
     the_tables.tried = the_tables.sampled_blocks = 0;
     assert_ok(run_it(f), f->error);
     s = tune_summary(f->tune);
@@ -149,8 +149,8 @@ TEST_IN(what_settings_start_with_comes_before_what_the_script_does, open_started
     assert_true(was_tried(s, "block=64,vec=4,cached=true"));
 }
 
-/* A user who names a run to begin with wants exactly its configurations, perhaps to race two of
- * them. */
+/* A user who names a run to begin with wants exactly that run's configurations, perhaps to race two
+ * of them. */
 TEST_IN(a_warm_start_comes_before_what_the_script_starts_with, open_started, tables_run_close)
 {
     static const char text[] = "{\"pattern\": \"started\", \"problem\": {}, \"counts\": {},\n"
@@ -195,7 +195,7 @@ TEST_IN(a_quick_run_leaves_checks_on_ragged_problems_to_the_race, open_run, tabl
     assert_true(the_tables.unchecked > 0);
 }
 
-/* The first variant that is tried crashes; it is not the default. */
+/* The variant that is tried first crashes. It is not the default. */
 TEST_IN(a_quick_run_tries_others_before_the_default, open_run, tables_run_close)
 {
     fixture *f = *state;
@@ -213,7 +213,7 @@ TEST_IN(what_is_hopeless_is_left_and_counted, open_run, tables_run_close)
 {
     fixture *f = *state;
     the_tables.time_ns[7] = 60000000;
-    the_tables.time_ns[8] = 1900000; /* as slow, but it ends before it can be left */
+    the_tables.time_ns[8] = 1900000; /* as slow, but it ends before it could be abandoned */
     assert_ok(run_it(f), f->error);
     const run_summary *s = tune_summary(f->tune);
     assert_int_equal(s->counts[OUTCOME_TOO_SLOW], 1);
@@ -245,7 +245,7 @@ TEST_IN(a_budget_ends_the_search_and_not_the_race, open_run, tables_run_close)
     assert_ok(run_it(f), f->error);
     const run_summary *s = tune_summary(f->tune);
     assert_int_equal(s->end, RUN_END_EVALUATIONS);
-    /* and the script's default, which is always tried */
+    /* The script's default is also tried, as always. */
     assert_in_range(the_tables.tried, 5, 6);
     assert_true(s->best_found);
 }
@@ -261,7 +261,7 @@ TEST_IN(a_budget_of_time_ends_a_race_that_gets_no_answer, open_run, tables_run_c
     assert_int_equal(tune_summary(f->tune)->verdict, VERDICT_INCONCLUSIVE);
 }
 
-/* A search that runs far ahead has asked for the whole space before the device has tried much of
+/* A search that runs far ahead has requested the whole space before the device has tried much of
  * it. */
 TEST_IN(a_search_that_was_cut_is_not_exhausted_however_much_it_had_asked_for, open_run,
         tables_run_close)
@@ -277,7 +277,7 @@ TEST_IN(a_search_that_was_cut_is_not_exhausted_however_much_it_had_asked_for, op
     assert_int_equal(s->end, RUN_END_TARGET);
 }
 
-/* Returns true if a variant has this first sample. */
+/* Returns whether a variant has this first sample. */
 static bool was_measured(const run_summary *s, int64_t time_ns)
 {
     for (size_t i = 0; i < s->result_count; i++)
@@ -286,7 +286,8 @@ static bool was_measured(const run_summary *s, int64_t time_ns)
     return false;
 }
 
-/* rgb.lua has so many variants that most are checked on ragged problems only when they race. */
+/* rgb.lua has so many variants that most of them are checked on ragged problems only in the
+ * race. */
 TEST_IN(an_interrupted_run_records_the_fastest_that_was_checked_on_ragged_problems, open_run,
         tables_run_close)
 {
@@ -302,8 +303,8 @@ TEST_IN(an_interrupted_run_records_the_fastest_that_was_checked_on_ragged_proble
     assert_int_equal(s->results[0].time.median_ns / 10, 7000);
     assert_int_equal(s->counts[OUTCOME_WRONG_RESULT], 1);
     assert_string_not_equal(s->record_path, "");
-    /* The same command finds both in the journal and checks neither again. (The variant that races
-     * for a class of twins has another number, so the fake gives it another time.) */
+    /* The same command finds both variants in the journal and does not check them again. (The fake
+     * gives another time to the race's variant of a class of twins, which has another number.) */
     the_tables.interrupt_at = the_tables.tried = 0;
     size_t checked = the_tables.checked;
     assert_ok(run_it(f), f->error);
@@ -317,7 +318,8 @@ TEST_IN(without_anything_that_works_there_is_no_winner_and_no_record, open_run, 
 {
     fixture *f = *state;
     for (int i = 0; i < TABLES_MOST; i++)
-        the_tables.compiles[i] = i > 0 ? COMPILE_ERROR : COMPILE_OK; /* 0 is the references */
+        the_tables.compiles[i] =
+            i > 0 ? COMPILE_ERROR : COMPILE_OK; /* number 0 is the references */
     the_tables.works[0] = OUTCOME_CRASHED;
     assert_ok(run_it(f), f->error);
     assert_false(tune_summary(f->tune)->best_found);
@@ -346,7 +348,7 @@ TEST_IN(an_architecture_alone_compiles_everything_and_measures_nothing, open_run
     assert_int_equal(run_it(f), AT_USAGE);
 }
 
-/* A call that fails anywhere leads to an error or to a whole result, and leaks nothing. */
+/* If any call fails, the run returns an error or a whole result, and leaks nothing. */
 TEST_IN(a_failure_in_any_place_is_survived, open_run, tables_run_close)
 {
     fixture *f = *state;

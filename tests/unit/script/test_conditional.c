@@ -1,9 +1,9 @@
-/* Conditional parameters (at.when), derived values, and a baseline and starts that name only
+/* Tests conditional parameters (at.when), derived values, and a baseline and starts that name only
  * differences. */
 #include "script/emit.h"
 #include "script_fixture.h"
 
-/* Loads p.lua and checks its valid configurations, in any order. */
+/* Loads p.lua and checks its valid configurations. Their order does not matter. */
 static void expect_configurations(const fixture_pattern *p, const char *const *wanted, size_t count)
 {
     script *s = fixture_load_pattern(p);
@@ -146,7 +146,7 @@ TEST(a_conditional_parameter_that_neither_baseline_nor_start_name_is_the_first_o
         wanted, 3);
 }
 
-/* It may be one of another problem. */
+/* The start may be a configuration of another problem. */
 TEST(a_start_need_not_be_a_configuration_of_the_problem)
 {
     static const char *const wanted[] = {"tile=4,mode=a"};
@@ -273,7 +273,7 @@ TEST(what_is_wrong_with_them_is_told_with_its_line)
     }
 }
 
-/* Written out, the last one would have 2^40 terms. */
+/* With all values written out, the last one would have 2^40 terms. */
 TEST(derived_values_that_double_are_evaluated_once_each)
 {
     static const char *const wanted[] = {"tile=2,mode=a", "tile=2,mode=b"};
@@ -288,7 +288,7 @@ TEST(derived_values_that_double_are_evaluated_once_each)
                           wanted, 2);
 }
 
-/* long enough to be a function */
+/* An expression that is long enough to become a function. */
 #define LONG_SUM(of)                                                                               \
     "derived = { long = '(" of ") + 0" TEN(TEN(TEN(" + 0"))) "', twice = 'long + long' },"
 #define TEN(text) text text text text text text text text text text

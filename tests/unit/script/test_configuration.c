@@ -41,7 +41,7 @@ TEST(configurations_read_back_as_written)
 
 enum { MANY = 64, LONG = 250 };
 
-/* Loads a space of many parameters with names of this length and long values. */
+/* Loads a space of many parameters with names of this many letters and with long values. */
 static script *load_long(int name_letters, at_error *error)
 {
     static char field[1 << 15], baseline[1 << 15];

@@ -31,8 +31,8 @@ TEST(a_space_without_bounds_is_sampled)
     script_free(s);
 }
 
-/* Loads a pattern of twenty parameters, with one constraint that can be tested only after all of
- * them have values. */
+/* Loads a pattern of twenty parameters and one constraint, which can be tested only when all
+ * parameters have values. */
 static script *load_late_binding(const char *constraint)
 {
     char values[2048] = "space = {", baseline[512] = "baseline = {", where[256];
@@ -73,7 +73,7 @@ TEST(constraints_that_bind_late_leave_a_sample_of_what_is_valid)
     script_free(s);
 }
 
-/* Each of the 10^20 evaluations is within its limit. */
+/* There are 10^20 evaluations, each within its own limit. */
 TEST(the_evaluations_of_a_whole_space_have_a_limit)
 {
     script *s = load_late_binding(
@@ -81,7 +81,7 @@ TEST(the_evaluations_of_a_whole_space_have_a_limit)
         "p16 + p17 + p18 + p19 == 100 and not (\"a\"):rep(1 << 8):find(\".-.-b\")");
     space *sp;
     at_error error = {0};
-    /* The work of C functions is counted, so the clock ends nothing. */
+    /* The work of C functions is counted, so no time limit has to end the script. */
     bool timed_out = true;
     script_space_limits limits = script_space_defaults();
     limits.enumerate_s = limits.sample_s = 0.2;
@@ -139,7 +139,7 @@ typedef struct waste {
     int calls, every, ms;
 } waste;
 
-/* Spends some milliseconds of the processor in every n-th call. */
+/* Spends some milliseconds of processor time in every n-th call. */
 static void waste_time(void *context, const space_progress *progress)
 {
     waste *w = context;

@@ -1,7 +1,7 @@
 #include "script/emit.h"
 #include "script_fixture.h"
 
-/* Loads p.lua with this template, and emits its baseline (tile 1, mode a; n 1024, dtype float). */
+/* Loads p.lua with this template and emits its baseline: tile 1, mode a, n 1024, dtype float. */
 static at_status emit_text(const char *text, bool line_marks, emitted *out, at_error *error)
 {
     fixture_write("p.cu.tmpl", text);
@@ -28,7 +28,7 @@ static void expect_emitted(const char *text, bool line_marks, const char *wanted
     emitted_deinit(&out);
 }
 
-/* Checks what the template reads of the problem and the device: "n sm_count ". */
+/* Checks what the template reads of the problem and of the device, as "n sm_count ". */
 static void expect_read(const char *text, const char *wanted)
 {
     fixture_write("p.cu.tmpl", text);
@@ -82,7 +82,7 @@ TEST(values_are_written_as_cuda_reads_them)
         "e float4 uint4 132 2\n");
 }
 
-/* The work is proportional to the length, and within a tenth of the limit of scripts. */
+/* The work is proportional to the number of lines, and within a tenth of the limit of scripts. */
 TEST(a_template_may_have_ten_thousand_lines)
 {
     enum { LINES = 10 * 1000 };
@@ -151,7 +151,7 @@ TEST(line_marks_appear_where_numbers_drift)
         "a\nb\n% if true then\nc\n% end\nd\n", true,
         "#line 1 \"p.cu.tmpl\"\na\nb\n#line 4 \"p.cu.tmpl\"\nc\n#line 6 \"p.cu.tmpl\"\nd\n");
     expect_emitted("a\n\nb\n", true, "#line 1 \"p.cu.tmpl\"\na\n\nb\n");
-    /* Within a macro a directive would end the macro. */
+    /* A directive within a macro would end the macro, so no line mark may come there. */
     expect_emitted(
         "#define X \\\n% local y = 1\n    a \\\n    b\nc\n", true,
         "#line 1 \"p.cu.tmpl\"\n#define X \\\n    a \\\n    b\n#line 5 \"p.cu.tmpl\"\nc\n");
@@ -334,7 +334,7 @@ TEST(hashes_follow_the_contents)
     emitted_deinit(&two);
 }
 
-/* Includes by a computed name count, whichever variant is emitted first. */
+/* An include whose name is computed counts, whichever variant is emitted first. */
 TEST(the_template_hash_covers_every_include)
 {
     char before[33], after[33], emitted_hash[33];
@@ -358,7 +358,7 @@ TEST(the_template_hash_covers_every_include)
     script_free(s);
 }
 
-/* Fails each allocation of one emission in turn. */
+/* Each allocation of one emission fails in turn. */
 TEST(memory_may_run_out_while_emitting)
 {
     script_options options = fixture_options();
@@ -385,7 +385,7 @@ TEST(memory_may_run_out_while_emitting)
         script_free(s);
     }
     assert_true(successes > 0);
-    (void)failures; /* a garbage collection may free enough for one emission */
+    (void)failures; /* there may be none: collecting garbage may free enough memory */
 }
 
 TEST(a_nul_does_not_cut_the_source)

@@ -1,8 +1,8 @@
 #include "script/state.h"
 #include "script_fixture.h"
 
-/* Checks the names that an expression reads, as the script loader finds them, separated by
- * blanks. */
+/* Checks the names that an expression reads, as the loader of scripts finds them. `wanted` has them
+ * with blanks between. */
 static void expect_names(const char *text, const char *wanted)
 {
     char where[512], found[512] = "";
@@ -73,7 +73,7 @@ TEST(helpers_say_what_they_promise)
     }
 }
 
-/* Strings come from Lua's own tables; numbers and booleans are pushed. */
+/* Strings come from Lua's own tables. Numbers and booleans are pushed. */
 TEST(values_of_every_kind_reach_an_expression)
 {
     script *s = fixture_load_pattern(&(fixture_pattern){
@@ -97,7 +97,7 @@ TEST(values_of_every_kind_reach_an_expression)
     script_free(s);
 }
 
-/* Both ways of evaluation, for each constraint, over all values of `v`, of each kind. */
+/* Each constraint is evaluated in both ways, for all values of `v`, of each kind. */
 TEST(values_tested_together_get_the_answers_that_they_get_alone)
 {
     script *s = fixture_load_pattern(&(fixture_pattern){

@@ -1,4 +1,4 @@
-/* Features, by which a program chooses among configurations (choose_by). */
+/* Tests features, by which a program chooses among configurations (choose_by). */
 #include <math.h>
 
 #include "script_fixture.h"
@@ -33,7 +33,7 @@ TEST(it_follows_from_problem_device_and_configuration)
     script_free(s);
 }
 
-/* The definition in a record has to change when the feature does. */
+/* The definition that a record has must change when the feature does. */
 TEST(its_definition_has_the_derived_values_that_it_reads)
 {
     script *s = load_with("derived = { b = 'n // tile', other = 7, a = 'b + 1' }, "

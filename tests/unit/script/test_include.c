@@ -24,7 +24,7 @@ static void expect_refusal(const char *source, const char *wanted, int line)
     assert_int_equal(error.line, line);
 }
 
-/* Checks the names of the headers, each with a blank behind it. */
+/* Checks the names of the included headers. `wanted` has a blank behind each. */
 static void expect_headers(const char *source, const char *wanted)
 {
     included i;
@@ -112,7 +112,7 @@ TEST(a_refusal_names_the_templates_line)
     assert_string_equal(error.file, "my \"t\".tmpl");
 }
 
-/* More lines, spliced or in raw literals, follow the largest line number of C. */
+/* More lines than C can number, spliced or in raw literals, follow the largest line number. */
 TEST(lines_are_counted_up_to_the_largest)
 {
     expect_refusal("#line 2147483647\na\n\n#include </etc/x>\n", "/etc/x", 2147483647);
@@ -129,7 +129,7 @@ TEST(what_is_no_file_of_the_folder_is_not_opened)
     expect_refusal(
         "#include \"link.h\"\n",
         "cannot include 'link.h': the file of that name is a link that leaves the folder", 1);
-    expect_headers("#include <link.h>\n", ""); /* the Toolkit may have one */
+    expect_headers("#include <link.h>\n", ""); /* the Toolkit may have a file of this name */
     fixture_write_bytes("nul.h", "a\0b", 3);
     expect_refusal("#include \"nul.h\"\n", "NUL", 1);
 }

@@ -1,5 +1,5 @@
-/* Several launches, their attributes, arguments of every type, constants and fills: from a script
- * to plans. */
+/* Tests several launches, their attributes, arguments of every type, constants and fills, from a
+ * script to plans. */
 #include "device/plan.h"
 #include "script_fixture.h"
 
@@ -69,7 +69,7 @@ TEST(a_launch_may_depend_on_the_configuration)
     assert_int_equal(plan_of(&p, "mode=b").launch_count, 2);
 }
 
-/* Checks the indices of a plan's launches in the order in which they run, "0 1 2 1 2 3". */
+/* Checks the order in which a plan's launches run, given by their indices: "0 1 2 1 2 3". */
 static void assert_order(const launch_plan *p, const char *expected)
 {
     char text[256] = "";
@@ -100,7 +100,7 @@ TEST(a_group_of_launches_runs_so_often_in_turn)
     assert_order(&plan, "0 1 2 1 2 1 2 1 2 3 3");
 }
 
-/* So equal launches have equal plans. */
+/* This way, launches that are equal have equal plans. */
 TEST(a_group_that_runs_once_is_no_group)
 {
     const fixture_pattern
@@ -149,7 +149,7 @@ TEST(a_launch_in_clusters_may_be_balanced)
 {
     static const struct {
         const char *field;
-        bool of_a, of_b; /* mode=a, mode=b */
+        bool of_a, of_b; /* allowed for mode=a, for mode=b */
     } cases[] = {{"", false, false},
                  {", cluster = 4", false, false},
                  {", cluster = 4, balanced = true", true, true},
@@ -169,7 +169,7 @@ TEST(a_launch_in_clusters_may_be_balanced)
     }
 }
 
-/* Also without clusters. */
+/* The field is checked even if there are no clusters. */
 TEST(balanced_is_true_or_false)
 {
     for (int cluster = 1; cluster <= 4; cluster += 3) {
@@ -390,7 +390,7 @@ TEST(plans_that_cannot_be_are_told)
         at_status status = script_launch_plan(s, PROBLEM_TUNED, NULL, &launch, &error);
         if (!status)
             status = script_problem_plan(s, PROBLEM_TUNED, NULL, 1, &problem, &error);
-        /* A cluster that no GPU supports differs from a mistake in the script. */
+        /* A cluster that no GPU allows is no mistake of the script. */
         const bool impossible = strstr(or_else(cases[i].launch, ""), "cluster") != NULL;
         assert_int_equal(status, impossible ? AT_USAGE : AT_SCRIPT);
         assert_contains(error.message, cases[i].message);

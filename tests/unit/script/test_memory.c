@@ -1,6 +1,6 @@
-/* Fails each allocation of the C library in turn while a script is loaded and used. The result is
- * AT_NO_MEMORY or success, without a leak (the address sanitizer checks that) and without a
- * crash. */
+/* Tests that a script loads and works although memory runs out: each allocation of the C library
+ * fails in turn. The result is AT_NO_MEMORY or success, without a crash and without a leak (which
+ * the address sanitizer would report). */
 #include "failing_memory.h"
 #include "script/emit.h"
 #include "script_fixture.h"
@@ -32,8 +32,8 @@ TEST(every_allocation_may_fail)
 {
     script_options options = fixture_options();
     size_t failures = 0;
-    /* A load makes about ten thousand allocations. Adjacent ones are alike, so a stride without
-     * common factors visits all kinds. */
+    /* A load makes about ten thousand allocations. Neighbouring ones are alike, and the stride is
+     * chosen so that all kinds are reached. */
     for (long n = 0;; n += n < 200 ? 1 : 23 * TEST_STRIDE) {
         at_error error = {0};
         until_failure = n;

@@ -1,6 +1,6 @@
-/* Fails each allocation of the library's rooms once. Each function below runs with the n-th
- * allocation failing, for n = 1, 2, ..., and returns AT_NO_MEMORY or does its whole job: no crash,
- * no leak, no half-written file. The other rooms end their process (base/test_memory.c). */
+/* Tests the library's rooms without memory. Each function below runs with its n-th allocation
+ * failing, for n = 1, 2, ... It returns AT_NO_MEMORY or does its whole job: no crash, no leak, no
+ * half-written file. The other rooms end their process (base/test_memory.c). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,16 +19,16 @@ typedef struct fixture {
     pattern_variable variables[3];
     pattern pattern;
     run_summary run;
-    char *record; /* text of a whole record */
+    char *record; /* the text of a whole record */
     size_t record_bytes;
-    char *output; /* of the last successful trial */
+    char *output; /* the result of the last trial that succeeded */
 } fixture;
 
-/* Does the job once. On AT_OK *output is its result, for comparison; the caller frees it. */
+/* Does the job once. On AT_OK *output is the result, which is compared; the caller frees it. */
 typedef at_status (*trial)(fixture *f, char **output, at_error *error);
 
-/* Fails the first allocations one by one, then every 127th: a Lua state that runs a template makes
- * one for each text in it. */
+/* Fails each of the first allocations, then every 127th. (A Lua state that runs a template makes an
+ * allocation for each text of the template.) */
 static void fail_each_allocation(fixture *f, trial t)
 {
     enum { MOST = 200000, EACH = 1000, STRIDE = 127 };
@@ -113,7 +113,7 @@ static at_status merge_record(fixture *f, char **output, at_error *error)
     until_failure = -1;
     char *text;
     assert_ok(file_read(path, 1 << 20, &text, NULL, &trouble), trouble);
-    /* The file is the old one or the new one. */
+    /* The file must be the old one or the new one, as a whole. */
     if (status) {
         assert_string_equal(text, f->record);
         free(text);
@@ -148,7 +148,7 @@ TEST_IN(loading_all_records, set_up, tear_down)
     fail_each_allocation(*state, load_all);
 }
 
-/* The pattern's script is not loaded here; test_memory.c covers that. */
+/* This does not load the pattern's script; test_memory.c does. */
 static at_status pick_from_library(fixture *f, char **output, at_error *error)
 {
     setenv("AUTOTUNE_SHARE", f->folder, 1);
@@ -171,7 +171,7 @@ TEST_IN(picking, set_up, tear_down)
     fail_each_allocation(*state, pick_from_library);
 }
 
-/* A lack of memory hides the progress, and is no error. */
+/* Without memory there is no progress to see, but no error either. */
 TEST_IN(showing_progress, set_up, tear_down)
 {
     until_failure = 0;

@@ -1,6 +1,6 @@
-/* The shipped patterns, and those that other tests run: each script loads, each space has the
- * expected size, and samples of variants of the tuned, the ragged and the simulated problem emit
- * and compile without a warning. */
+/* Tests the shipped patterns and the patterns of other tests. Each script loads, each space has
+ * about the expected size, and samples of variants of the tuned, the ragged and the simulated
+ * problem emit and compile without a warning. */
 #include "check.h"
 
 #include <stdio.h>
@@ -15,9 +15,9 @@
 enum { MOST_PARAMETERS = 64, SAMPLES = 1, MOST_MEMBERS = 256 };
 
 typedef struct subject {
-    const char *path;     /* in the source tree */
-    uint64_t least, most; /* bounds of the number of valid configurations of the tuned problem */
-    bool may_spill;       /* the pattern is about spilling registers */
+    const char *path;     /* path in the source tree */
+    uint64_t least, most; /* limits of the number of valid configurations of the tuned problem */
+    bool may_spill;       /* the pattern studies spilling */
 } subject;
 
 static const subject subjects[] = {
@@ -38,7 +38,8 @@ static const subject subjects[] = {
     {"lua/gather.lua", 500, 4000, false},
     {"lua/histogram.lua", 500, 4000, false},
     {"lua/loop_order.lua", 500, 4000, false},
-    {"lua/matmul.lua", 500, 8000, true}, /* a few bytes, if two blocks share an SM's registers */
+    {"lua/matmul.lua", 500, 8000,
+     true}, /* spills a few bytes if two blocks share an SM's registers */
     {"lua/misaligned.lua", 500, 8000, false},
     {"lua/rgb.lua", 500, 4000, false},
     {"lua/spill.lua", 1000, 8000, true},
@@ -70,7 +71,8 @@ static script *load(const char *path, const script_setting *settings, size_t set
     return load_for("sm_90", path, settings, setting_count);
 }
 
-/* the sources that the compiler has: sources that are compiled together take half the time */
+/* The sources that the compiler has at present. Sources that are compiled together take half the
+ * time. */
 typedef struct batch {
     compile_pool *pool;
     const char *arch;
@@ -82,7 +84,7 @@ typedef struct batch {
     } members[MOST_MEMBERS];
 } batch;
 
-/* Submits a source to the compiler, and keeps it until the result is there. */
+/* Submits a source to the compiler. The batch keeps it until its result arrives. */
 static void submit(batch *b, const char *what, const launch_plan *plan, const emitted *source)
 {
     at_error error = {0};
@@ -103,7 +105,7 @@ static void submit(batch *b, const char *what, const launch_plan *plan, const em
     assert_ok(compile_submit(b->pool, &request, &error), error);
 }
 
-/* Returns the number of samples of each problem of each pattern; $AUTOTUNE_SAMPLES asks for
+/* Returns how many variants of each problem of each pattern are sampled; $AUTOTUNE_SAMPLES asks for
  * more. */
 static int samples_wanted(void)
 {
@@ -111,9 +113,8 @@ static int samples_wanted(void)
     return wanted ? atoi(wanted) : SAMPLES;
 }
 
-/* Tells whether the kernel has an array in local memory, which the template must avoid. A spill is
- * something else: some of many variants need more registers than exist, and the tuner reports
- * that. */
+/* Returns whether the kernel has an array in local memory, which its template must avoid. Spills do
+ * not count: some variants need more registers than exist, and the tuner reports them. */
 static bool is_in_memory(const kernel_resources *r)
 {
     return r->stack_bytes > 0 && (samples_wanted() == SAMPLES || r->spill_store_bytes == 0);
@@ -307,8 +308,8 @@ static uint32_t cluster_of(script *s, problem_kind problem, const uint16_t *indi
     return launch.launches[0].cluster[0];
 }
 
-/* Counts the variants for sums of columns that may share columns among blocks, and those that do so
- * on a problem on which they are checked. */
+/* Counts the variants for sums of columns whose blocks may share columns, and those whose blocks do
+ * share on a problem on which they are checked. */
 static void count_sharing(const char *arch, const char *type, size_t *may, size_t *do_share)
 {
     const script_setting settings[] = {{"axis", "columns"}, {"dtype", type}};
@@ -349,13 +350,13 @@ TEST(columns_that_blocks_share_are_checked_where_they_do)
             fail_msg("%s: of %zu variants %zu are checked as parts of clusters", types[i], may,
                      do_share);
     }
-    /* Without clusters, blocks do not share. */
+    /* Blocks share columns only in clusters. */
     size_t may, do_share;
     count_sharing("sm_80", "float", &may, &do_share);
     assert_int_equal(may, 0);
 }
 
-/* Returns the first launch of a configuration of the script's problem. */
+/* Returns the first launch of the configuration on the script's problem. */
 static kernel_launch launch_of(const char *arch, const char *path, const script_setting *settings,
                                size_t count, const char *configuration)
 {
@@ -369,7 +370,7 @@ static kernel_launch launch_of(const char *arch, const char *path, const script_
     return plan.launches[0];
 }
 
-/* A tile has the same number of columns, whichever loads the rows allow. */
+/* A tile has as many columns, however wide the loads are that its rows allow. */
 TEST(a_stretch_of_columns_is_as_wide_by_narrower_loads)
 {
     static const struct {
@@ -387,18 +388,19 @@ TEST(a_stretch_of_columns_is_as_wide_by_narrower_loads)
     }
 }
 
-/* By elements for each thread, or by threads for enough multiprocessors. */
+/* The size of a team follows from the elements of a thread, or from the threads that occupy enough
+ * multiprocessors. */
 TEST(teams_of_a_row_grow_with_it_and_where_rows_are_few)
 {
     static const struct {
         const char *rows, *cols, *waves;
         uint32_t grid, threads;
     } teams[] = {
-        {"560", "500", "0", 560 / 4, 4 * 32}, /* a warp for each row */
+        {"560", "500", "0", 560 / 4, 4 * 32}, /* one warp for each row */
         {"4844", "1470", "0", 4844, 128},     {"977", "2756", "0", 977, 256},
         {"4463", "6206", "0", 4463, 512},     {"863", "15458", "0", 863, 1024},
         {"560", "4096", "2", 560, 512},       {"9000", "4096", "2", 9000, 256},
-        {"100", "1024", "2", 100, 256}, /* at most one thread for each load */
+        {"100", "1024", "2", 100, 256}, /* no more threads than loads */
     };
     for (size_t i = 0; i < sizeof teams / sizeof *teams; i++) {
         const script_setting settings[] = {{"rows", teams[i].rows}, {"cols", teams[i].cols}};
@@ -451,7 +453,7 @@ TEST(products_of_few_tiles_share_them_among_blocks_of_a_gpu_with_clusters)
         at_error error = {0};
         assert_ok(script_valid(older, PROBLEM_TUNED, p->starts[i], &valid, &broken, &error), error);
         assert_int_equal(valid, !may);
-        /* Each variant that shares is checked with sharing. */
+        /* Every variant that may share is checked on a problem on which it does. */
         assert_int_equal(cluster_of(s, PROBLEM_TUNED, p->starts[i]) > 1, may);
         assert_int_equal(cluster_of(s, PROBLEM_RAGGED, p->starts[i]) > 1, may);
     }
@@ -461,7 +463,8 @@ TEST(products_of_few_tiles_share_them_among_blocks_of_a_gpu_with_clusters)
     script_free(older);
 }
 
-/* Many blocks share few tiles, as many as end together share more, and none share most. */
+/* Many blocks share the product if there are few tiles. With more tiles, as many blocks share it as
+ * end soonest; with most tiles, none do. */
 TEST(as_many_blocks_share_a_product_as_end_soonest)
 {
     static const struct {

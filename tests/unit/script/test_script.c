@@ -86,7 +86,7 @@ TEST(computed_spaces_come_in_alphabetical_order)
     unlink(fixture_path("p.cu.tmpl"));
 }
 
-/* a mistake in a field, its line, and the message for it */
+/* A mistake in a field, its line, and the message about it. */
 typedef struct bad_case {
     fixture_pattern pattern;
     int line;
@@ -269,7 +269,7 @@ TEST(whatever_is_wrong_is_told_with_its_line)
     }
 }
 
-/* Every field with every kind of value: it is accepted, or an error has a line. */
+/* Each field gets each kind of value. The value is accepted, or the error has a line. */
 TEST(any_value_in_any_field_is_taken_or_told)
 {
     static const char *const fields[] = {
@@ -525,7 +525,7 @@ TEST(settings_override_the_problem)
     const pattern *p = script_pattern(s);
     assert_int_equal(p->problems[PROBLEM_TUNED][0].value.integer, 8);
     assert_int_equal(p->problems[PROBLEM_RAGGED][0].value.integer, 7);
-    /* The user's value overrides the suggestion for a slow device. */
+    /* The user's value replaces the suggestion for slow devices. */
     assert_int_equal(p->problems[PROBLEM_SIMULATED][0].value.integer, 8);
     assert_string_equal(p->problems[PROBLEM_SIMULATED][3].value.string, "sim");
     assert_int_equal(p->problems[PROBLEM_TUNED][1].value.kind, VALUE_NUMBER);
@@ -542,7 +542,7 @@ TEST(settings_override_the_problem)
     script_free(s);
 }
 
-/* Checks the baseline of the tuned problem: its grid and its source. */
+/* Checks the grid and the source of the tuned problem's baseline. */
 static void expect_variant(script *s, uint32_t grid, const char *source)
 {
     launch_plan plan;
@@ -572,7 +572,7 @@ TEST(a_problem_that_is_set_later_is_what_expressions_and_templates_see)
                                     {"f", {.kind = VALUE_INTEGER, .integer = 3}}};
     at_error error = {0};
     assert_ok(script_set_problem(s, PROBLEM_TUNED, set, 3, &error), error);
-    text[0] = '?'; /* the script has its own */
+    text[0] = '?'; /* the script has its own such text */
     expect_variant(s, 6, "// other 3.0 6 12\n");
     const pattern *p = script_pattern(s);
     for (size_t i = 0; i < p->problem_count; i++)

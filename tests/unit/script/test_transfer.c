@@ -1,6 +1,6 @@
 #include "script_fixture.h"
 
-/* The field transfer = { ... } of a script: its plan, and the messages about mistakes. */
+/* Tests the field transfer = { ... } of a script: its plan, and the messages about mistakes. */
 
 static const char problem[] = "problem = { n = 1000, direction = 'to_device', pieces = 1 },";
 static const char space_of_all[] =
@@ -11,7 +11,7 @@ static const char buffers[] =
     "dst = at.output { dtype = 'uint32', count = 'n' } }, traffic = '4 * n', "
     "reference = at.reference { template = 'p.cu.tmpl' }, ";
 
-/* Loads the pattern with this `transfer`, on line 10. `kernel` "" means no kernel. */
+/* Loads the pattern with this `transfer`, which is line 10. Without a kernel, `kernel` is "". */
 static at_status load(const char *transfer, const char *kernel, const char *launch, script **out,
                       at_error *error)
 {

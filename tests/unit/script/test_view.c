@@ -1,4 +1,4 @@
-/* Tensor maps, textures and surfaces among the arguments: their plans, and the messages about
+/* Tests tensor maps, textures and surfaces among the arguments: their plans, and the messages about
  * impossible ones. */
 #include "script_fixture.h"
 

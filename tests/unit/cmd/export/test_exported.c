@@ -1,6 +1,6 @@
-/* Compares the exported header of every shipped pattern, compiled without CUDA, with the pattern's
- * script, on random problems and six GPUs, two of which have records. The constraints must give the
- * same results, and picked configurations must be valid. */
+/* Tests the exported headers of all shipped patterns, compiled without CUDA, against the patterns'
+ * scripts, on random problems and six GPUs, two of which have records. Header and script must agree
+ * on the constraints, and picked configurations must be valid. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,10 +23,10 @@ typedef struct work {
     char folder[TEMPORARY_BYTES];
     FILE *source, *expected;
     rng random;
-    long problems; /* per pattern */
+    long problems; /* number for each pattern */
 } work;
 
-/* Returns the number of problems in all: AUTOTUNE_EXPORT_PROBLEMS, or 80. */
+/* Returns the number of all problems: $AUTOTUNE_EXPORT_PROBLEMS, or 80. */
 static long problems_wanted(void)
 {
     const char *wish = getenv("AUTOTUNE_EXPORT_PROBLEMS");
@@ -57,7 +57,7 @@ static at_status load(const char *name, size_t gpu, const script_setting *settin
                        out, error);
 }
 
-/* Returns a size: small, a power of two, a prime or any other. */
+/* Returns a random size: a small one, a power of two, a prime or any other. */
 static int64_t random_size(rng *r)
 {
     int64_t power = (int64_t)1 << rng_below(r, 14);
@@ -109,7 +109,7 @@ static void print_configuration(FILE *to, const pattern *p, const uint16_t *indi
     fputs("}", to);
 }
 
-/* Makes a record of random configurations, valid or not. */
+/* Makes a record whose configurations are random, valid or not. */
 static void invent_record(work *w, const pattern *p, size_t gpu, record *out)
 {
     char *text;
@@ -141,7 +141,8 @@ static void invent_record(work *w, const pattern *p, size_t gpu, record *out)
     free(text);
 }
 
-/* Writes print_<pattern>(choice), which prints the configuration in the form of --config. */
+/* Writes the function print_<pattern>(choice), which prints the configuration as --config has
+ * it. */
 static void write_printer(FILE *to, const export_model *m)
 {
     fprintf(to, "static void print_%s(autotune_%s_choice c)\n{\n", m->pattern, m->pattern);
@@ -231,7 +232,7 @@ static void ask_pattern(work *w, const char *name)
             random_configuration(&w->random, with, indices);
             print_c_configuration(w->source, &m, with, indices);
             fputs(",\n            ", w->source);
-            /* A constraint that fails in Lua forbids the configuration. */
+            /* A constraint that is an error in Lua excludes the configuration. */
             if (script_valid(s, PROBLEM_TUNED, indices, &valid, &broken, NULL))
                 valid = false;
             fputc(valid ? '1' : '0', w->expected);
@@ -273,8 +274,8 @@ static void write_devices(FILE *to)
     fputs("};\n\n", to);
 }
 
-/* Reads "<pattern> <gpu> n=1 dtype=float", and checks whether the configuration may be launched
- * there. */
+/* Reads a line "<pattern> <gpu> n=1 dtype=float" and checks whether the configuration may be
+ * launched on that GPU. */
 static void expect_possible(char *asked, char *configuration)
 {
     char *save, *name = strtok_r(asked, " ", &save);
@@ -295,7 +296,7 @@ static void expect_possible(char *asked, char *configuration)
     assert_ok(script_parse_configuration(s, configuration, indices, &error), error);
     if (script_valid(s, PROBLEM_TUNED, indices, &valid, &broken, NULL))
         valid = false;
-    /* The rule "none" comes with the default, which must then be invalid. */
+    /* The rule "none" comes with the default, which must be invalid then. */
     if (valid == (strcmp(rule, "none") == 0))
         fail_msg("%s on %s: %s by rule %s", name, gpus[gpu].name, configuration, rule);
     script_free(s);

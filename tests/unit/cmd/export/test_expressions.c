@@ -1,14 +1,14 @@
-/* Compares random expressions with Lua: in exported C, and in the evaluation of many configurations
- * without Lua. The expressions are chains of cases ("a and 1 or b and 2 or 3") of every type, with
- * and without a last value, nested and as conditions, with operators and functions. They must fail
- * where Lua fails. */
+/* Compares random expressions with Lua, in exported C and in the evaluation of many configurations
+ * without Lua. The expressions are chains of cases ("a and 1 or b and 2 or 3") of every type: with
+ * and without a last value, nested, as conditions, with operators and with functions. An expression
+ * must fail if it fails in Lua. */
 #include "base/rng.h"
 #include "check.h"
 #include "header_fixture.h"
 #include "script/state.h"
 
-/* The parameter `chain` of a configuration selects a chain (0 for none), `probe` or `text` is the
- * expected value, and the chains read the other parameters. */
+/* A configuration selects a chain by the parameter `chain` (0: no chain). `probe` or `text` is the
+ * value that the chain should have. The chains read the other parameters. */
 enum { CHAINS = 96, PROBES = 4, SIZES = 3, QUESTIONS = PROBES * SIZES * SIZES * 2, NAMES = 7 };
 
 static const char space_text[] =
@@ -31,7 +31,8 @@ static const char main_c[] =
     "            c.word = (c.x + c.y) % 2 ? AUTOTUNE_P_WORD_BC : AUTOTUNE_P_WORD_A;\n"
     "            putchar('0' + autotune_p_fits(&d, &p, &c));\n        }\n    return 0;\n}\n";
 
-/* Sets the configuration of question `i` of a chain, as main.c does. */
+/* Sets the configuration of question `i` of a chain. The exported program's main.c does the
+ * same. */
 static void question(uint16_t chain, int i, uint16_t indices[NAMES])
 {
     const uint16_t probe = (uint16_t)(i % 4), x = (uint16_t)(i / 4 % 3), y = (uint16_t)(i / 12 % 3);
@@ -46,7 +47,7 @@ typedef enum kind { WHOLE, NUMBER, WORD, TRUTH, KINDS } kind;
 static void append_cases(rng *r, int depth, kind k, char *text);
 static void append_chain(rng *r, int depth, kind k, char *text);
 
-/* Appends operators, also without brackets, to test their precedence. */
+/* Appends operators, also without brackets, so that precedence is tested. */
 static void append_arithmetic(rng *r, int depth, char *text)
 {
     static const char *const leaves[] = {"x", "y", "-x", "probe", "device.major"};
@@ -111,7 +112,7 @@ static void append_condition(rng *r, int depth, char *text)
     enum { PLAIN = sizeof plain / sizeof *plain };
     const char *const bracket = rng_below(r, 2) ? "not (" : "(";
     switch (depth == 0 ? 0 : rng_below(r, 8)) {
-    case 4: /* tests whether a case holds */
+    case 4: /* the case is a test whether another case holds */
         append(text, "%s", bracket);
         append_cases(r, depth - 1, (kind)rng_below(r, TRUTH), text);
         append(text, ")");
@@ -139,7 +140,7 @@ static void append_condition(rng *r, int depth, char *text)
     }
 }
 
-/* Sometimes appends cases in brackets, while depth is left. */
+/* Sometimes appends cases in brackets, if depth is left. Returns whether it did. */
 static bool append_cases_within(rng *r, int depth, kind k, char *text)
 {
     if (depth == 0 || rng_below(r, 6))
@@ -150,7 +151,8 @@ static bool append_cases_within(rng *r, int depth, kind k, char *text)
     return true;
 }
 
-/* Appends "a and 1". The value may be cases that all fail, so that the next case decides. */
+/* Appends a case, "a and 1". Its value may be cases in turn; if all of these fail, the next case
+ * decides. */
 static void append_case(rng *r, int depth, kind k, char *text)
 {
     append_condition(r, depth, text);
@@ -159,7 +161,7 @@ static void append_case(rng *r, int depth, kind k, char *text)
         append_value(r, depth, k, text);
 }
 
-/* Appends "a and 1 or b and 2", which is false if both fail. */
+/* Appends cases, "a and 1 or b and 2", which are false if both fail. */
 static void append_cases(rng *r, int depth, kind k, char *text)
 {
     const uint64_t count = 1 + rng_below(r, 4);
@@ -170,7 +172,7 @@ static void append_cases(rng *r, int depth, kind k, char *text)
     }
 }
 
-/* Appends "a and 1 or b and 2 or 3". */
+/* Appends a whole chain, "a and 1 or b and 2 or 3". */
 static void append_chain(rng *r, int depth, kind k, char *text)
 {
     append_cases(r, depth, k, text);
@@ -178,8 +180,8 @@ static void append_chain(rng *r, int depth, kind k, char *text)
     append_value(r, depth, k, text);
 }
 
-/* Appends "chain ~= NUMBER or ...": whether this chain has the value of `probe`. Cases without a
- * last value get one, or are tested for being false. */
+/* Appends the constraint "chain ~= NUMBER or ...", which holds if this chain has the value of
+ * `probe`. A chain without a last value gets one, or is tested for being false. */
 static void append_question(rng *r, int number, char *where)
 {
     static const char *const wanted[KINDS] = {"probe", "probe / 2", "text", "(probe > 1)"};
@@ -224,7 +226,7 @@ static script *load_chains(void)
 
 /* ---- the answers ---- */
 
-/* Writes '1' or '0' for each question of each chain; '0' also for failures. */
+/* Writes '1' or '0' for each question of each chain. A failure counts as '0'. */
 static void ask_lua(script *s, char *answers, int *yes, int *failed)
 {
     for (uint16_t chain = 1; chain <= CHAINS; chain++)
@@ -242,7 +244,7 @@ static void ask_lua(script *s, char *answers, int *yes, int *failed)
     *answers = '\0';
 }
 
-/* Evaluates each chain that can be evaluated without Lua, for a value of `probe` and of `text`. */
+/* Each chain that can do without Lua is evaluated once for each value of `probe` and of `text`. */
 TEST(chains_evaluated_at_once_choose_what_they_choose_in_lua)
 {
     size_t without_lua = 0;
@@ -263,7 +265,7 @@ TEST(chains_evaluated_at_once_choose_what_they_choose_in_lua)
                 fail_msg("question %d of %s: %d", i, e->text, at_once);
         }
     }
-    /* Lua evaluates chains of numbers, and some others. */
+    /* Chains of numbers are left to Lua, and some others. */
     assert_in_range(without_lua, CHAINS / 3, CHAINS);
     script_free(s);
 }
@@ -274,7 +276,7 @@ TEST(chains_choose_in_c_what_they_choose_in_lua)
     int yes = 0, failed = 0;
     script *s = load_chains();
     ask_lua(s, wanted, &yes, &failed);
-    /* The test needs values that are found, values that are not, and failures. */
+    /* The test needs values that are found, values that are not found, and failures. */
     assert_in_range(yes, CHAINS * QUESTIONS / 5, CHAINS * QUESTIONS / 2);
     assert_in_range(failed, CHAINS * QUESTIONS / 50, CHAINS * QUESTIONS / 5);
 

@@ -1,5 +1,5 @@
-/* Functions in expressions, and derived values that are functions, give the same results in an
- * exported header as in Lua. Where one of them fails, no configuration is valid. */
+/* Functions in expressions, and derived values that become functions, have the same results in an
+ * exported header as in Lua. If one of them fails, no configuration is valid. */
 #include <inttypes.h>
 
 #include "base/rng.h"
@@ -9,7 +9,8 @@
 
 enum { CALLS = 200 };
 
-/* Appends constraints with random arguments, and one that fails for each value of `tile` but 1. */
+/* Appends constraints with random arguments, and a constraint that fails for each value of `tile`
+ * except 1. */
 static void append_calls(char *where, rng *r, const char *const *failing, int failing_count)
 {
     append(where, "where = {");
@@ -29,7 +30,8 @@ static void append_calls(char *where, rng *r, const char *const *failing, int fa
     append(where, "},");
 }
 
-/* Checks which of ten tiles the exported header allows, '1' or '0' each, in C and in C++. */
+/* Checks which of ten tiles the exported header allows, in C and in C++. `wanted` has '1' or '0'
+ * for each tile. */
 static void expect_fitting(const script *s, const char *wanted)
 {
     static const char one_record[] =
@@ -87,7 +89,8 @@ TEST(clusters_load_a_gpu_in_c_as_in_lua)
     script_free(s);
 }
 
-/* Appends "NAME = 'TEXT MORE ... MORE END', ", so long that the value becomes a function. */
+/* Appends "NAME = 'TEXT MORE ... MORE END', ". The text is so long that the derived value becomes a
+ * function. */
 static void append_long(char *derived, const char *name, const char *text, const char *more,
                         const char *end)
 {
@@ -105,7 +108,7 @@ TEST(long_derived_values_are_in_c_what_they_are_in_lua)
     append_long(derived, "truth", "tile % 2 == 0", " and true", "");
     append_long(derived, "word", "tile > 5 and 'many'", " or tile > 90 and 'most'", " or 'few'");
     append_long(derived, "some", "tile > 3 and tile", " + 0",
-                ""); /* a value that expressions contain is not a function of C */
+                ""); /* expressions contain this value, so it is no C function */
     append_long(derived, "broken", "6 // (tile - 7)", " + 0", "");
     append(derived, "},");
     script *s = fixture_load_pattern(

@@ -1,6 +1,5 @@
-/* Exported kernels: the launches of a configuration are the same in C and in Lua, and a program
- * that nvcc or clang compiles makes the same launches as the library, on a runtime that prints
- * them. */
+/* Exported kernels. The launches of a configuration are the same in C and in Lua. A program that
+ * nvcc or clang compiles makes the same launches as the library, on a runtime that prints them. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +42,8 @@ static arch_limits here(void)
     return limits;
 }
 
-/* Loads the script `file`, a path below the project's folder; `recorded` is JSON or NULL. */
+/* Loads the script `file`, a path below the project's folder. `recorded` is the JSON of a record,
+ * or NULL. */
 static void subject_open(subject *s, const char *file, const char *recorded)
 {
     at_error error = {0};
@@ -84,7 +84,7 @@ static void write_file(const char *folder, const char *name, const char *text, s
     assert_ok(file_replace(path, text, size_bytes, &error), error);
 }
 
-/* Runs commands in the folder, and returns the text of the file `out`, which they must write. */
+/* Runs shell commands in the folder. Returns the text of the file `out`, which they must write. */
 static char *run(const char *folder, const char *commands)
 {
     char line[4096], path[TEMPORARY_BYTES + 16], *text;
@@ -111,7 +111,7 @@ static script *random_problem(const subject *s, rng *r)
     for (size_t i = 0; i < p->problem_count; i++) {
         const pattern_variable *v = &p->problems[PROBLEM_TUNED][i];
         char *text = texts[with.pattern.variable_count];
-        if (strcmp(v->name, "steps") == 0) /* each step is a launch or more */
+        if (strcmp(v->name, "steps") == 0) /* each step is at least one launch */
             snprintf(text, VALUE_BYTES, "%" PRIu64, rng_below(r, 40));
         else if (v->value.kind == VALUE_INTEGER)
             snprintf(text, VALUE_BYTES, "%" PRIu64,
@@ -130,7 +130,7 @@ static script *random_problem(const subject *s, rng *r)
     return target_load_script(&with, &limits, &out, &error) ? NULL : out;
 }
 
-/* ---- what is expected ---- */
+/* ---- expected launches ---- */
 
 static void print_bytes(FILE *to, const void *bytes, size_t count)
 {
@@ -158,7 +158,8 @@ static void print_arguments(FILE *to, const launch_plan *plan, const kernel_laun
     }
 }
 
-/* Prints "entry GRID BLOCK ... ARGUMENTS; ...: BYTES BYTES", or "fails". */
+/* Prints the launches of a configuration as "entry GRID BLOCK ... ARGUMENTS; ...: BYTES BYTES", or
+ * "fails". */
 static void expect_plan(FILE *to, script *s, const uint16_t *indices)
 {
     launch_plan plan;
@@ -181,7 +182,7 @@ static void expect_plan(FILE *to, script *s, const uint16_t *indices)
     fputs("\n", to);
 }
 
-/* Prints the same from an autotune_plan in C. */
+/* The C code that prints an autotune_plan in the same form. */
 static const char shower[] =
     "static void show(bool fine, const autotune_plan *p, const char *const *entries)\n"
     "{\n"
@@ -234,7 +235,8 @@ static void compare_lines(char *said, char *wanted, long least)
 
 /* ---- launches in C ---- */
 
-/* The first configuration of each problem is the baseline with `given`; the others are random. */
+/* Writes questions about random problems. Each problem's first configuration is the baseline with
+ * `given` changed; the others are random. */
 static void ask_subject(const subject *s, const char *given, rng *r, int problems, FILE *source,
                         FILE *expected)
 {
@@ -275,7 +277,7 @@ static void ask_subject(const subject *s, const char *given, rng *r, int problem
     fputs("}\n\n", source);
 }
 
-/* Few columns and many rows: the problems whose kernels use clusters. */
+/* A record of problems with few columns and many rows, whose kernels use clusters. */
 static const char columns_record[] =
     "{\"schema\": \"autotune-record\", \"version\": 1, \"pattern\": \"loop_order\", \"gpu\": "
     "\"NVIDIA H200\","
@@ -327,7 +329,7 @@ TEST(launches_in_c_are_those_of_the_script)
         snprintf(name, sizeof name, "%s.h", s.model.pattern);
         write_file(folder, name, header, size);
         free(header);
-        /* The first configuration has clusters, which random ones may lack. */
+        /* The first configuration has clusters, which random configurations may lack. */
         ask_subject(&s,
                     sums        ? "algorithm=tile,lanes=32,cluster=8,vec=4"
                     : clustered ? "size=4,balanced=true"
@@ -356,7 +358,7 @@ TEST(launches_in_c_are_those_of_the_script)
 
 /* ---- a program of nvcc ---- */
 
-/* Returns the index of the source with the configuration's kernels, or -1. */
+/* Returns the index of the source that has the configuration's kernels, or -1. */
 static int source_of(const subject *s, script *with, const uint16_t *indices)
 {
     emitted variant;
@@ -385,7 +387,7 @@ static bool has_kernel(void *context, const record_values *configuration)
            source_of(c->s, check.script, indices) >= 0;
 }
 
-/* Prints the library's pick, if there is a kernel for it, and its launches. */
+/* Prints the library's pick and its launches, if the exported file has its kernel. */
 static void expect_launches(FILE *to, const subject *s, script *with)
 {
     uint16_t indices[RECORD_MAX_VALUES];
@@ -434,7 +436,7 @@ static void expect_launches(FILE *to, const subject *s, script *with)
     }
 }
 
-/* Calls plan and run, and passes the sizes to the runtime. */
+/* Writes code that calls plan and run, and that passes the arguments' sizes to the runtime. */
 static void write_caller(FILE *to, const subject *s)
 {
     const char *name = s->model.pattern;
@@ -500,7 +502,8 @@ static const char copied_record[] =
     " \"configuration\": {\"block\": 128, \"vec\": 4, \"shared\": 65536},"
     " \"time\": {\"median_ns\": 1000, \"low_ns\": 990, \"high_ns\": 1010}}]}";
 
-/* Loads the script for the first recorded problem, or else for its own. */
+/* Loads the script for the first recorded problem, or for the script's own problem if nothing is
+ * recorded. */
 static script *own_problem(const subject *s, const arch_limits *limits)
 {
     char texts[SETTINGS_MAX_VARIABLES][VALUE_BYTES];
@@ -523,7 +526,7 @@ static void a_program_launches_what_the_library_would(const char *set_compiler_a
 {
     static const struct {
         const char *file, *record;
-        int problems; /* in addition to its own */
+        int problems; /* random problems besides the recorded one */
     } from[] = {{"tests/fixtures/scale", scale_record, 200},
                 {"tests/fixtures/copied", copied_record, 20},
                 {"tests/fixtures/clustered", clustered_record, 20},
@@ -589,7 +592,7 @@ static void a_program_launches_what_the_library_would(const char *set_compiler_a
              "&& c++ main.o exported.o ./libcudart.so -o main && ./main >out",
              set_compiler_and_include, TEST_SOURCE_DIR);
     char *out = run(folder, build);
-    /* Every pattern must be launched from several sources; the default serves other GPUs. */
+    /* Every pattern must launch kernels of several sources; other GPUs use the default. */
     size_t launched = 0;
     for (size_t i = 0; i < COUNT; i++) {
         size_t before = launched;

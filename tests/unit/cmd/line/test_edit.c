@@ -1,4 +1,4 @@
-#define _POSIX_C_SOURCE 200809L /* open_memstream */
+#define _POSIX_C_SOURCE 200809L /* for open_memstream */
 #include "cmd/line/edit.h"
 
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #include "script/render.h"
 #include "temporary.h"
 
-/* Returns the page that a template of these lines writes. The caller frees it. */
+/* Returns the page that a template of these lines prints. The caller frees it. */
 static char *write_lines(const char *lines, int columns, bool colour, json_t *also)
 {
     char folder[TEMPORARY_BYTES], path[TEMPORARY_BYTES + 16], text[4096];
@@ -43,7 +43,7 @@ TEST(columns_are_as_wide_as_their_widest_cell)
                   false, "      n  name\n  12345  a\n      1  a longer one\n");
 }
 
-/* Columns without room move to a table below, which repeats the first column. */
+/* Columns that do not fit move to a second table below, which repeats the first column. */
 TEST(a_table_that_is_too_wide_is_continued_below)
 {
     assert_writes("${p.table(\"key,first,second,third\", { { 0, 1, 2, 3 }, { 4, 5, 6, 7 } })}", 16,

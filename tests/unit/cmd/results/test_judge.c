@@ -1,5 +1,5 @@
-/* The judge of races, on a machine whose clock drifts and jitters and has outliers: the share of
- * wrong verdicts must be the promised one. */
+/* The judge of races, on a machine whose clock drifts, jitters and has outliers. The share of wrong
+ * verdicts must be as small as promised. */
 #include "base/rng.h"
 #include "check.h"
 #include "cmd/results/judge.h"
@@ -7,9 +7,9 @@
 
 enum { PAIRS = 100 };
 
-static const double margin = 0.0025; /* the margin of a race */
+static const double margin = 0.0025; /* the margin that races use */
 
-/* Races two kernels with this ratio of times. */
+/* Races two kernels. The second takes `slowdown` times as long. */
 static verdict one_race(uint64_t seed, double slowdown)
 {
     synthetic_machine machine = synthetic_machine_usual();

@@ -7,7 +7,8 @@
 #include "device/arch.h"
 #include "script/script.h"
 
-/* scale.lua: block 32..1024 (powers of two), vec 1, 2, 4, cached. */
+/* The space of scale.lua: block is a power of two from 32 to 1024, vec is 1, 2 or 4, cached is a
+ * boolean. */
 static int load(void **state)
 {
     arch_limits sm_90;

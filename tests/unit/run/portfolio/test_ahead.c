@@ -1,4 +1,4 @@
-/* A run finds in the cache what was compiled ahead of it. */
+/* Tests that a run finds in the cache the code that was compiled ahead of it. */
 #include "check.h"
 
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "run/tune.h"
 
 typedef struct fixture {
-    settings settings; /* settings of a run on the default that only compiles */
+    settings settings; /* for a run that only compiles the default */
     device_properties device;
     char text[CONFIGURATION_BYTES];
     const char *starts[1];
@@ -62,7 +62,7 @@ static void enqueue(fixture *f, ahead *a, int64_t rows, size_t number)
     ahead_queue(a, &f->settings, &given, 1, number);
 }
 
-/* Returns the seconds of compilation of a run with so many rows, beside cache hits. */
+/* Returns the seconds that a run with so many rows spends on compiling; a cache hit costs none. */
 static double compiled_s(fixture *f, const char *rows)
 {
     tune *t;

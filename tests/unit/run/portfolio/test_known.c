@@ -1,4 +1,4 @@
-/* The findings of a portfolio from its runs. */
+/* Tests what a portfolio learns from its runs. */
 #include "check.h"
 
 #include <stdio.h>
@@ -52,7 +52,7 @@ typedef struct seen {
     double ratio;
 } seen;
 
-/* Learns a run on a problem in which tile 0 is the default. */
+/* Learns from a run on the problem. Its default has tile 0. */
 static void learn(fixture *f, size_t problem, const seen *all, size_t count, size_t most)
 {
     at_error error = {0};
@@ -94,7 +94,7 @@ static bool is_fastest(const fixture *f, size_t problem, const char *text)
 TEST_IN(times_are_those_of_pairs, setup, teardown)
 {
     fixture *f = *state;
-    /* The second one's own median is from other blocks. */
+    /* The second configuration's own median comes from other blocks. */
     learn(f, 0,
           (seen[]){{1, OUTCOME_OK, 100, 1}, {2, OUTCOME_OK, 90, 1.1}, {0, OUTCOME_OK, 150, 1.5}}, 3,
           8);

@@ -4,7 +4,7 @@
 
 TEST(a_search_is_as_long_as_there_is_time_for_on_all)
 {
-    /* 300 variants for each of ten problems. */
+    /* The budget is 300 variants for each of ten problems. */
     assert_int_equal(spending_search(30, 10, 0.01, 1000), 256);
     assert_int_equal(spending_search(30, 10, 0.01, 300), 0);
 }

@@ -12,10 +12,11 @@ typedef struct fixture {
     race_log log;
     settings settings;
     race_driver *driver;
-    bool deferred, stopped; /* the ragged check is deferred; the race is stopped at once */
-    size_t most;            /* the most entrants; 0: no limit */
-    int64_t until_ns;       /* 0: no limit */
-    bool two;               /* two GPUs */
+    bool deferred,
+        stopped;      /* deferred: the ragged check is deferred; stopped: the race ends at once */
+    size_t most;      /* most entrants; 0: no limit */
+    int64_t until_ns; /* time limit; 0: none */
+    bool two;         /* the race runs on two GPUs */
     at_error error;
 } fixture;
 
@@ -130,8 +131,8 @@ TEST_IN(one_that_is_wrong_on_a_ragged_problem_leaves_the_race_when_it_is_loaded,
     assert_int_equal(all[4]->ragged, RAGGED_PASSED);
 }
 
-/* Forty variants are about equally fast, the others slower by a tenth. The probe samples some of
- * these, too. */
+/* Forty variants are about equally fast. The others are a tenth slower, but the probe samples some
+ * of them, too. */
 TEST_IN(what_a_probe_alone_samples_is_not_checked_on_ragged_problems, open_all, close_all)
 {
     fixture *f = *state;
@@ -167,7 +168,7 @@ TEST_IN(who_wins_a_race_that_was_stopped_is_checked_all_the_same, open_all, clos
     assert_int_equal(winner(f), 4);
 }
 
-/* Makes all variants but two far slower. */
+/* Makes all variants much slower, except two. Returns the number of sampled entrants. */
 static uint64_t entrants_sampled(fixture *f, int64_t second_ns)
 {
     for (int i = 0; i < TABLES_MOST; i++)
@@ -270,7 +271,7 @@ TEST_IN(another_gpu_samples_every_other_block_until_the_finals, open_all, close_
     assert_int_equal(2 * the_tables.sampled_elsewhere, the_tables.sampled_blocks - finals);
 }
 
-/* Times are in the home GPU's measure. No variant has the same time on the other GPU. */
+/* The home GPU's clock gives the times. On the other GPU every variant has another time. */
 TEST_IN(a_slower_gpu_changes_no_time, open_all, close_all)
 {
     fixture *f = *state;
@@ -330,7 +331,7 @@ TEST_IN(machine_code_that_was_dropped_is_compiled_again_for_the_race, open_all, 
     assert_int_equal(winner(f), 0);
 }
 
-/* If any call fails, the failure is returned, and the measurements so far can be read. */
+/* If any call fails, the run returns its failure, and the measurements up to then can be read. */
 TEST_IN(a_failure_in_any_place_leaves_a_result, open_all, close_all)
 {
     fixture *f = *state;

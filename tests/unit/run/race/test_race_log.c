@@ -6,7 +6,7 @@
 #include "run/race/race_log.h"
 #include "temporary.h"
 
-/* A race of three variants whose run ends, and the log that the next run opens. */
+/* A race of three variants, whose run ends, and the race's log, which the next run opens. */
 typedef struct fixture {
     char folder[TEMPORARY_BYTES];
     device_properties device;

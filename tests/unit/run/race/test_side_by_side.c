@@ -1,5 +1,5 @@
 /* Races of known configurations: which side is called faster, and when the race ends. The samples
- * are noisy, the true times known. */
+ * have noise; the true times are known. */
 #include <stdlib.h>
 
 #include "base/rng.h"
@@ -16,7 +16,7 @@ typedef struct race {
     rng random;
 } race;
 
-/* Makes a race. `noise` is relative to a sample. */
+/* Makes a race of these true times. `noise` is the relative noise of a sample. */
 static race *race_of(const double *times_ns, size_t count, double noise, uint64_t seed)
 {
     race *r = calloc(1, sizeof *r);
@@ -26,7 +26,8 @@ static race *race_of(const double *times_ns, size_t count, double noise, uint64_
     for (size_t i = 0; i < count; i++)
         r->sides[i] = (side){.outcome = OUTCOME_OK, .samples_ns = r->samples[i]};
     for (size_t b = 0; b < BLOCKS; b++) {
-        double drift = 1 + 0.05 * rng_uniform(&r->random); /* drift of the whole block */
+        double drift =
+            1 + 0.05 * rng_uniform(&r->random); /* drift that is common to the whole block */
         for (size_t i = 0; i < count; i++)
             r->samples[i][b] =
                 (int64_t)(times_ns[i] * drift * (1 + noise * rng_normal(&r->random)));
@@ -34,8 +35,8 @@ static race *race_of(const double *times_ns, size_t count, double noise, uint64_
     return r;
 }
 
-/* Runs the race as side_by_side_run() would. Returns the number of blocks, and in `taken` (may be
- * NULL) the samples of each side. */
+/* Runs the race in the way of side_by_side_run(). Returns the number of blocks; `taken` gets the
+ * number of samples of each side and may be NULL. */
 static size_t finish_counted(race *r, double margin, side_standing *out, size_t *taken)
 {
     side_judge judge = {.margin = margin, .blocks = BLOCKS};
@@ -68,9 +69,9 @@ TEST(of_kernels_that_are_alike_none_is_faster)
         blocks += finish(race_of(times, 6, 0.01, seed), 0, &found);
         wrong += found.rival != 0;
     }
-    /* At most half a percent, and the deviation of chance. */
+    /* The bound is half a percent plus the deviation of chance. */
     assert_true(wrong <= 12);
-    assert_true(blocks > 1000 * 50); /* without a margin nothing is decided */
+    assert_true(blocks > 1000 * 50); /* without a margin the race never ends early */
 }
 
 TEST(a_faster_one_is_found_with_its_interval_in_a_few_blocks)

@@ -4,8 +4,8 @@
 #include "run/tune_state.h"
 #include "script_fixture.h"
 
-/* A race that number 9 wins, before number 4; and another GPU, which numbers finalists by their
- * places in the race: 0 is the winner. */
+/* A race on two GPUs, which variant 9 wins before variant 4. The other GPU numbers the finalists by
+ * their places in the race: 0 is the winner. */
 typedef struct fixture {
     session session;
     pipeline *pipeline;

@@ -3,7 +3,7 @@
 
 enum { GPUS = 3 };
 
-/* Addresses of workers that get no request: only their identity counts. */
+/* Addresses of workers. They get no request, so only their identity matters. */
 static char workers_at[GPUS];
 
 static device_worker *worker_at(size_t i)
@@ -42,7 +42,7 @@ TEST(the_idlest_that_is_ready_is_asked)
     g.items[1].trying = 1;
     g.items[2].trying = 3;
     assert_ptr_equal(gpus_idlest(&g, 4), &g.items[1]);
-    assert_null(gpus_idlest(&g, 1)); /* all have the same work */
+    assert_null(gpus_idlest(&g, 1)); /* all GPUs have the same work */
     g.items[1].ready = false;
     assert_ptr_equal(gpus_idlest(&g, 4), &g.items[0]);
     g.items[0].lost = true;
@@ -83,7 +83,8 @@ TEST(losing_home_makes_another_home_among_the_workers_too)
     assert_int_equal(g.home, 1);
     assert_ptr_equal(w.device, worker_at(1));
     assert_int_equal(w.properties.cuda_version, 1);
-    assert_ptr_equal(w.others[0], worker_at(0)); /* all are freed at the end */
+    assert_ptr_equal(w.others[0],
+                     worker_at(0)); /* all workers are freed at the end, the lost one too */
     assert_true(gpus_lose(&g, 1, &w));
     assert_ptr_equal(w.device, worker_at(2));
     assert_int_equal(w.properties.cuda_version, 2);
@@ -117,7 +118,7 @@ TEST(times_are_brought_home_by_the_copies_of_both)
     workers w = make_workers();
     gpus g;
     gpus_init(&g, &w);
-    assert_true(gpus_likely_ns(&g, 1, 900) == 900.0); /* the copy's time is unknown */
+    assert_true(gpus_likely_ns(&g, 1, 900) == 900.0); /* no time of the copy is known */
     g.items[0].ceiling_ns = 100;
     g.items[1].ceiling_ns = 300;
     assert_true(gpus_likely_ns(&g, 1, 900) == 300.0);

@@ -1,11 +1,11 @@
-/* Variants that are likely to hang because others did. */
+/* Tests which variants are likely to hang because others did. */
 #include <string.h>
 
 #include "run/tables.h"
 #include "run/variant/hangs.h"
 #include "script_fixture.h"
 
-/* tests/fixtures/scale.lua: block, vec, cached. */
+/* The parameters of tests/fixtures/scale.lua are block, vec and cached. */
 typedef struct fixture {
     session session;
     pipeline *pipeline;
@@ -39,7 +39,7 @@ static void note(fixture *f, const char *text, bool hung)
     hangs_note(&f->hangs, indices, hung);
 }
 
-/* Returns the text of the likely cause, or NULL. */
+/* Returns the likely cause of hangs, as a text, or NULL if none is known. */
 static const char *cause(fixture *f, const char *text)
 {
     uint16_t indices[PATTERN_MAX_PARAMETERS];
@@ -82,7 +82,7 @@ TEST_IN(a_variant_that_ends_clears_what_it_has, open_session, close_session)
     note(f, "block=32,vec=2,cached=false", true);
     note(f, "block=1024,vec=2,cached=false", false);
     assert_null(cause(f, "block=256,vec=2,cached=true"));
-    /* The values cannot become a cause again. */
+    /* A value with which a variant ends can no longer be a cause. */
     note(f, "block=512,vec=2,cached=false", true);
     assert_null(cause(f, "block=256,vec=2,cached=true"));
 }
@@ -113,7 +113,7 @@ TEST_IN(a_run_leaves_out_what_is_likely_to_hang_and_nothing_else, open_session, 
             the_tables.works[i] = OUTCOME_TIMEOUT;
             hang++;
         }
-    /* A variant that did not run tells nothing about loops. */
+    /* A variant that does not compile tells nothing about hangs. */
     the_tables.compiles[0] = COMPILE_ERROR;
     assert_false(has_vec_4(f, &(candidate){.configuration = 0}));
     f->pipeline = pipeline_new(&f->session, &(pipeline_options){.samples = 3, .racing = 1.3});

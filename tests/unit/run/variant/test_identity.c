@@ -1,11 +1,11 @@
-/* Everything that makes two variants differ gives them different identities. */
+/* Tests that all differences between two variants give them different identities. */
 #include "check.h"
 
 #include <string.h>
 
 #include "run/variant/sources.h"
 
-/* Offsets within a plan. Another byte there makes another variant. */
+/* Offsets of fields in a plan. Another byte there makes another variant. */
 #define OF(field) offsetof(launch_plan, field)
 static const size_t changed_bytes[] = {
     OF(entries[0]),
@@ -131,8 +131,8 @@ TEST(text_layout_and_problems_make_another_variant)
             assert_differs(keys[k], keys[i]);
 }
 
-/* A run that checks ragged problems later knows less of a variant than a run that checks them at
- * once. */
+/* A run that defers the check on ragged problems knows less of a variant than a run that makes it
+ * at once. */
 TEST(a_deferred_check_makes_another_variant)
 {
     static candidate c;

@@ -1,4 +1,4 @@
-/* The rule for the next step of a candidate, as a table. */
+/* Tests the rule for the next step of a candidate, as a table. */
 #include "run/variant/course.h"
 
 #include "check.h"

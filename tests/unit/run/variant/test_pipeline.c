@@ -40,7 +40,7 @@ static void start(fixture *f)
     start_with(f, (pipeline_options){0});
 }
 
-/* Checks that each candidate was taken once. */
+/* Checks that each candidate was returned once. */
 static void expect_all_finished(fixture *f)
 {
     const candidates *all = pipeline_candidates(f->pipeline);
@@ -67,7 +67,7 @@ TEST_IN(every_configuration_ends_once_with_its_own_outcome, open_session, close_
         the_tables.last_first = backwards;
         the_tables.tried = 0;
         start_with(f, (pipeline_options){.is_blind = backwards});
-        if (backwards) /* the earlier pipeline took the answer to the set-up */
+        if (backwards) /* an earlier pipeline took the answer to the set-up */
             assert_ok(device_worker_setup(f->session.workers->device, NULL, NULL, 1, &f->error),
                       f->error);
         assert_ok(tables_try_all(f->pipeline, &f->session, &f->error), f->error);
@@ -82,12 +82,12 @@ TEST_IN(every_configuration_ends_once_with_its_own_outcome, open_session, close_
         assert_int_equal(all[3]->found.outcome, OUTCOME_WRONG_RESULT);
         assert_null(all[3]->images[0]);
         assert_int_equal(all[4]->found.outcome, OUTCOME_CRASHED);
-        /* Variants that do not compile never reach the device. */
+        /* A variant that does not compile never reaches the device. */
         assert_int_equal(the_tables.tried, space_count(f->session.space) - 2);
     }
 }
 
-/* Fewer workers than requests to the device, and more workers than variants. */
+/* There are fewer workers than requests to the device, then more workers than variants. */
 TEST_IN(with_one_compile_worker_or_sixteen_all_end_alike, open_session, close_session)
 {
     fixture *f = *state;
@@ -175,12 +175,13 @@ TEST_IN(a_failure_in_any_place_comes_out_and_leaves_nothing_behind, open_session
         the_tables.fail_at = place;
         the_tables.failure = place % 2 ? AT_NO_MEMORY : AT_DEVICE;
         status = tables_try_all(p, &s, &f->error);
-        /* The first call that is not reached ends the loop. */
+        /* The loop ends when the number of calls is below `place`, so that no call failed. */
         assert_int_equal(status, the_tables.calls < place ? AT_OK : the_tables.failure);
         pipeline_free(p);
         tables_close(&s);
     }
-    assert_true(place > 4 * 20); /* submit, take, try and take for each variant */
+    assert_true(place >
+                4 * 20); /* each variant takes at least four calls: submit, take, try and take */
 }
 
 TEST_IN(deferred_ragged_problems_are_compiled_for_those_that_a_race_wants, open_session,
@@ -205,7 +206,7 @@ TEST_IN(deferred_ragged_problems_are_compiled_for_those_that_a_race_wants, open_
     assert_int_equal(c->found.outcome, OUTCOME_OK);
 }
 
-/* Starts with a slow device, and ragged problems that wait for the race. */
+/* Starts a pipeline with a slow device, whose ragged problems are checked in the race. */
 static void start_with_ragged(fixture *f)
 {
     tables_close(&f->session);
@@ -215,8 +216,8 @@ static void start_with_ragged(fixture *f)
     start_with(f, (pipeline_options){.racing = 1.3, .defers_ragged = true, .is_blind = true});
 }
 
-/* The first three of the table are the fastest. The first one's code for the ragged problem does
- * not compile. */
+/* The first three variants are the fastest. The first one's code for the ragged problem does not
+ * compile. */
 TEST_IN(idle_compile_workers_prepare_what_the_race_is_likely_to_want, open_session, close_session)
 {
     fixture *f = *state;
@@ -234,14 +235,14 @@ TEST_IN(idle_compile_workers_prepare_what_the_race_is_likely_to_want, open_sessi
         pipeline_expect_race(f->pipeline, PREPARED, false);
     }
     size_t followers = pipeline_get_state(f->pipeline)->twins;
-    /* The fourth is prepared in place of the first. */
+    /* The fourth variant is prepared in place of the first. */
     assert_int_equal(the_tables.compiled, count - followers + PREPARED + 1);
     assert_int_equal(all->items[0]->found.outcome, OUTCOME_COMPILE_ERROR);
     for (uint64_t i = 1; i < count; i++)
         assert_int_equal(candidate_waits(all->items[i]), i > PREPARED);
 }
 
-/* After the first twenty each variant is faster than all before it. */
+/* From the twentieth on, each variant is faster than all before it. */
 TEST_IN(who_overtakes_those_that_are_prepared_is_prepared_too, open_session, close_session)
 {
     fixture *f = *state;
@@ -286,7 +287,7 @@ TEST_IN(what_is_being_compiled_when_time_is_up_is_not_waited_for, open_session, 
     assert_int_equal(pipeline_in_flight(f->pipeline), 4);
     pipeline_abandon_queue(f->pipeline);
     assert_int_equal(pipeline_in_flight(f->pipeline), 0);
-    /* A late result does not affect variants that are compiled from now on. */
+    /* A late result does not affect the variants that are compiled from now on. */
     assert_ok(pipeline_add(f->pipeline, 4, &f->error), f->error);
     assert_int_equal(pipeline_in_flight(f->pipeline), 1);
     for (int i = 0; i < 8; i++)
@@ -339,7 +340,7 @@ TEST_IN(what_the_journal_knows_is_not_done_again_and_keeps_its_times, open_sessi
     temporary_remove(folder);
 }
 
-/* Has leaders checked until one is right. */
+/* Checks leaders until one of them is right. */
 static void check_leaders(fixture *f)
 {
     pipeline_abandon_queue(f->pipeline);
@@ -349,8 +350,8 @@ static void check_leaders(fixture *f)
     while (pipeline_in_flight(f->pipeline));
 }
 
-/* The fastest does not compile for its ragged problem, the second is wrong on it, the third passes,
- * and a proof rejects a fourth. */
+/* Of the fastest variants, the first does not compile for its ragged problem, the second is wrong
+ * on it, and the third passes. A proof rejects a fourth. */
 TEST_IN(a_check_on_ragged_problems_decides_and_the_journal_knows_it, open_session, close_session)
 {
     fixture *f = *state;

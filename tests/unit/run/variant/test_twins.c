@@ -6,8 +6,8 @@
 #include "run/tables.h"
 #include "script_fixture.h"
 
-/* tests/fixtures/twins.lua: four launches, two sources each that differ in a name, three notes each
- * that no source contains. */
+/* The space of tests/fixtures/twins.lua: four launches; for each, two sources that differ in a
+ * name; for each source, three notes that it does not contain. */
 enum { LAUNCHES = 4, SOURCES = 2 * LAUNCHES, NOTES = 3, CONFIGURATIONS = SOURCES * NOTES };
 
 typedef struct fixture {
@@ -104,7 +104,7 @@ TEST_IN(one_machine_code_is_tried_once_for_each_launch, open_session, close_sess
     }
 }
 
-/* Every variant has the outcome of its own try. Only the number of tries differs. */
+/* Merging changes the number of tries, but every variant has the outcome of its own try. */
 TEST_IN(merging_changes_no_outcome, open_session, close_session)
 {
     fixture *f = *state;
@@ -150,7 +150,7 @@ TEST_IN(what_does_not_compile_is_no_machine_code, open_session, close_session)
     one_code_for_each_launch();
     the_tables.compiles[0] = COMPILE_ERROR;
     const candidates *all = try_all(f, NULL);
-    /* The notes of that source, and none of the other's. */
+    /* The variants fail with all notes of that source, and with no note of the other. */
     size_t failed = 0;
     for (size_t i = 0; i < all->count; i++)
         failed += all->items[i]->found.outcome == OUTCOME_COMPILE_ERROR;
@@ -176,7 +176,7 @@ TEST_IN(the_lowest_configuration_stands_for_all_or_the_preferred, open_session, 
         assert_true(lead == all->items[i] || !all->items[i]->images[0]);
         expect_same_outcome(all->items[i], lead);
     }
-    /* A failure of one twin is a failure of all. */
+    /* If one twin fails, all fail. */
     candidate_reject(twins_lead(all->items[0]), OUTCOME_WRONG_RESULT, "on fresh data");
     pipeline_settle_twins(f->pipeline, preferred);
     size_t rejected = 0;
@@ -185,7 +185,7 @@ TEST_IN(the_lowest_configuration_stands_for_all_or_the_preferred, open_session, 
     assert_int_equal(rejected, CONFIGURATIONS / LAUNCHES);
 }
 
-/* The variant is compiled again when its samples must come from another GPU. */
+/* The variant is compiled again if another GPU must sample it. */
 TEST(who_stands_for_the_one_that_was_noted_is_no_twin_of_its_own)
 {
     twins known = {0};

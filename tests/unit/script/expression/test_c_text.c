@@ -5,8 +5,8 @@
 #include "reader_fixture.h"
 #include "script/expression/term.h"
 
-/* Returns the expression in C, in statements if `target` is not NULL. Returns NULL if it has no
- * C. */
+/* Returns the expression as C; as statements if `target` is not NULL. Returns NULL if the
+ * expression has no C form. */
 static char *in_c(const char *text, const char *target)
 {
     tree *t = tree_new();
@@ -105,7 +105,7 @@ TEST(texts_are_escaped)
     expect("string.find(w, 'x')", "v = autotune_contains(w, \"x\");\n");
 }
 
-/* Each line doubles the text of the one before. */
+/* Each line contains the line before it twice. */
 TEST(what_would_be_too_long_in_c_has_none)
 {
     char text[8192] = "x", longer[2 * sizeof text];

@@ -25,7 +25,7 @@ TEST(texts_fall_apart_as_in_lua)
     expect_tokens("[[x ]] ]=] [==[ y]=] ]==] [=x", "[[x ]]|]|=|]|[==[ y]=] ]==]|[|=|x");
     expect_tokens("a --b\nc --[[d\n]] e --[=[ ]] ]=] f --", "a|c|e|f");
     expect_tokens("a -- b\rc 'd\re", "a|c|'d|e");
-    expect_tokens("'a\\\r\nb' c", "'a\\\r\nb'|c"); /* a line end of two characters, escaped */
+    expect_tokens("'a\\\r\nb' c", "'a\\\r\nb'|c"); /* an escaped line end of two characters */
     expect_tokens("'open", "'open");
     expect_tokens("[[open", "[[open");
     expect_tokens("", "");
@@ -41,19 +41,19 @@ TEST(lines_are_counted_in_strings_and_comments_too)
     assert_int_equal(lexer_next(&l).kind, TOKEN_END);
 }
 
-static const char script[] = "local at = require 'autotune' -- pattern { a = 1 }\n" /* 1 */
+static const char script[] = "local at = require 'autotune' -- pattern { a = 1 }\n" /* line 1 */
                              "local pattern = 'pattern {'\n"
-                             "return at.pattern {\n" /* 3 */
+                             "return at.pattern {\n" /* line 3 */
                              "  name = 'x', ['space'] = {\n"
-                             "    tile = f(1, { 2 }), [ [[long]] ] = 3,\n" /* 5 */
+                             "    tile = f(1, { 2 }), [ [[long]] ] = 3,\n" /* line 5 */
                              "    -- last = 1\n"
                              "    last = { 1, function(a, b) return { a, b } end,\n"
-                             "      third } ; done = at.input {\n" /* 8 */
+                             "      third } ; done = at.input {\n" /* line 8 */
                              "      deep = at.output({\n"
-                             "        bottom = 1 }) }\n" /* 10 */
+                             "        bottom = 1 }) }\n" /* line 10 */
                              "  },\n"
                              "  where = { 'a', 'b',\n"
-                             "    'c' },\n" /* 13 */
+                             "    'c' },\n" /* line 13 */
                              "}\n";
 
 static int line_of(const source_step *steps, size_t count)
@@ -72,7 +72,7 @@ TEST(fields_are_found_by_their_path)
         line_of((source_step[]){{"space", 0}, {"done", 0}, {"deep", 0}, {"bottom", 0}}, 4), 10);
     assert_int_equal(line_of((source_step[]){{"where", 0}, {NULL, 2}}, 2), 12);
     assert_int_equal(line_of((source_step[]){{"where", 0}, {NULL, 3}}, 2), 13);
-    /* The line of the last step that was found. */
+    /* If a step is not found, the line is that of the last step that was found. */
     assert_int_equal(line_of((source_step[]){{"where", 0}, {NULL, 4}}, 2), 12);
     assert_int_equal(line_of((source_step[]){{"wehre", 0}}, 1), 3);
     assert_int_equal(source_line((source_text){"x = 1", 5, false}, NULL, 0), 0);
@@ -111,7 +111,7 @@ TEST(any_cut_of_a_text_is_read_without_harm)
     source_step steps[] = {{"space", 0}, {"done", 0}, {"deep", 0}, {"bottom", 0}};
     for (size_t from = 0; from < sizeof script - 1; from++)
         for (size_t to = from; to < sizeof script - 1; to++) {
-            /* A copy on the heap: the sanitizer sees each read behind its end. */
+            /* The copy is on the heap, so that the sanitizer sees each read behind its end. */
             size_t size_bytes = to - from, lines = 1;
             char *cut = malloc(size_bytes + !size_bytes);
             token key;

@@ -68,7 +68,7 @@ TEST(what_is_no_expression_is_not_read)
     tree_free(t);
 }
 
-/* Brackets nest as deeply as in Lua, and no deeper. Chains may have any length. */
+/* Brackets may nest as deeply as in Lua, and no deeper. Chains may have any length. */
 TEST(brackets_nest_as_deeply_as_in_lua)
 {
     enum { MANY = 50000 };

@@ -10,7 +10,7 @@
 
 enum { MOST_TEXT = 4096 };
 
-/* Returns the same address for equal texts. */
+/* Returns one address for equal texts. */
 static const char *find_text(const char *text)
 {
     static const char *const texts[] = {"a", "b", "half", "float", "int8", "short", "none"};
@@ -25,7 +25,7 @@ static bool resolve(void *context, const node *leaf, vector_operand *operand)
     (void)context;
     if (leaf->op == NODE_INPUT)
         *operand = (vector_operand){.input = reader_input(leaf)};
-    else /* `device.sm_count`, and texts */
+    else /* `device.sm_count` and texts */
         *operand = (vector_operand){
             .is_constant = true,
             .constant = leaf->op == NODE_TEXT ? (int64_t)(intptr_t)find_text(leaf->name) : 1024};
@@ -86,7 +86,7 @@ static void append_whole(rng *r, int depth, char *text);
 static void append_pair(rng *r, int depth, char *text, const char *operator,
                         void (*operand)(rng *, int, char *))
 {
-    /* half of the brackets are left out, to try which operator binds more strongly */
+    /* Half of the brackets are left out, so that precedence is tested. */
     bool brackets = rng_below(r, 2);
     append(text, brackets ? "(" : "");
     operand(r, depth - 1, text);
@@ -206,7 +206,8 @@ TEST(answers_are_those_of_lua)
         check_against_lua(L, &r, text, &refused);
     }
     lua_close(L);
-    /* Zero divisors are frequent. A test in which all is refused would show nothing. */
+    /* Zero divisors must be frequent, but if all expressions were refused, the test would show
+     * nothing. */
     assert_in_range(refused, 1, ROUNDS / 2);
 }
 
@@ -257,7 +258,7 @@ TEST(texts_are_equal_or_not)
     assert_true(holds[0]);
 }
 
-/* Expressions that fail in Lua are left to Lua. The others are answered. */
+/* An expression that fails in Lua is left to Lua. All others are evaluated. */
 TEST(functions_are_those_of_lua)
 {
     static const char *const hold[] = {
@@ -320,8 +321,7 @@ TEST(what_is_too_long_or_holds_too_much_back_is_left_to_lua)
 
     strcpy(text, "x == 1");
     for (int i = 0; i < 20; i++) {
-        snprintf(more, sizeof more, " + (x * %d",
-                 i); /* each bracket keeps one more value waiting */
+        snprintf(more, sizeof more, " + (x * %d", i); /* each bracket makes one more value wait */
         append(text, more);
     }
     for (int i = 0; i < 20; i++)

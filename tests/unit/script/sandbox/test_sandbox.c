@@ -15,7 +15,7 @@ static void expect(const char *text, const char *message)
                  message);
 }
 
-/* the error of a script that ran to its end */
+/* The error of a script that runs to its end. */
 static const char passed[] = "does not return a pattern";
 
 TEST(nothing_leads_out_of_the_sandbox)
@@ -113,7 +113,7 @@ TEST(endless_loops_end)
             EIGHT(q) "}\n"                                                                         \
                      "local i = 1 while i > 0 do t[i] = 1 i = i * 2 end assert(#t > 1 << 60) "
 
-/* A count of instructions misses the work of C functions. */
+/* Counting instructions does not bound the work of C functions. */
 TEST(work_inside_of_c_functions_is_bounded)
 {
     static const struct {
@@ -155,7 +155,7 @@ TEST(work_inside_of_c_functions_is_bounded)
 
 TEST(a_limit_cannot_be_caught)
 {
-    /* A limit also holds within comparison and replacement functions. */
+    /* The limit also bounds comparison functions and replacement functions. */
     expect("table.sort({ 3, 2, 1 }, function() while true do end end)", "ran for more than");
     expect("('x'):gsub('x', function() while true do end end)", "ran for more than");
     expect("local t = {} for i = 1, 9 do t[i] = i end table.sort(t, function() return true end)",
@@ -175,7 +175,7 @@ TEST(a_deep_text_is_an_error_and_no_crash)
     expect(text, "");
 }
 
-/* Fails each allocation of Lua in turn, by a limit that rises step by step. */
+/* Each allocation of Lua fails in turn, because the memory limit rises step by step. */
 TEST(memory_may_run_out_anywhere)
 {
     script_options options = fixture_options();
