@@ -24,8 +24,7 @@ typedef struct problem {
     const char *label, *pattern;
     at_variable variables[MOST_VARIABLES];
     size_t variable_count;
-    size_t output; /* index of the compared buffer; lower ones are inputs, higher ones start as
-                      zeros */
+    size_t output; /* index of the compared buffer; lower: inputs, higher: start as zeros */
     int sums;      /* the kernel adds to the compared buffer of doubles, which start as zeros */
     double tolerance;
     cudaError_t (*plan)(const struct problem *p, autotune_plan *out);

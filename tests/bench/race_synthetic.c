@@ -26,8 +26,7 @@ typedef struct situation {
     double tick_ns;
     double noise;
     double wander;
-    bool fixed_order; /* no race: lowest median of FIXED_SAMPLES samples, one variant after the
-                         other */
+    bool fixed_order; /* no race: lowest median of FIXED_SAMPLES samples of each variant */
     bool target;      /* this situation has targets */
 } situation;
 
