@@ -42,11 +42,9 @@ typedef struct fake_kernel {
     const char *name;
     fake_end (*run)(const fake_launch *launch);
     unsigned shared_bytes; /* dynamic shared memory that each launch must have */
-    unsigned arguments;    /* number of arguments; kernels with sizes other than 8 bytes cannot be
-                              captured */
-    uint64_t (*takes_ns)(
-        const fake_launch *launch); /* time in addition to the name's; may be NULL */
-    const unsigned char *sizes;     /* bytes of each argument; NULL: 8 each */
+    unsigned arguments;    /* number of arguments; if not 8 bytes each, not captured */
+    uint64_t (*takes_ns)(const fake_launch *launch); /* time besides the name's; may be NULL */
+    const unsigned char *sizes;                      /* bytes of each argument; NULL: 8 each */
 } fake_kernel;
 
 /* Finds a kernel by its name, with or without "_<microseconds>" at the end. Returns NULL if there

@@ -11,7 +11,7 @@ enum {
 };
 
 struct CUmod_st {
-    int loaded; /* 1 while it is loaded; the sanitizer would catch a use of freed memory */
+    int loaded;                       /* 1 while it is loaded; catches uses of freed memory */
     struct CUfunc_st *functions;      /* kernels that were found in it */
     unsigned char constant[4 * 4096]; /* its variable fake_constant */
     struct CUmod_st *next;
