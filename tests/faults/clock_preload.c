@@ -1,5 +1,4 @@
-/* Preloaded: sets the machine's clock $CLOCK_AHEAD_S seconds ahead, or behind if that is
- * negative. */
+/* Preloaded: sets the clock $CLOCK_AHEAD_S seconds ahead, or behind if that is negative. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdlib.h>
