@@ -12,8 +12,7 @@
 
 enum { MATRIX_MOST = 4096, MATRIX_THREADS = 32 };
 
-typedef struct matrix_form { /* rows and columns of element i are expressions of g = lane / 4 and t
-                                = lane % 4 */
+typedef struct matrix_form { /* g = lane / 4, t = lane % 4 in its expressions */
     const char *opcode;
     int m, n, k;
     const char *a_row, *a_column, *b_row, *c_row, *c_column;

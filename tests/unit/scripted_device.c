@@ -14,9 +14,8 @@
 
 enum {
     MOST_REQUESTS = 64,
-    MOST_SAID = 16, /* number of kept messages, which may be repeated */
-    MOST_ROUNDS =
-        20000, /* after this many rounds, far more than a run needs, the tuner is taken to hang */
+    MOST_SAID = 16,      /* number of kept messages, which may be repeated */
+    MOST_ROUNDS = 20000, /* after so many rounds the tuner counts as hanging */
     TRY_SAMPLES = 3,
     BLOCK_VARIANTS = 4
 };

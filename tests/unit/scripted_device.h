@@ -44,8 +44,7 @@ typedef enum scripted_step {
 
 /* The results of the run. */
 typedef struct scripted_result {
-    const char *wrong; /* the rule that was broken; NULL if every answer was right and belonged to
-                          its request */
+    const char *wrong;      /* the broken rule; NULL if each answer was right and its request's */
     size_t asked, answered; /* number of requests; of answered ones */
     size_t fine;            /* number of answers with the right result */
     int restarts;

@@ -1,5 +1,5 @@
-/* Helpers of the simulator's tests: they compile CUDA source with the real NVRTC to a kernel, place
- * buffers at known addresses, and launch. They fail the test if a step fails that must succeed. */
+/* Helpers for tests of the simulator. They compile CUDA source with the real NVRTC, place buffers
+ * at known addresses, and launch kernels. A step that must succeed fails the test if it fails. */
 #ifndef AUTOTUNE_SIM_FIXTURE_H
 #define AUTOTUNE_SIM_FIXTURE_H
 
@@ -24,11 +24,10 @@ typedef struct sim_test {
     sim_fault fault;
     uint32_t cluster[3];                /* blocks of a cluster; 0: no clusters */
     uint32_t schedule;                  /* sim_launch.schedule */
-    sim_prints *prints;                 /* gets printed text; may be NULL */
+    sim_prints *prints;                 /* gets the text that the kernel prints; may be NULL */
     uint64_t work_limit;                /* 0: no limit */
     uint64_t workspace;                 /* bytes of the grid's workspace; 0: none */
-    int threads;                        /* host threads; 0: two. A single thread runs blocks in
-                                           order */
+    int threads;                        /* host threads; 0: two. One runs blocks in order */
     const struct sim_texture *textures; /* borrowed */
     uint32_t texture_count;
 } sim_test;
@@ -38,20 +37,20 @@ char *sim_test_ptx(const char *source, const char *arch);
 
 /* Compiles and decodes the kernel `entry`, or the first kernel if it is NULL. */
 void sim_test_init(sim_test *t, const char *source, const char *arch, const char *entry);
-/* The same from PTX. */
+/* Decodes PTX instead of CUDA source. */
 void sim_test_init_ptx(sim_test *t, const char *ptx, const char *entry);
 void sim_test_deinit(sim_test *t);
 
-/* Adds a buffer of `size` borrowed bytes; returns its address. With `written` its contents count as
-   initialised. */
+/* Adds a buffer of `size` bytes, which the caller owns. Returns its address. With `written`, the
+ * contents count as initialised. */
 uint64_t sim_test_buffer(sim_test *t, const char *name, void *bytes, uint64_t size, bool written);
 
-/* Appends an argument: 4 or 8 bytes. */
+/* Append an argument of 4 or 8 bytes. */
 void sim_test_u32(sim_test *t, uint32_t v);
 void sim_test_u64(sim_test *t, uint64_t v);
 void sim_test_f32(sim_test *t, float v);
 
-/* Runs with grid and block of up to two dimensions; returns the kind of fault. */
+/* Runs the kernel with a grid and a block of up to two dimensions. Returns the kind of fault. */
 sim_fault_kind sim_test_run(sim_test *t, uint32_t grid_x, uint32_t grid_y, uint32_t block_x,
                             uint32_t block_y, uint32_t dynamic_shared_bytes);
 

@@ -1,5 +1,5 @@
-/* A clock for testing the racing protocol: it times kernels of known length on a machine that
- * misbehaves in known ways. Time passes only by sampling. Nothing allocates or fails. */
+/* A clock for tests of the racing protocol. It times kernels of known length on a machine with
+ * known misbehaviour. Only samples take time. No function allocates or fails. */
 #ifndef AUTOTUNE_SYNTHETIC_CLOCK_H
 #define AUTOTUNE_SYNTHETIC_CLOCK_H
 
@@ -10,8 +10,8 @@
 #include "search/race/race.h"
 
 typedef struct synthetic_machine {
-    double ramp;        /* relative slowness of the cold machine ... */
-    double ramp_ns;     /* ... which falls by a factor e in this time */
+    double ramp;        /* extra relative time while the machine is cold, ... */
+    double ramp_ns;     /* ... which falls to 1 / e in this time */
     double noise;       /* standard deviation of a sample, relative (log-normal) */
     double outliers;    /* share of samples that are slower by 5 to 50 % */
     double wander;      /* standard deviation of a slow relative drift, ... */

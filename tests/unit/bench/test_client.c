@@ -91,8 +91,7 @@ TEST(a_worker_is_set_up_again_for_other_problems)
                   f.error);
         expect(&f, DEVICE_READY);
         hold(&f, 1, "good_10"); /* the new set-up has dropped the variant */
-        const device_event *e =
-            try_entry(&f, 2, "illegal", 1); /* a restart replays the new set-up */
+        const device_event *e = try_entry(&f, 2, "illegal", 1); /* a restart replays the set-up */
         expect_outcome(e, OUTCOME_CRASHED, "");
         expect_outcome(try_entry(&f, 3, "good_10", 1), OUTCOME_OK, "");
     }

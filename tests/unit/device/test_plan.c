@@ -384,8 +384,8 @@ TEST(a_problem_is_evaluated)
     assert_int_equal(p.buffers[1].shape[1], 20);
     assert_int_equal(p.buffers[2].type, DTYPE_FLOAT);
     assert_true(tolerance_equal(p.buffers[0].tolerance, tolerance_of(1e-2)));
-    assert_true(tolerance_equal(p.buffers[1].tolerance,
-                                tolerance_of(0))); /* an input is compared exactly */
+    assert_true(
+        tolerance_equal(p.buffers[1].tolerance, tolerance_of(0))); /* inputs are compared exactly */
     assert_false(p.buffers[0].repeats);
     assert_int_equal(p.traffic_bytes, 20);
     assert_int_equal(p.seed, 42);
@@ -426,7 +426,7 @@ TEST(each_buffer_has_its_own_tolerance_or_that_of_the_pattern)
     script_free(s);
 }
 
-/* If all elements may differ, any result is accepted. */
+/* If all elements could differ, any result would be accepted. */
 TEST(not_all_of_an_output_may_differ)
 {
     fixture_write("p.cu.tmpl", "x\n");
@@ -611,8 +611,7 @@ TEST(a_launch_is_evaluated)
     }
     assert_ok(script_reference_plan(s, PROBLEM_TUNED, NULL, &p, &error), error);
     assert_string_equal(plan_entry(&p, 0), "reference");
-    assert_int_equal(p.launches[0].grid[0],
-                     4); /* one thread for each element of the first output */
+    assert_int_equal(p.launches[0].grid[0], 4); /* a thread for each element of the first output */
     assert_int_equal(p.launches[0].block[0], 256);
     assert_int_equal(p.argument_count, 1);
     script_free(s);

@@ -68,8 +68,7 @@ TEST_IN(between_problems_times_change_gradually, setup, teardown)
 {
     fixture *f = *state;
     double ratios[COUNT + 1];
-    kriging_expect(f->k, (value[]){number(2048), words[0]},
-                   ratios); /* between the timed 1024 and 4096 */
+    kriging_expect(f->k, (value[]){number(2048), words[0]}, ratios); /* between the timed sizes */
     assert_true(ratios[0] > 1.2 && ratios[0] < 1.3);
     assert_float_equal(ratios[1], 1, 0.02);
 }

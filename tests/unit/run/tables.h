@@ -22,18 +22,17 @@ typedef struct tables {
     size_t workers;              /* number of compile workers; 0: two */
     const char *warning;         /* returned by compile_warning() */
     outcome works[TABLES_MOST];
-    int64_t time_ns[TABLES_MOST]; /* time of each variant; 0: 100 us and a little more for each
-                                     number */
+    int64_t time_ns[TABLES_MOST]; /* 0: 100 us and a little more for each number */
     int64_t more_ns;              /* increase from each of three samples to the next; 0: 1 ns */
     int64_t elsewhere_ns[TABLES_MOST]; /* times on other GPUs than cuda:0; 0: the same */
     outcome blocks_elsewhere;          /* outcome of all blocks on other GPUs */
     outcome ragged[TABLES_MOST];       /* outcome on the ragged problem, if it is checked later */
     outcome rechecks[TABLES_MOST], blocks[TABLES_MOST];
-    bool silent;         /* blocks get no answer */
-    size_t samples;      /* samples of a try; 0: as many as requested */
-    size_t interrupt_at; /* number of the try that raises SIGINT, from 1; 0: none */
-    bool slow;           /* the device gives one answer at a time, and no answer every other time */
-    int restarts;        /* number of restarts of the device worker */
+    bool silent;           /* blocks get no answer */
+    size_t samples;        /* samples of a try; 0: as many as requested */
+    size_t interrupt_at;   /* number of the try that raises SIGINT, from 1; 0: none */
+    bool slow;             /* one answer at a time, and none every other time */
+    int restarts;          /* number of restarts of the device worker */
     const char *no_device; /* the message if opening fails; NULL: it works */
     /* The call to either fake, counted from 1, that fails with `failure`; 0: none. */
     int fail_at;

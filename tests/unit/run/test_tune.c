@@ -319,7 +319,7 @@ TEST_IN(without_anything_that_works_there_is_no_winner_and_no_record, open_run, 
     fixture *f = *state;
     for (int i = 0; i < TABLES_MOST; i++)
         the_tables.compiles[i] =
-            i > 0 ? COMPILE_ERROR : COMPILE_OK; /* number 0 is the references */
+            i > 0 ? COMPILE_ERROR : COMPILE_OK; /* 0 is the references' number */
     the_tables.works[0] = OUTCOME_CRASHED;
     assert_ok(run_it(f), f->error);
     assert_false(tune_summary(f->tune)->best_found);

@@ -31,7 +31,7 @@ TEST(every_order_is_equally_likely)
         hits[order]++;
         draw_deinit(&d);
     }
-    /* There are six orders. Allow five standard deviations of the binomial count. */
+    /* There are six orders. The tolerance is five standard deviations of the binomial count. */
     size_t met = 0;
     for (size_t i = 0; i < ORDERS; i++) {
         met += hits[i] > 0;

@@ -5,7 +5,7 @@
 #include "search/regression/gp.h"
 #include "search/strategies.h"
 
-/* What strategies share: moves, the ledger, the candidates and their feasibility. */
+/* Tests the common parts of strategies: moves, the ledger, the candidates and their feasibility. */
 
 enum { SIDE = 8, PARAMETERS = 3 };
 

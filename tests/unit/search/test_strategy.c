@@ -5,7 +5,7 @@
 #include "check.h"
 #include "search/strategy.h"
 
-/* Properties that every strategy of the table must have, on spaces with holes in them. */
+/* Tests the properties that every strategy must have, on spaces with holes. */
 
 enum { MOST_BATCH = 64, PARAMETERS = 4 };
 
@@ -52,7 +52,8 @@ static space *make_space(size_t count)
 
 typedef double (*cost_function)(const space *s, uint64_t configuration);
 
-/* A smooth cost with a discontinuity and some failures. All indices are 3 in the only optimum. */
+/* A smooth cost with a step and some failures. The only optimum has the index 3 for all
+ * parameters. */
 static double cost_bowl(const space *s, uint64_t configuration)
 {
     uint16_t at[PARAMETERS];
@@ -79,16 +80,16 @@ static double cost_constant(const space *s, uint64_t configuration)
     return 5;
 }
 
-/* How a search is run: the number of outstanding trials and the order of outcomes. */
+/* How a search is driven: the number of trials in flight, and the order of outcomes. */
 typedef struct drive {
     size_t batch;
     bool shuffled;
     uint64_t seed;
-    uint64_t evaluations; /* number of evaluations; 0 for all */
+    uint64_t evaluations; /* number of evaluations; 0: all */
 } drive;
 
 typedef struct run_outcome {
-    uint64_t *order; /* configurations in the order of proposal; freed by the caller */
+    uint64_t *order; /* order of proposals; freed by the caller */
     size_t count;
     double best;
 } run_outcome;
@@ -139,7 +140,7 @@ static run_outcome run(const strategy_kind *kind, const space *s, cost_function 
         waiting += got;
         if (waiting == 0)
             break;
-        /* Sometimes several outcomes are told before the next request. */
+        /* Sometimes the strategy gets several outcomes before it is asked again. */
         size_t tells = d->shuffled ? 1 + (size_t)rng_below(&r, waiting) : 1;
         while (tells-- > 0)
             tell_one(st, s, cost, outstanding, &waiting, &r, d, &out.best);
@@ -229,7 +230,7 @@ TEST(every_strategy_repeats_itself_from_its_seed)
     space_free(s);
 }
 
-/* The pipeline requests many configurations in advance only from blind strategies. */
+/* Only blind strategies are asked for many configurations in advance. */
 TEST(a_blind_strategy_proposes_the_same_whatever_it_is_told)
 {
     size_t kinds, blind = 0;
@@ -293,7 +294,8 @@ TEST(what_is_known_from_elsewhere_is_not_proposed)
     space_free(s);
 }
 
-/* Callers may drop configurations far slower than the best, so a good one is wanted early. */
+/* Callers may drop configurations that are far slower than the best one, so a good one must come
+ * early. */
 TEST(an_exhaustive_search_begins_all_over_the_space)
 {
     enum { FIRST = 12, PARTS = 4 };
@@ -332,7 +334,7 @@ TEST(other_seeds_give_other_orders)
     space_free(s);
 }
 
-/* Failures are predicted for every other configuration; these are tried last. */
+/* Predictions say that every other configuration fails, so these come last. */
 TEST(what_is_predicted_not_to_work_is_tried_last)
 {
     space *s = make_space(MANY);
@@ -396,7 +398,7 @@ TEST(predictions_that_are_right_lead_to_the_optimum_at_once)
     uint64_t count = space_count(s);
     double *prior = malloc(count * sizeof *prior), best = STRATEGY_FAILED;
     assert_non_null(prior);
-    /* Predictions that are right up to a factor, and every tenth somewhat wrong. */
+    /* The predictions are right up to a factor, and every tenth is somewhat wrong. */
     for (uint64_t i = 0; i < count; i++) {
         double cost = cost_bowl(s, i);
         best = cost < best ? cost : best;
@@ -412,7 +414,7 @@ TEST(predictions_that_are_right_lead_to_the_optimum_at_once)
         run_outcome out = run(kind[k], s, cost_bowl, &d, &more);
         assert_true(out.best == best);
         free(out.order);
-        /* Even with entirely wrong predictions the optimum is found. */
+        /* Even with predictions that are all wrong, the optimum is found. */
         for (uint64_t i = 0; i < count; i++)
             prior[i] = 1 / prior[i];
         d.evaluations = 0;
@@ -443,8 +445,7 @@ TEST(the_default_is_the_surrogate)
     assert_string_equal(kind->name, "surrogate");
 }
 
-/* Tells a strategy the costs of the next `count` configurations that it asks for. Returns the least
- * of them. */
+/* Asks the strategy for `count` configurations and reports their costs. Returns the lowest cost. */
 static double try_some(strategy *st, const space *s, uint64_t count)
 {
     double least = INFINITY;
@@ -490,7 +491,8 @@ TEST(a_strategy_without_a_model_knows_no_chance_until_nothing_is_left)
     space_free(s);
 }
 
-/* Returns the mean best cost after `evaluations` of a bowl, for a budget of `budget`. */
+/* Returns the mean of the best costs after so many evaluations of a bowl, if the budget is
+ * `budget`. */
 static double mean_best(const space *s, uint64_t budget, size_t evaluations)
 {
     enum { SEEDS = 60 };
@@ -535,8 +537,8 @@ static double cost_without_least_values(const space *s, uint64_t configuration)
     return 10 - (double)least_values(s, configuration);
 }
 
-/* Returns the number of tried configurations with a least value, over 40 searches of
- * `evaluations`. */
+/* Returns how many tried configurations have a least value, in 40 searches of `evaluations`
+ * each. */
 static size_t tries_of_least_values(const space *s, cost_function cost, uint64_t evaluations,
                                     size_t *found)
 {
@@ -560,14 +562,14 @@ static size_t tries_of_least_values(const space *s, cost_function cost, uint64_t
     return tries;
 }
 
-/* Half of all configurations have a least value. */
+/* In the space, half of the configurations have a least value. */
 TEST(least_values_are_held_to_be_slow_until_outcomes_say_otherwise)
 {
     space *s = make_space(MANY);
     size_t found, tries = tries_of_least_values(s, cost_of_least_values, 10, &found);
-    assert_true(tries < 80); /* of 400 */
+    assert_true(tries < 80); /* out of 400 tries */
     tries_of_least_values(s, cost_without_least_values, 40, &found);
-    assert_true(found > 30); /* of 40 searches */
+    assert_true(found > 30); /* out of 40 searches */
     space_free(s);
 }
 
@@ -578,16 +580,16 @@ TEST(a_small_budget_is_not_spent_on_filling_the_space)
     space_free(s);
 }
 
-/* In a space-filling sample of three, nearly half of the configurations have a least value. */
+/* If the three configurations filled the space, nearly half of them would have a least value. */
 TEST(of_a_small_budget_the_model_chooses_from_the_second_on)
 {
     space *s = make_space(MANY);
     size_t found, tries = tries_of_least_values(s, cost_of_least_values, 3, &found);
-    assert_true(tries < 36); /* of 120 */
+    assert_true(tries < 36); /* out of 120 tries */
     space_free(s);
 }
 
-/* Half of all configurations have a least value. */
+/* In the space, half of the configurations have a least value. */
 TEST(least_values_are_held_to_be_slow_before_any_outcome)
 {
     enum { SEEDS = 20, AT_ONCE = 20 };
@@ -629,7 +631,7 @@ TEST(extremes_are_not_tried_first)
             extremes += at[p] == 0 || at[p] == 5;
         strategy_free(g);
     }
-    /* Two of six values are extremes: a third in a random sample. */
+    /* Two of six values are extremes, so a random sample would have a third of them. */
     assert_true(extremes < SEEDS * PARAMETERS / 10);
     space_free(s);
 }

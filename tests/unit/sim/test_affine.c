@@ -105,8 +105,8 @@ TEST(quotients_are_exact_or_say_where_they_change)
     assert_true(changed > 100 && kept > 100);
 }
 
-/* Checks into how many classes of every nth coordinate the box is cut, and that step * coordinate /
- * by is exact in each; 0: no classes. */
+/* Checks the number of classes into which every nth coordinate cuts the box, and that step *
+ * coordinate / by is exact in each class. 0: there are no classes. */
 static int64_t classes_of(uint64_t count, int64_t step, int64_t by)
 {
     affine_box box;
@@ -131,7 +131,7 @@ TEST(a_quotient_that_changes_often_is_cut_into_classes_of_places)
     assert_int_equal(classes_of(16384, -5, 12), 12);
     assert_int_equal(classes_of(6000000, 2863311531, INT64_C(1) << 35), 12);
     assert_int_equal(classes_of(1000000, 100003, 1000003), 10);
-    /* Classes that would be cut as often, or too many classes. */
+    /* The classes would be cut further, or would be too many. */
     assert_int_equal(classes_of(16, 1, 4), 0);
     assert_int_equal(classes_of(1000000, 1, 5000), 0);
 }
@@ -150,7 +150,7 @@ TEST(a_cut_parts_what_is_below_a_limit_or_comes_nearer)
         for (; whole.low < limit && whole.high >= limit; cuts++) {
             cut = affine_cut_where(&box, &whole, limit);
             expect_cut_within(&box, &cut);
-            /* The part that is not exact yet, or the first. */
+            /* Cut the part that is not exact yet, or the first part. */
             affine_box first = box, second = box;
             affine further = v;
             first.count[cut.axis] = (uint64_t)cut.base;

@@ -25,7 +25,7 @@ static device_image image_of(const char *ptx)
     return (device_image){.bytes = ptx, .size_bytes = strlen(ptx), .registers = 16};
 }
 
-/* Returns the time of a gather whose index the filler prepares; NULL: a fill alone. */
+/* Returns the predicted time of a gather. `filler` prepares its index; NULL: `fill` does. */
 static double time_with(const char *filler, buffer_fill fill)
 {
     at_error error = {0};

@@ -1,5 +1,5 @@
-/* Checks of problems that are too large to be run whole (sim/excerpt.h), through the interface of
- * devices. */
+/* Tests checks of problems that are too large to be run whole (sim/excerpt.h), through the
+ * interface of devices. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "sim/sim.h"
 #include "sim_fixture.h"
 
-/* 64 GiB of src, and as much of dst. */
+/* src takes 64 GiB, and so does dst. */
 #define COUNT (UINT64_C(1) << 34)
 
 static const char source[] =

@@ -1,5 +1,5 @@
-/* Properties that the model has with any figures: more work is never faster, an overloaded resource
- * is the limit, and a kernel has the same limit on chips that differ only in bandwidth. */
+/* Tests what the model guarantees for any figures: more work is never faster; an overloaded
+ * resource is the limit; on chips that differ only in bandwidth, a kernel has the same limit. */
 #include <math.h>
 #include <string.h>
 
@@ -106,7 +106,7 @@ TEST(few_warps_hide_less_of_memory_behind_instructions)
     const sim_prediction many = predict(&p), few = predict_on("h200", &p, 100 << 10);
     assert_true(many.occupancy.warps_per_sm >= 4 * few.occupancy.warps_per_sm);
     assert_true(few.terms_ns[SIM_TERM_TURNS] > 2 * many.terms_ns[SIM_TERM_TURNS]);
-    /* One warp visits each station in turn. */
+    /* One warp uses each unit in turn. */
     p.threads = 32;
     const sim_prediction one = predict_on("h200", &p, 200 << 10);
     double sum = 0;
@@ -116,7 +116,7 @@ TEST(few_warps_hide_less_of_memory_behind_instructions)
                    : 0;
     assert_true(one.terms_ns[SIM_TERM_TURNS] > 0);
     assert_float_equal(one.time_ns, chip_of("h200").launch_ns + sum, 1);
-    /* The time of dependences hides that. */
+    /* The time of dependences is longer and hides the units. */
     p.critical_clocks = 20000;
     assert_float_equal(predict_on("h200", &p, 200 << 10).terms_ns[SIM_TERM_TURNS], 0, 0);
 }
@@ -125,8 +125,7 @@ TEST(a_busy_pipe_is_no_latency)
 {
     sim_profile p = transpose_like();
     const double least = predict(&p).terms_ns[SIM_TERM_LATENCY];
-    /* In a block of many phases the dependences hide the work of the pipes, however busy these are.
-     */
+    /* If a block has many phases, the dependences hide the pipes, however busy these are. */
     p.critical_clocks *= 40;
     const double alone = predict(&p).terms_ns[SIM_TERM_LATENCY];
     p.issue.total = p.issue.pipes[SIM_PIPE_INTEGER] = p.critical_clocks * 8;
@@ -200,7 +199,7 @@ TEST(what_is_read_again_after_more_than_the_l2_holds_comes_from_dram_again)
     p.read.again = 128;
     p.read.between = 16;
     assert_float_equal(predict(&p).dram_read_bytes, once, 0);
-    /* A block for each of 132 SMs reads 1 MiB meanwhile. */
+    /* In between, a block on each of the 132 SMs reads 1 MiB. */
     p.read.between = 1 << 15;
     assert_float_equal(predict(&p).dram_read_bytes, 2 * once, 1);
     p.wave.first_fresh = 0; /* no wave was sampled */
@@ -245,7 +244,7 @@ TEST(blocks_round_trips_and_pieces_are_what_was_measured)
         [CEILING_PIECES_READ] = 500, [CEILING_ONE_WORD] = 16, [CEILING_ONE_DOUBLE] = 0.5};
     sim_chip_measured(&chip, rates);
     assert_float_equal(chip.block_ns, 0.5, 1e-9);
-    /* 500 ns on an idle chip, a quarter more under load. */
+    /* The latency is 500 ns on an idle chip, and a quarter more under load. */
     assert_float_equal(chip.dram_clocks, 500 * 1.25 * chip.limits.clock_khz * 1e-6, 1e-6);
     assert_float_equal(chip.read_piece_bytes, 96, 1e-9);
     assert_float_equal(chip.integer_atomic_ns, 2, 1e-9);

@@ -1,5 +1,5 @@
-/* Every algorithm of every pattern is correct on the simulated device, and errors in a template are
- * found: kernels are proved like this without a GPU. */
+/* Tests every algorithm of every pattern on the simulated device: it is correct, and mistakes in a
+ * template are found. This is how kernels are proved without a GPU. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +11,8 @@
 #include "script/script.h"
 #include "sim/sim.h"
 
-enum { MOST_VALUES = 32 }; /* values of a parameter */
-enum { SAMPLE = 2 };       /* configurations of a pattern */
+enum { MOST_VALUES = 32 }; /* most values of a parameter */
+enum { SAMPLE = 2 };       /* configurations of each pattern in a sample */
 
 static bool is_sample;
 
@@ -119,7 +119,7 @@ static void mutate(emitted *source, const char *from, const char *to)
     source->size_bytes = strlen(text);
 }
 
-/* Checks a variant, with a mutation if `from` is given, and writes the result to `story`. */
+/* Checks a variant, after a mutation if `from` is not NULL. `story` gets the result. */
 static outcome check(bench *b, const uint16_t *indices, const char *from, const char *to,
                      char *story, size_t story_bytes)
 {
@@ -144,9 +144,9 @@ static outcome check(bench *b, const uint16_t *indices, const char *from, const 
     return how.result;
 }
 
-/* Returns whether the configuration has a value that `seen` does not have, and adds all of its
- * values. Values that are not numbers select code. Numbers only say how often or how much code
- * runs, so a sample ignores them. */
+/* Returns whether the configuration has a value that is new in `seen`, and adds all of its values.
+ * A value that is not a number selects code. A number only says how often or how much code runs, so
+ * a full sample ignores numbers. */
 static bool note_values(const pattern *p, const uint16_t *indices, bool is_sample_full,
                         bool seen[][MOST_VALUES])
 {
@@ -159,8 +159,8 @@ static bool note_values(const pattern *p, const uint16_t *indices, bool is_sampl
     return is_new;
 }
 
-/* Checks random configurations until each value of each parameter has occurred; in a sample, until
- * each value that is not a number has. */
+/* Checks random configurations until every value of every parameter has occurred. A sample is
+ * satisfied with every value that is not a number. */
 static void check_pattern(const char *path, const script_setting *settings, size_t setting_count)
 {
     bench b;
@@ -248,8 +248,9 @@ static void broken_templates_are_caught(void **state)
     close_bench(&b);
 }
 
-/* Other types take as long as all other tests. The argument "types" runs them alone; without it the
- * other tests run. The argument "sample", alone or after it, runs a few configurations of each. */
+/* Checking the other types takes as long as all other tests. The argument "types" runs only these
+ * checks; without it, only the other tests run. The argument "sample", alone or after "types",
+ * checks a few configurations of each pattern. */
 int main(int argc, char **argv)
 {
 #define PATTERN(name)                                                                              \

@@ -114,7 +114,8 @@ TEST(an_l1_that_is_too_small_is_read_past)
     assert_float_equal(small.read.between, 64, 0);
 }
 
-/* Each thread reads a word four times, `words` words apart from the word of the next thread. */
+/* Profiles a kernel whose threads read a word four times. The words of neighbouring threads are
+ * `words` words apart. */
 static sim_profile profile_loads(int words, const char *cache, uint64_t l1_bytes)
 {
     char source[640];
@@ -135,7 +136,7 @@ static sim_profile profile_loads(int words, const char *cache, uint64_t l1_bytes
 
 TEST(a_line_has_room_in_the_l1_as_a_whole)
 {
-    /* 32 sectors of 32 lines. */
+    /* A warp reads 32 sectors of 32 lines. */
     assert_float_equal(profile_loads(32, "", 32 * 128).read.missed, 32, 0);
     assert_float_equal(profile_loads(32, "", 31 * 32).read.missed, 4 * 32, 0);
     assert_float_equal(profile_loads(32, "", 31 * 128).read.missed, 4 * 32, 0);
@@ -172,8 +173,8 @@ TEST(a_division_is_as_long_as_the_instructions_that_it_becomes)
     assert_true(longer > 2 * 40 && longer < 2 * 60);
 }
 
-/* Each thread makes two adjacent stores; those of neighbouring threads are that many words apart.
- */
+/* Profiles a kernel whose threads make two adjacent stores. The stores of neighbouring threads are
+ * `words` words apart. */
 static sim_profile profile_stores(int words)
 {
     char source[512];
@@ -220,7 +221,7 @@ TEST(a_wave_shares_of_each_buffer_what_it_reads_of_that_one)
                                  "    p[8192 + at] = p[at] + p[4096 + threadIdx.x];\n"
                                  "}\n";
     const sim_profile found = profile(source, 32, 32, 4096, 32);
-    /* One buffer; half of the data that a block reads is its own. */
+    /* There is one buffer. Half of the data that a block reads is read by no other block. */
     assert_float_equal(found.buffers[0].distinct, 8, 0);
     assert_float_equal(found.buffers[0].first_fresh, (16 + 1) / 32.0, 1e-9);
     assert_float_equal(found.buffers[0].later_fresh, 0.5, 1e-9);

@@ -210,8 +210,8 @@ static launch_plan plan_of(const char *entry, uint32_t argument_count)
     return plan;
 }
 
-/* Launches `entry` with this grid and block, in clusters of that many blocks if not 0. `refusal` is
- * a part of the expected message, or NULL if the launch works. */
+/* Launches `entry` with this grid and block, in clusters of so many blocks, or without clusters if
+ * that is 0. `refusal` is a part of the expected message; NULL: the launch works. */
 static void expect_clusters(bench *b, const char *entry, const uint32_t grid[3],
                             const uint32_t block[3], uint32_t clusters, const char *refusal)
 {

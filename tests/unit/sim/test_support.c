@@ -1,4 +1,4 @@
-/* The support kernels of a GPU, run on the simulated device. */
+/* Tests the GPU's support kernels on the simulated device. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -169,7 +169,7 @@ TEST(all_of_shared_memory_is_filled)
     sim_test_deinit(&t);
 }
 
-/* Values of each type: zeros, infinities, NaN, the ends of its range, and neighbours of the
+/* Makes values of a type: zeros, infinities, NaN, the ends of its range, and neighbours of the
  * expected values. */
 static void make_elements(rng *r, dtype type, unsigned char *found, unsigned char *expected,
                           size_t count)
@@ -204,7 +204,8 @@ static void make_elements(rng *r, dtype type, unsigned char *found, unsigned cha
     }
 }
 
-/* Returns the result of at_compare_close, after at_magnitude if that is needed. */
+/* Returns the result of at_compare_close, which uses the result of at_magnitude for some
+ * tolerances. */
 static void compare_on_device(dtype type, tolerance t, unsigned char *found,
                               unsigned char *expected, uint64_t count)
 {

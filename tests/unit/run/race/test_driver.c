@@ -12,11 +12,10 @@ typedef struct fixture {
     race_log log;
     settings settings;
     race_driver *driver;
-    bool deferred,
-        stopped;      /* deferred: the ragged check is deferred; stopped: the race ends at once */
-    size_t most;      /* most entrants; 0: no limit */
-    int64_t until_ns; /* time limit; 0: none */
-    bool two;         /* the race runs on two GPUs */
+    bool deferred, stopped; /* the ragged check is deferred; the race ends at once */
+    size_t most;            /* most entrants; 0: no limit */
+    int64_t until_ns;       /* time limit; 0: none */
+    bool two;               /* the race runs on two GPUs */
     at_error error;
 } fixture;
 

@@ -26,8 +26,7 @@ static race *race_of(const double *times_ns, size_t count, double noise, uint64_
     for (size_t i = 0; i < count; i++)
         r->sides[i] = (side){.outcome = OUTCOME_OK, .samples_ns = r->samples[i]};
     for (size_t b = 0; b < BLOCKS; b++) {
-        double drift =
-            1 + 0.05 * rng_uniform(&r->random); /* drift that is common to the whole block */
+        double drift = 1 + 0.05 * rng_uniform(&r->random); /* the whole block's drift */
         for (size_t i = 0; i < count; i++)
             r->samples[i][b] =
                 (int64_t)(times_ns[i] * drift * (1 + noise * rng_normal(&r->random)));

@@ -83,8 +83,7 @@ TEST(losing_home_makes_another_home_among_the_workers_too)
     assert_int_equal(g.home, 1);
     assert_ptr_equal(w.device, worker_at(1));
     assert_int_equal(w.properties.cuda_version, 1);
-    assert_ptr_equal(w.others[0],
-                     worker_at(0)); /* all workers are freed at the end, the lost one too */
+    assert_ptr_equal(w.others[0], worker_at(0)); /* all are freed at the end, the lost one too */
     assert_true(gpus_lose(&g, 1, &w));
     assert_ptr_equal(w.device, worker_at(2));
     assert_int_equal(w.properties.cuda_version, 2);

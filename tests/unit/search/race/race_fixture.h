@@ -1,4 +1,4 @@
-/* Races with known times: exact ones, or those of a synthetic clock. */
+/* Races with known times: exact times, or the times of a synthetic clock. */
 #ifndef AUTOTUNE_RACE_FIXTURE_H
 #define AUTOTUNE_RACE_FIXTURE_H
 

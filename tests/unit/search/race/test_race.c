@@ -1,4 +1,4 @@
-/* The course of a race: blocks, samples, failures, its end. */
+/* Tests the course of a race: blocks, samples, failures and its end. */
 #include "race_fixture.h"
 
 TEST(a_single_entrant_is_measured_and_wins)
@@ -86,7 +86,8 @@ TEST(the_same_seed_and_samples_replay_the_same_race)
     race_free(b);
 }
 
-/* Hundreds of entrants begin with a probe, a hundred without earlier samples with a screen. */
+/* A race of hundreds of entrants begins with a probe; a race of a hundred without earlier samples
+ * begins with a screen. */
 TEST(as_many_blocks_are_alike_as_the_race_says)
 {
     static const size_t counts[] = {300, 100};

@@ -1,4 +1,4 @@
-/* Which entrants are measured, and which leave a race before its finals. */
+/* Tests which entrants are measured, and which leave a race before its finals. */
 #include "race_fixture.h"
 
 TEST(earlier_samples_far_above_the_best_are_out_unmeasured)
@@ -42,7 +42,7 @@ TEST(entrants_without_an_earlier_sample_are_screened)
     assert_int_equal(race_progress(r, NULL, NULL), RACE_SCREEN);
     const race_result *result = finish_exactly(r);
     assert_int_equal(result->winner, 0);
-    /* The margin allows 1.2 times the best, but not 1.3. */
+    /* With this margin, 1.2 times the best stays in the race and 1.3 times the best leaves. */
     assert_int_equal(standing_of(result, 2)->left_at, RACE_FINALS);
     assert_int_equal(standing_of(result, 3)->left_at, RACE_SCREEN);
     assert_int_equal(standing_of(result, 3)->time.count, 2);
@@ -78,7 +78,8 @@ TEST(thousands_are_narrowed_down_in_few_samples)
     race_free(r);
 }
 
-/* Sets up entrants in random order, each with the fastest of three samples on this clock. */
+/* Sets up entrants in random order. The fastest of three samples on this clock is the entrant's
+ * earlier sample. */
 static void set_up_tried(size_t count, double spread, synthetic_clock *clock)
 {
     set_up(count, 1e5, spread / (double)count);
@@ -88,7 +89,7 @@ static void set_up_tried(size_t count, double spread, synthetic_clock *clock)
         true_ns[i - 1] = true_ns[j];
         true_ns[j] = swapped;
     }
-    /* Variants are tried on a warm machine. */
+    /* Earlier samples come from a warm machine. */
     clock->now_ns = 1e9;
     for (size_t i = 0; i < count; i++)
         for (int n = 0; n < 3; n++) {
@@ -146,7 +147,7 @@ TEST(a_probe_loses_the_best_no_more_often_than_alpha)
         times += lost;
     }
     assert_true(times <=
-                3); /* at most one is expected; more than three in 100 have a probability of 2 % */
+                3); /* one is expected at most; the probability of more than three in 100 is 2 % */
 }
 
 TEST(blocks_of_the_probe_do_not_compare_those_who_were_not_in_it)

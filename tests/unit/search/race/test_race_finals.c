@@ -1,4 +1,4 @@
-/* The finals: their entrants, and the winner, ties and intervals that they decide. */
+/* Tests the finals: their entrants, and how they decide the winner, ties and intervals. */
 #include "race_fixture.h"
 #include "search/race/paired.h"
 
@@ -30,8 +30,8 @@ TEST(the_default_is_measured_in_the_finals_however_slow)
     race_free(r);
 }
 
-/* Starts a race of two entrants and a default whose earlier sample is five times theirs, with
- * default_ratio `ratio`. */
+/* Starts a race of two entrants and a default with this default_ratio. The default's earlier sample
+ * is five times as long as theirs. */
 static race *start_with_slow_default(double ratio)
 {
     set_up(3, 1e5, 0.01);
@@ -72,7 +72,8 @@ TEST(a_hopeless_default_races_when_all_others_fail)
     race_free(r);
 }
 
-/* Counts the samples of the default and of the winner in the finals. */
+/* Counts the samples of the default and of the winner in the finals, if the default takes
+ * `default_ns`. */
 static void count_finals(double default_ns, size_t *of_default, size_t *of_winner)
 {
     set_up(20, 1e5, 0.01);
@@ -147,7 +148,7 @@ TEST(the_finals_are_balanced)
 
 TEST(only_the_finals_decide)
 {
-    /* Entrant 0 is lucky in the heats, but not in the finals. */
+    /* Entrant 0 has good luck in the heats, but not in the finals. */
     set_up(2, 1e5, 0.005);
     race_options options = with_seed(11);
     race *r = start(&options, 2);
@@ -210,7 +211,7 @@ TEST(the_interval_of_a_ratio_holds_the_truth)
         held += s->low <= 1.03 && 1.03 <= s->high;
         race_free(r);
     }
-    /* Each bound is wrong in 1 % of races. */
+    /* A bound is wrong in 1 % of the races. */
     assert_true(held >= 190);
 }
 
@@ -308,8 +309,8 @@ TEST(a_quiet_machine_is_not_called_noisy)
 
 TEST(a_coarse_clock_does_not_separate_what_it_cannot_see)
 {
-    /* 10 us and 10.2 us on a clock of 500 ns, without noise: both readings are equal or differ by a
-     * tick. */
+    /* The times are 10 us and 10.2 us, without noise, on a clock of 500 ns. The two readings are
+     * equal or differ by a tick. */
     set_up(2, 10e3, 0);
     race_options options = with_seed(17);
     options.tick_ns = 500;
@@ -362,7 +363,7 @@ TEST(when_all_finalists_are_excluded_the_next_best_are_measured)
 
 TEST(drift_between_blocks_does_not_decide)
 {
-    /* The machine drifts slowly by 3 %, far more than the difference of the entrants. */
+    /* The machine drifts slowly by 3 %, which is much more than the entrants differ. */
     synthetic_machine machine = synthetic_machine_usual();
     machine.wander = 0.03;
     machine.wander_ns = 50e6;

@@ -39,7 +39,7 @@ TEST(numbers_have_position_and_category_texts_only_a_category)
     float point[4];
     assert_true(space_find(s, middle, &index));
     encoding_point(&e, index, point);
-    /* 32 is in the middle of 16 and 64, by rank and by ratio. */
+    /* 32 lies in the middle between 16 and 64, by rank and by ratio. */
     assert_true(fabs((double)point[0] - 0.5) < 1e-6);
     assert_true(point[3] == 1);
     encoding_deinit(&e);
@@ -86,7 +86,7 @@ TEST(least_values_are_counted_of_three_numbers_or_more)
     space_free(s);
 }
 
-/* Only the name "b" allows several stages. */
+/* Holds only if the name is "b"; only then several stages are allowed. */
 static at_status only_b_has_stages(void *context, const space_question *q, bool *holds,
                                    at_error *error)
 {
@@ -168,7 +168,7 @@ TEST(what_is_close_together_near_the_best_is_kept_apart)
     double near = cost_scale_score(&s, 1.001) - cost_scale_score(&s, 1);
     double range = cost_scale_score(&s, 10000) - cost_scale_score(&s, 1);
     assert_true(near > 0.05 * range);
-    /* The scale continues below the lowest cost. */
+    /* Scores go on below the lowest known cost. */
     assert_true(cost_scale_score(&s, 0.999) < cost_scale_score(&s, 1));
     cost_scale_deinit(&s);
 }

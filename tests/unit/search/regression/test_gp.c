@@ -36,7 +36,6 @@ static double kernel(const gp_kernel *k, const float *a, const float *b)
     return (1 + r + r * r / 3) * exp(-r);
 }
 
-/* Solves A x = b in place by Gaussian elimination with pivoting. */
 static void solve(double *a, double *b, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -152,7 +151,8 @@ TEST(values_without_any_spread_are_no_trouble)
     assert_true(isfinite(k.weight[0]) && isfinite(k.noise) && scale > 0);
 }
 
-/* The first outcomes of single features must matter for points at which all others differ. */
+/* Without fitted lengths, an outcome must matter for a point that differs in all features but
+ * one. */
 TEST(before_lengths_are_fitted_one_outcome_says_something_of_far_points)
 {
     enum { MANY = 8 };

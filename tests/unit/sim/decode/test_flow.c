@@ -5,7 +5,7 @@
 
 enum { MOST = 14 };
 
-/* Returns whether some path from `from` to the end does not pass `at`, by brute force. */
+/* Returns whether a path from `from` to the end avoids `at`, by trying all paths. */
 static bool reaches_end_without(const flow_edge *edges, int count, int from, int at, bool *seen)
 {
     if (from == at)
@@ -60,7 +60,8 @@ TEST(random_graphs_meet_where_brute_force_says)
             if (!can_end(edges, count, i))
                 continue;
             if (meet[i] >= 0) {
-                /* It post-dominates instruction i, and no other post-dominator is nearer. */
+                /* The meeting point post-dominates instruction i, and no nearer instruction
+                 * does. */
                 assert_true(meet[i] != i && post_dominates(edges, count, meet[i], i));
                 for (int k = 0; k < count; k++)
                     if (k != i && k != meet[i] && post_dominates(edges, count, k, i) &&

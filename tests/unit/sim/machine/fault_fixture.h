@@ -7,7 +7,8 @@
 
 #include "sim_fixture.h"
 
-/* Asserts that the message contains these parts in this order, separated by " ... ". */
+/* Asserts that the message contains these parts in this order. `parts` has them with " ... "
+ * between. */
 static inline void assert_story(const sim_test *t, const char *parts)
 {
     const char *at = t->fault.message;
@@ -21,8 +22,8 @@ static inline void assert_story(const sim_test *t, const char *parts)
     }
 }
 
-/* Runs a kernel of (int *in, int *out) on `blocks` blocks of `threads` threads, with 64 elements a
- * buffer. */
+/* Runs a kernel of (int *in, int *out) on `blocks` blocks of `threads` threads. Each buffer has 64
+ * elements. */
 static inline sim_fault_kind run_on(int host_threads, sim_test *t, const char *source,
                                     uint32_t blocks, uint32_t threads)
 {
@@ -47,7 +48,7 @@ static inline sim_fault_kind run(sim_test *t, const char *source, uint32_t threa
     return run_grid(t, source, 1, threads);
 }
 
-/* Asserts the kind of fault and parts of the message of a kernel with this body. */
+/* Asserts that a kernel with this body has this fault, and a message with these parts. */
 static inline void assert_fault(const char *body, uint32_t blocks, uint32_t threads,
                                 sim_fault_kind kind, const char *story)
 {
@@ -63,7 +64,7 @@ static inline void assert_fault(const char *body, uint32_t blocks, uint32_t thre
     sim_test_deinit(&t);
 }
 
-/* Asserts the same for the body form[0], part, form[1]. */
+/* Asserts the same for the body that joins form[0], part and form[1]. */
 static inline void assert_fault_with(const char *const form[2], const char *part, uint32_t blocks,
                                      uint32_t threads, sim_fault_kind kind, const char *story)
 {

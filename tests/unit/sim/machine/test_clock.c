@@ -1,5 +1,5 @@
-/* Vector clocks and histories of releases: knowledge is never lost, and never more than was given.
- */
+/* Tests vector clocks and histories of releases: they never lose knowledge, and never have more
+ * than was given. */
 #include "check.h"
 
 #include "sim/machine/clock.h"
@@ -7,7 +7,7 @@
 
 enum { BLOCKS = 3, WARPS = 2, LANES = 32, UNTIL = 6 };
 
-/* A clock as plain arrays: the last known operation of each lane. */
+/* A clock as plain arrays: for each lane, the last operation that is known. */
 typedef struct plain {
     uint32_t until[BLOCKS][WARPS][LANES]; /* plus 1 */
     uint32_t epoch[BLOCKS];
@@ -88,7 +88,7 @@ TEST(a_join_knows_what_either_knew_and_leaves_the_other_as_it_was)
         assert_same(a, &both);
         assert_same(b, &q);
         assert_same(shared, &p);
-        /* Adding the same again makes no new clock. */
+        /* Adding the same knowledge again makes no new clock. */
         const sim_clock *before = a;
         sim_clock_join(&a, b);
         assert_ptr_equal(a, before);
@@ -102,7 +102,7 @@ TEST(a_location_is_found_at_its_address_until_what_overlaps_it_is_forgotten)
 {
     enum { PLACES = 500, BYTES = 4 };
     sim_history h = {0};
-    uint32_t there[PLACES + 1] = {0}; /* bytes of the location */
+    uint32_t there[PLACES + 1] = {0}; /* bytes of the location that have a value */
     uint32_t seed = 3;
     for (int i = 0; i < 5000; i++) {
         const uint64_t at = 1 + next(&seed) % PLACES;
@@ -147,7 +147,7 @@ TEST(a_location_keeps_its_writes_in_the_order_in_which_they_were_placed)
     assert_int_equal(x->count, SIM_MOST_WRITES);
     sim_write *between = sim_location_insert(x, 2);
     between->by.block = 99;
-    /* The oldest write has made room. */
+    /* The oldest write was removed to make room. */
     assert_int_equal(between - x->writes, 1);
     assert_int_equal(x->writes[0].by.block, SIM_MOST_WRITES + 1);
     assert_int_equal(x->writes[2].by.block, SIM_MOST_WRITES + 2);

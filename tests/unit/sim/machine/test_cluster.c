@@ -4,7 +4,7 @@
 
 #include "sim_fixture.h"
 
-/* The kernel around the bodies below: a grid of 4 blocks of 64 threads, in clusters of 2. */
+/* The code before the bodies below. The grid has 4 blocks of 64 threads, in clusters of 2. */
 static const char prelude[] =
     "typedef unsigned int u32; typedef unsigned long long u64;\n"
     "#define REGISTER(name) ([] { u32 v; asm volatile(\"mov.u32 %0, %%\" name \";\" : \"=r\"(v)); "
@@ -69,7 +69,8 @@ static void assert_fine(const char *body)
     assert_fault(body, SIM_FAULT_NONE, "");
 }
 
-/* Each block ends with the other block's part of `in`, plus `more`. */
+/* Asserts that the body ends well, and that each block has the other block's part of `in`, plus
+ * `more`. */
 static void assert_exchanges(const char *body, int more)
 {
     assert_fine(body);
@@ -85,7 +86,7 @@ TEST(blocks_read_what_another_of_their_cluster_wrote)
     assert_exchanges("x[t] = in[i]; meet(); int a = of(x, t & 1)[t], b = of(x, ~t & 1)[t];\n"
                      "out[i] = (t & 1) == other ? a : b; meet();",
                      0);
-    /* A block's own shared memory belongs to the cluster's, too. */
+    /* The cluster's shared memory includes the block's own. */
     assert_exchanges(
         "x[t] = in[i] + 1; meet(); int v = load(at(x + t)) - load(map(at(x + t), me));\n"
         "out[i] = v + of(x, other)[t]; meet();",
@@ -193,14 +194,14 @@ TEST(a_read_without_a_barrier_of_the_cluster_is_a_race)
                  "read by this thread after a write by thread (0,0,0) of block (0,0,0)");
     assert_fault("x[t] = 0; meet(); if (me == 0) out[i] = of(x, 1)[t]; else x[t] = in[i]; meet();",
                  SIM_FAULT_RACE, "of the cluster between");
-    /* Nor do an arrival or a wait alone. */
+    /* An arrival or a wait alone orders nothing either. */
     assert_fault(
         "x[t] = 0; meet(); arrive(); x[t] = in[i]; wait(); out[i] = of(x, other)[t]; meet();",
         SIM_FAULT_RACE, race);
     assert_fault(
         "x[t] = 0; meet(); x[t] = in[i]; arrive(); out[i] = of(x, other)[t]; wait(); meet();",
         SIM_FAULT_RACE, "of the cluster between");
-    /* Nor does a relaxed arrival, unless it comes after a fence. */
+    /* A relaxed arrival orders nothing either, unless it comes after a fence. */
     assert_fault("x[t] = in[i]; relaxed(); wait(); out[i] = of(x, other)[t]; meet();",
                  SIM_FAULT_RACE, race);
     assert_exchanges(
@@ -220,7 +221,7 @@ TEST(a_write_to_what_another_block_may_still_read_is_a_race)
                  SIM_FAULT_RACE, "written by this thread and by");
     assert_exchanges("x[t] = in[i]; meet(); out[i] = of(x, other)[t]; meet(); x[t] = 0; meet();",
                      0);
-    /* The reader itself may write there, ordered by barriers of its own block. */
+    /* The reading block may write there, too, ordered by its own barriers. */
     assert_exchanges("x[t] = in[i]; meet(); out[i] = of(x, other)[t]; __syncthreads();\n"
                      "of(x, other)[63 - t] = 0; meet();",
                      0);
@@ -233,17 +234,17 @@ TEST(a_block_must_not_end_while_another_reads_there)
 {
     static const char *const ended = "have ended: no barrier of the cluster";
     assert_fault("x[t] = in[i]; meet(); out[i] = of(x, other)[t];", SIM_FAULT_RACE, "which");
-    /* The fault does not depend on the block that is simulated first. */
+    /* The fault is the same, whichever block is simulated first. */
     assert_fault("x[t] = in[i]; meet(); if (me == 0) out[i] = of(x, 1)[t];", SIM_FAULT_RACE, ended);
     assert_fault("x[t] = in[i]; meet(); if (me == 1) out[i] = of(x, 0)[t];", SIM_FAULT_RACE,
                  "which has ended");
     assert_fault("x[t] = in[i]; meet(); out[i] = of(x, other)[t]; __syncthreads();", SIM_FAULT_RACE,
                  "which");
-    /* An arrival alone does not keep a block from ending. */
+    /* A block that only arrives may end too early. */
     assert_fault(
         "x[t] = in[i]; meet(); if (me == 0) out[i] = of(x, 1)[t]; arrive(); if (me == 0) wait();",
         SIM_FAULT_RACE, ended);
-    /* The block that reads need not wait. */
+    /* The reading block may skip the wait. */
     assert_fine(
         "x[t] = in[i]; meet(); if (me == 0) out[i] = of(x, 1)[t]; arrive(); if (me == 1) wait();");
 }
@@ -263,7 +264,7 @@ TEST(an_address_is_of_a_block_of_the_cluster)
     assert_fault("x[t] = in[i]; meet(); out[i] = of(x, other)[t + 64]; meet();", SIM_FAULT_BOUNDS,
                  "shared address");
     assert_fault("out[i] = of(out, other)[t];", SIM_FAULT_BOUNDS, "no address of shared memory");
-    /* An instruction for the block's own shared memory reaches no other block. */
+    /* An instruction for the block's own shared memory cannot reach another block. */
     assert_fault(
         "x[t] = in[i]; meet(); int v; asm volatile(\"ld.shared.s32 %0, [%1];\" : \"=r\"(v) :\n"
         "\"r\"(map(at(x + t), other))); out[i] = v; meet();",
@@ -278,7 +279,7 @@ TEST(a_barrier_that_some_do_not_reach_is_told)
     assert_fault("arrive(); if (me == 0) arrive(); wait();", SIM_FAULT_BARRIER,
                  "again without a wait");
     assert_fault("wait();", SIM_FAULT_BARRIER, "without having arrived");
-    /* The barrier does not wait for warps that have ended. */
+    /* The barrier does not wait for ended warps. */
     assert_fine("if (me == 0) return; meet();");
     assert_fine("if (t >= 32) return; meet();");
 }

@@ -5,7 +5,7 @@
 
 #include "sim_fixture.h"
 
-/* Returns the sectors of one warp load of elements of `bytes`, with that stride and offset in
+/* Returns the sectors of a warp's load of elements of `bytes`. Stride and offset are in
  * elements. */
 static int sectors_of(int stride, int offset, uint32_t bytes, uint32_t mask)
 {
@@ -126,8 +126,8 @@ TEST(the_fewest_sectors_are_whole)
     assert_int_equal(c.sectors, 1 + 32);
 }
 
-/* Four transposes that differ in the width of the tile only: the counters show the effect of
- * padding. */
+/* The four transposes differ only in the width of the tile, so the counters show what padding
+ * does. */
 TEST(padding_shows_in_the_bank_conflicts_of_a_transpose)
 {
     enum { N = 64 };

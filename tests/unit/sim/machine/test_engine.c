@@ -59,7 +59,7 @@ static sim_fault_kind run_body(sim_test *t, const char *body)
     return sim_test_run(t, 1, 1, THREADS, 1, 0);
 }
 
-/* Asserts that the body ends without a fault and leaves in[i] + `more` in out[i]. */
+/* Asserts that the body ends without a fault and that out[i] is in[i] + `more`. */
 static void assert_copies(const char *body, int more)
 {
     sim_test t;
@@ -104,7 +104,7 @@ TEST(what_threads_wrote_leaves_after_a_fence_and_a_barrier)
     assert_copies("y[t] = in[t] + 1; fence(); __syncthreads();\n"
                   "if (t == 0) { store(out, y, 256); commit(); leave(); }",
                   1);
-    /* A fence after the barrier serves as well. */
+    /* A fence after the barrier works, too. */
     assert_copies("y[t] = in[t] + 1; __syncthreads();\n"
                   "if (t == 0) { fence(); store(out, y, 256); commit(); leave(); }",
                   1);
@@ -124,7 +124,7 @@ TEST(shared_memory_stays_as_it_is_until_a_copy_has_read_it)
     assert_fault("y[t] = in[t]; fence(); __syncthreads();\n"
                  "if (t == 0) { store(out, y, 256); commit(); }",
                  SIM_FAULT_RACE, "the block ends while its bulk copy from shared memory");
-    /* The copy is not committed, so that no wait includes it. */
+    /* No wait includes the copy, because it is not committed. */
     assert_fault("y[t] = in[t]; fence(); __syncthreads();\n"
                  "if (t == 0) { store(out, y, 256); leave(); }",
                  SIM_FAULT_RACE, "the block ends");
@@ -172,8 +172,8 @@ TEST(sizes_and_addresses_are_multiples_of_16)
     assert_fault("if (t == 0) { fence(); store((void *)in, x, 16); }", SIM_FAULT_UNINITIALISED, "");
 }
 
-/* One thread copies pieces through two buffers, and the other warp reads them. Two barriers hand
- * each buffer over. */
+/* One thread copies pieces through two buffers, which the other warp reads. Two barriers hand over
+ * each buffer. */
 #define PIPELINE(RELEASE)                                                                          \
     "if (t == 0) { for (int s = 0; s < 2; s++) { init(full + s, 1); init(empty + s, 32); } "       \
     "fence(); }\n"                                                                                 \
@@ -190,7 +190,8 @@ TEST(a_pipeline_between_warps_is_right_and_its_mistakes_are_found)
     assert_copies(PIPELINE("arrive(empty + s);"), 2);
     assert_fault(PIPELINE("if (l < 31) arrive(empty + s);"), SIM_FAULT_BARRIER,
                  "1 arrivals and 0 bytes");
-    /* A producer that does not wait for a free buffer overwrites data that is not read yet. */
+    /* If the producer does not wait for a free buffer, it overwrites data that is still to be
+     * read. */
     assert_fault("if (t == 0) { init(full, 1); init(full + 1, 1); fence(); } __syncthreads();\n"
                  "if (t == 0) for (int i = 0; i < 2; i++) { expect(full + i, 256); load(x, in, "
                  "256, full + i); }\n"

@@ -20,20 +20,21 @@
 
 enum { MOST_THREADS = 4, REGISTERS = 8, LOCATIONS = 3, SEEDS = 5, STRIDE = 16 };
 
-/* The schedules of a check of such a kernel; and those that must not show a forbidden outcome. */
+/* The schedules of a check of such a kernel; and the number of schedules in which a forbidden
+ * outcome must not occur. */
 enum { ORDERS = 256, ORDERS_IN_VAIN = 64 };
 
 /* The verdict of the memory model on an outcome. */
 enum {
     ALLOWED = 'a',
     FORBIDDEN = 'f',
-    RACES = 'r',   /* conflicting accesses are not morally strong: the kernel is rejected */
-    BUFFERED = 'l' /* allowed only by load buffering, which the simulated device leaves out */
+    RACES = 'r',   /* accesses conflict and are not morally strong, so the kernel is rejected */
+    BUFFERED = 'l' /* allowed, but only by load buffering, which the simulated device does not do */
 };
 
 typedef struct litmus {
     const char *name, *threads, *outcome;
-    const char *says; /* for lanes, warps, blocks of a cluster, other blocks */
+    const char *says; /* verdict for lanes, warps, blocks of a cluster, other blocks */
 } litmus;
 
 static const litmus rows[] = {
@@ -161,7 +162,7 @@ static const litmus rows[] = {
     {"SB+sc, handed on", "x=1 F.sc a=y | y=1 F.sc z=1.rel | b=z.acq c=x", "a=0 b=1 c=0", "ffff"},
     {"SB+ar, handed on", "x=1 F.ar a=y | y=1 F.ar z=1.rel | b=z.acq c=x", "a=0 b=1 c=0", "aaaa"},
 
-    /* R and S, two writes each way */
+    /* R and S: two writes on each side */
     {"R", "x=1 y=1 | y=2 a=x", "y=2 a=0", "aaaa"},
     {"R+ar", "x=1 F.ar y=1 | y=2 F.ar a=x", "y=2 a=0", "aaaa"},
     {"R+rel", "x=1 y=1.rel | y=2 a=x.acq", "y=2 a=0", "aaaa"},
@@ -260,7 +261,7 @@ static bool take(writer *p, const char *word)
     return found;
 }
 
-/* Reads suffixes and writes them in PTX. `order` is the suffix of accesses without any. */
+/* Reads suffixes and writes them in PTX. `order` applies to accesses without a suffix. */
 static void take_suffixes(writer *p, char text[48], const char *order)
 {
     const char *scope = ".gpu";
@@ -371,7 +372,7 @@ static void write_barrier(writer *p, placement where)
         put(p, "bar.sync 0;\n");
 }
 
-/* Writes a kernel of (values of the locations, values of the registers). */
+/* Writes a kernel whose parameters are the locations' values and the registers' values. */
 static void write_kernel(writer *p, const litmus *row, placement where)
 {
     const int threads = count_threads(row);
@@ -420,7 +421,7 @@ static void write_kernel(writer *p, const litmus *row, placement where)
     }
     put(p, "END:\n");
     for (int r = 0; r < REGISTERS; r++) {
-        /* Only the thread that has the register writes it: the other threads' copies are 0. */
+        /* Only the thread with the register writes it. In other threads it is 0. */
         put(p, "setp.eq.u32 %%p, %%%c, 0;\n@!%%p st.global.u32 [%%r+%d], %%%c;\n", 'a' + r, 4 * r,
             'a' + r);
     }
@@ -467,7 +468,7 @@ static uint32_t run_row(sim_test *t, memory *m, placement where, int threads, ui
     return sim_test_run(t, grid, 1, block, 1, 0);
 }
 
-/* Reports the rows with another result than expected. */
+/* Reports a row whose outcomes differ from its verdict. Returns the number of such outcomes. */
 static int try_row(const litmus *row, placement where, bool is_shared)
 {
     static writer p;

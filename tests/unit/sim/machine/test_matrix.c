@@ -1,5 +1,5 @@
-/* Products of matrices by a warp: each shape and type beside a product by rows and columns, with
- * fragments placed as in the PTX ISA's tables. */
+/* Tests products of matrices by a warp. Each shape and type is compared with a product row by
+ * column; the PTX ISA's tables place the fragments. */
 #include <stdio.h>
 #include <string.h>
 
@@ -41,7 +41,8 @@ TEST(products_are_those_of_rows_and_columns)
         assert_product(f, &random);
 }
 
-/* Matrices of elements smaller than a byte: rows of a and columns of b, with a gap after each. */
+/* Asserts the product of elements smaller than a byte. Rows of a and columns of b have a gap after
+ * each. */
 static void assert_small_product(const char *type, int bits, int k, const char *operation)
 {
     enum { SIDE = 8, MOST_BYTES = 32 };
@@ -117,7 +118,7 @@ TEST(what_is_not_a_number_stays_so_in_its_row)
     sim_test_deinit(&t);
 }
 
-/* Computes the product of the elements with these two indices at the start of its first row. */
+/* Computes a product in which the first row of a begins with two elements of these indices. */
 static sim_fault_kind fault_with(const matrix_form *f, int first, int second, sim_test *t)
 {
     uint64_t random = 3;
@@ -153,7 +154,7 @@ TEST(metadata_that_means_nothing_is_a_fault)
     }
 }
 
-/* Runs a product whose metadata is written in the lanes below `lanes` of each four. */
+/* Runs a product whose metadata only the first `lanes` of each four lanes have. */
 static void metadata_of(int lanes, sim_fault_kind kind)
 {
     char body[1024];

@@ -99,7 +99,7 @@ TEST(an_assertion_ends_the_run_with_its_words)
     free(text);
 }
 
-/* The workspace as cooperative_groups reads it. */
+/* The test reads the workspace as cooperative_groups does. */
 TEST(a_grids_workspace_is_where_its_registers_say)
 {
     sim_test t;

@@ -12,7 +12,7 @@ TEST(a_missing_barrier_is_a_race_between_warps)
                               "{ __shared__ int s[64]; s[threadIdx.x] = in[threadIdx.x]; "
                               "out[threadIdx.x] = s[63 - threadIdx.x]; }\n",
                               64);
-    /* The warp that runs first reads values that the other has not written yet. */
+    /* The warp that runs first reads values that the other warp has still to write. */
     assert_true(kind == SIM_FAULT_RACE || kind == SIM_FAULT_UNINITIALISED);
     sim_test_deinit(&t);
 }
@@ -40,7 +40,7 @@ TEST(a_warp_that_synchronises_itself_may_share)
 #undef SHARE
 }
 
-/* Accesses of whole warps are watched line by line. */
+/* Accesses of whole warps are tracked by line, not by thread. */
 TEST(a_thread_alone_is_told_of_the_one_of_a_whole_warp_that_it_races_with)
 {
     assert_fault("__shared__ int s[32]; int x = threadIdx.x; if (x < 32) s[x] = in[x]; "
@@ -104,7 +104,7 @@ TEST(what_another_block_wrote_needs_a_fence)
     assert_fault_with(form, "__threadfence_block();", 4, 32, SIM_FAULT_RACE, story);
 }
 
-/* Blocks run in their order: the reader is the last one and finds all values. */
+/* Blocks run in order. The reader is the last block and finds all values. */
 TEST(what_another_block_published_counts_once_an_atomic_has_seen_it)
 {
     static const char form[] =
@@ -131,8 +131,8 @@ TEST(what_another_block_published_counts_once_an_atomic_has_seen_it)
     }
 }
 
-/* One block stores a value before it sets a flag, and another reads the value after it has seen the
- * flag. The result depends on their memory orders. */
+/* One block stores a value and then sets a flag; another block sees the flag and then reads the
+ * value. Whether they race depends on the memory orders. */
 TEST(a_flag_orders_what_is_released_and_acquired_through_it)
 {
     static const char form[] =
@@ -184,7 +184,7 @@ TEST(a_flag_orders_what_is_released_and_acquired_through_it)
     }
 }
 
-/* Two blocks read, in their order; the third overwrites the values. */
+/* Two blocks read the values, one after the other. A third block overwrites them. */
 TEST(every_block_that_read_has_to_publish_that_before_a_write)
 {
     static const char form[] =

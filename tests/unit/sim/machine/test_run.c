@@ -89,7 +89,7 @@ static const char tiny_source[] =
     "        : \"f\"(a[i]), \"f\"(-a[i]), \"f\"(-c[i]));\n"
     "}\n";
 
-/* Results of -2^-126 + a * a; an H100 gives these, rounded to nearest. */
+/* An H100 gives these results of -2^-126 + a * a, rounded to nearest. */
 TEST(ftz_flushes_what_is_below_the_normal_numbers_with_all_digits_of_one)
 {
     float a[32] = {0x1p-75f, 0x1.8p-76f, 0x1.6ap-76f, 0x1p-76f, 0x1p-126f}, c[32], nearest[32],
@@ -412,7 +412,7 @@ TEST(half_and_bfloat16_arithmetic_rounds_once)
             long double x = half_to_float(a[i]), y = half_to_float(b[i]);
             long double sum = half_to_float(half_from_float((float)(x + 1.5L)));
             float got = half_to_float(c[i]);
-            /* The nearest half: no other is closer to the exact value, which fits a long double. */
+            /* No other half is closer to the exact value, which a long double can hold. */
             long double exact = x * y + sum, error = fabsl(exact - got);
             float below = half_to_float((uint16_t)(c[i] - 1)),
                   above = half_to_float((uint16_t)(c[i] + 1));
@@ -461,7 +461,7 @@ TEST(special_functions_local_arrays_and_long_integers_are_right)
             assert_true(fabs(f[i * 4] - (exp(x) + (1 << (i & 3)))) < 2e-5);
             assert_true(fabs(f[i * 4 + 1] - sin((double)(in[i] * 100))) < 2e-6);
             assert_true(fabs(f[i * 4 + 2] - 1 / sqrt(x * x + 1)) < 2e-6);
-            /* local[j] holds x * k for the k with (5k + i) & 15 == j. */
+            /* local[j] holds x * k for the k for which (5k + i) & 15 == j. */
             int at = 0;
             while (((at * 5 + i) & 15) != (i & 15))
                 at++;

@@ -58,7 +58,7 @@ TEST(each_shape_counts_as_on_the_hardware)
             sim_counter_add_shared_atomic(&c, s.addresses, s.mask, s.bytes);
         else
             sim_counter_add_shared(&c, s.addresses, s.mask, s.bytes, strcmp(s.kind, "store") == 0);
-        /* An H200 counts one round less at the end of some loops of wide atomics. */
+        /* At the end of some loops of wide atomics, an H200 counts one round less. */
         uint64_t slack = atomic && s.bytes > 4 ? 2 : 0;
         if (c.conflicts != s.conflicts || c.wavefronts < s.wavefronts ||
             c.wavefronts > s.wavefronts + slack)

@@ -7,7 +7,7 @@
 
 enum { WIDTH = 5, HEIGHT = 4, DEPTH = 3, TEXEL = 16, ROW = WIDTH * TEXEL, THREADS = 64, MOST = 16 };
 
-/* A shape of a surface in the PTX ISA's terms, and its coordinates, the layer first. */
+/* A shape of a surface, as the PTX ISA names it, and its coordinates, with the layer first. */
 static const struct shape {
     const char *name, *coordinates;
     uint32_t sides;
@@ -18,7 +18,7 @@ static const struct shape {
               {"a1d", "%z, %x", 1, true},
               {"a2d", "%z, %x, %y, %y", 2, true}};
 
-/* The number of registers, and their type, that one access moves. */
+/* What one access moves: the number of registers, and their type. */
 static const struct form {
     const char *type, *vector, *declared, *registers;
     uint32_t bytes;
@@ -80,7 +80,7 @@ static int64_t nearest(int64_t v, int64_t most)
     return v < 0 ? 0 : v > most ? most : v;
 }
 
-/* Returns the bytes that an access reaches, or NULL if it is outside. */
+/* Returns the bytes of an access, or NULL if it is outside. */
 static uint8_t *reach(uint8_t of[DEPTH][HEIGHT][ROW], const struct shape *shape, int mode,
                       const int32_t at[4], uint32_t bytes)
 {
@@ -92,7 +92,7 @@ static uint8_t *reach(uint8_t of[DEPTH][HEIGHT][ROW], const struct shape *shape,
     return inside || mode == CLAMP ? &of[z][y][x] : NULL;
 }
 
-/* Draws places inside, and, unless `within`, some outside. */
+/* Draws places within the surface; without `within`, some are outside. */
 static void place(world *w, uint32_t bytes, bool within, uint64_t *random)
 {
     static const int32_t sides[] = {ROW, HEIGHT, DEPTH};
@@ -149,7 +149,7 @@ TEST(loads_find_the_bytes_that_the_coordinates_name)
                 assert_loads(&shapes[s], &forms[f], mode, &random);
 }
 
-/* There is one thread a launch: two threads at one place would race. */
+/* Each launch has one thread, because two threads at one place would race. */
 static void assert_store(const struct shape *shape, const struct form *form, int mode,
                          uint64_t *random)
 {
