@@ -42,7 +42,7 @@ local function of_measurements(source)
   if not best then refuse("no variant has a time", "missing", 0) end
   for p, name in ipairs(r.names) do values[p] = { name, best.values[p] } end
   return { gpu = r.device, subjects = { {
-    -- Records write it without blanks.
+    -- Records have the problem without blanks.
     problem = (string.gsub(r.problem, " ", "")),
     asked = object { { "problem", type(problem) == "table" and #names(problem) > 0 and problem or object {} } },
     pattern = r.kernel, configuration = texts_of(values), values = object(values), arch = "sm_90",
@@ -86,7 +86,7 @@ end
 
 local function whole(count) return count < 0x1p63 and math.floor(count + 0.5) or math.maxinteger end
 
--- Returns data of a side that only the text needs.
+-- Returns the members of a side that only the printed text needs.
 local function side_of(s)
   local counts = get(s, "counts")
   return { problem = s.problem, configuration = s.configuration, time_ns = s.time_ns + 0.0, predicted = s.is_predicted,

@@ -2,7 +2,7 @@
 
 local recorded = require "lib.recorded"
 
--- Returns the values of a result, { { name, value }, ... }.
+-- Returns a result's values as { { name, value }, ... }.
 local function values_of(r, result)
   local out = {}
   for p, name in ipairs(r.names) do out[p] = { name, result.values[p] } end
@@ -66,7 +66,7 @@ end
 
 local WRITERS, NAMES = { ["kernel-tuner"] = kernel_tuner, t4 = t4 }, { "kernel-tuner", "t4" }
 
--- `name` is the name of a kernel that the file does not name.
+-- `name` is the kernel's name for a file that does not have one.
 return function(given)
   local r = recorded.read(given.source)
   if r.kernel == "" then r.kernel = given.name end

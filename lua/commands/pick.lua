@@ -9,7 +9,7 @@
 
 local get, pairs_of
 
--- The measurement that a candidate comes from.
+-- Returns the measurement that a candidate comes from, as a text.
 local function measured(c)
   if not get(c, "gpu") then return "the pattern's default" end
   if get(c, "problem") then return pairs_of(c.problem) .. " on " .. c.gpu end
@@ -79,7 +79,7 @@ return function(given)
   for i, c in ipairs(given.refused) do
     refused[i] = object { { "rule", c.rule }, { "measured", measured(c) }, { "configuration", c.configuration },
                           { "why", why_refused(c) } }
-    -- Text shows successive candidates of one source and reason once, with their number.
+    -- Successive candidates with the same source and reason are shown once, with their number.
     local last, key = alike[#alike], table.concat({ c.rule, measured(c), get(c, "number") or "", why_refused(c) }, "\n")
     if last and last.key == key then
       last.count = last.count + 1

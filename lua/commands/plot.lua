@@ -9,7 +9,7 @@ local WHOLE = "what 'autotune SCRIPT --json --top 1000000' prints, "
 
 local function missing(message, ...) refuse(string.format(message, ...), "missing") end
 
--- Returns the values of a parameter, ascending, and the index of its value for each valid result.
+-- Returns the values of a parameter, ascending, and for each valid result the index of its value.
 local function levels_of(d, p)
   local levels, places = recorded.levels(d.works, p)
   local of = {}
@@ -17,7 +17,7 @@ local function levels_of(d, p)
   return { name = d.r.names[p], levels = levels, of = of }
 end
 
--- ---- the data of each kind, beside the figures ----
+-- ---- the data of each kind of plot, besides the figures ----
 
 local function put_first(d) d.picture.by = levels_of(d, d.by[1]) end
 
@@ -30,7 +30,7 @@ local function put_both(d)
   end
 end
 
--- Returns the steps at which the best time so far fell, in the order of the search.
+-- Adds the steps of the search at which the best time so far fell, in order.
 local function put_steps(d)
   local results, steps, best = d.r.results, {}, math.huge
   if d.r.order == "ranked" then
@@ -47,7 +47,7 @@ local function put_steps(d)
   d.picture.steps = steps
 end
 
--- Returns the bytes that each result spills, false if unknown.
+-- Adds the bytes that each result spills; false if they are unknown.
 local function put_spills(d)
   local spills, known = {}, false
   for i, result in ipairs(d.works) do
@@ -62,7 +62,8 @@ end
 
 local MEMORY = { copy = true, read = true, write = true }
 
--- Returns the useful ceilings: the pattern's own, and those above it in the device.
+-- Returns whether a ceiling is shown: the pattern's own ceiling, and ceilings of the device above
+-- it.
 local function concerns(r, c)
   local own = r.ceiling and ceiling_of(r.ceiling) or "bytes"
   if c.name == r.ceiling then return true end
@@ -164,7 +165,8 @@ local function share_of_both(m, pair)
   return share
 end
 
--- Returns the requested parameters, or else the parameter that explains most by itself, or the pair that explains most.
+-- Returns the requested parameters. Without a request, returns the parameter that explains most alone, or the pair that
+-- explains most.
 local function choose_by(d, wanted, by)
   local m, most = d.important, 1
   if #m.parameters < wanted then missing("%d parameter%s must vary to draw this", wanted, wanted > 1 and "s" or "") end
@@ -187,7 +189,8 @@ local function choose_by(d, wanted, by)
   if wanted == 2 then d.by[2] = find_by(d.r, second) end
 end
 
--- Returns the data of every kind: the figures of valid results, of the ceiling and of the baseline.
+-- Adds the data that every kind has: the figures of valid results, of the ceiling and of the
+-- baseline.
 local function put_figures(d, given, title)
   local r, costs, rates, has_rates = d.r, {}, {}, true
   for i, result in ipairs(d.works) do

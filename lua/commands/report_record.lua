@@ -6,7 +6,7 @@ local get = entries.get
 local UNITS = { "bytes", "flops", "items" }
 local RATES = { bytes = "gbps", flops = "gflops", items = "gitems" }
 
--- Records of earlier versions have the share of a copy.
+-- Records of earlier versions give the share of a copy instead of a ceiling.
 local function ceiling_name(e)
   local name = get(e, "ceiling") or ""
   return ceiling_of(name) and name or "copy"

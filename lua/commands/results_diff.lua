@@ -3,7 +3,14 @@
 local entries = require "lib.entries"
 local judge = require "lib.judge"
 
--- Returns the entries of a side, each with its record and question, and the first entry of each question.
+-- autotune pick: the configuration that a program gets, the rule that gives it, and why better
+-- configurations are refused.
+--
+-- given: pattern, gpu { name, major, minor }, problem, choice, refused, records { gpu, major, minor },
+-- folders. The choice and each refused candidate have rule and configuration. If they are known, they
+-- also have gpu and pattern of their record; problem, time_ns and number of their entry; place in their
+-- portfolio, from 0. A refused candidate also has is_slower; by_tree if the tree of its portfolio chose
+-- the default; seen, the problem on which it was no faster than the default; broken { line, text }.
 local function list_side(records)
   local all, first, gpus = {}, {}, {}
   for i, r in ipairs(records) do

@@ -52,7 +52,7 @@ function checks:order(time, pointer)
   end
 end
 
--- Returns whether a figure agrees with the others, or nil if one of them is unknown.
+-- Returns whether a figure agrees with the others; nil if one of these is unknown.
 function checks:figure(of, name, expected, tolerance, pointer, from)
   local kept = number(of, name)
   if kept > 0 and expected > 0 and is_finite(expected) and math.abs(kept - expected) > tolerance * expected then
@@ -60,7 +60,8 @@ function checks:figure(of, name, expected, tolerance, pointer, from)
   end
 end
 
--- Returns how far the ratio of paired samples may differ from that of the medians, given the intervals of both times.
+-- Returns the largest allowed difference between the ratio of paired samples and the ratio of the medians, from the
+-- intervals of both times.
 local function pairing_tolerance(baseline, winner)
   local of_medians = number(baseline, "median_ns") / number(winner, "median_ns")
   local most = number(baseline, "high_ns") / number(winner, "low_ns") / of_medians - 1
@@ -80,7 +81,7 @@ function checks:figures(entry, pointer)
               "the medians of baseline and winner")
 end
 
--- Returns whether the names are those of the winner's configuration.
+-- Returns whether the names are exactly those of the winner's configuration.
 function checks:names(entry, other, pointer)
   local winner, known = get(entry, "configuration"), {}
   if type(other) ~= "table" or type(winner) ~= "table" then return end
@@ -105,7 +106,7 @@ function checks:verdict(entry, contender, pointer)
   end
 end
 
--- Checks a part of the entry that has a time and a configuration other than the winner's.
+-- Checks a part of the entry with a time and a configuration of its own, besides the winner's.
 function checks:part(entry, part, pointer)
   if part ~= entry then self:names(entry, get(part, "configuration"), pointer .. "/configuration") end
   self:order(get(part, "time"), pointer .. "/time")

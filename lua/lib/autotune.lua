@@ -93,7 +93,8 @@ function at.ask(question)
   return { [KIND] = "question", question = question }
 end
 
--- Adds the questions in a table, at any depth, to the list, each with its path. Lists of plain values have none.
+-- Adds each question of a table, at any depth, to the list, with its path. Lists of plain values contain no
+-- questions.
 local function add_questions(t, path, list)
   for _, key in ipairs(check.ordered_keys(t, path)) do
     local v, inner = t[key], check.child(path, key)
@@ -113,7 +114,7 @@ local function refuse_questions(description)
   fail(list[1].path, "%d question%s open; write a value in the place of each at.ask:\n%s", #list, #list == 1 and " is" or "s are", table.concat(lines, "\n"))
 end
 
--- Misspelt helpers are errors that name the nearest one.
+-- A misspelt helper is an error that names the nearest helper.
 host.missing(at, function(_, name)
   error("there is no at." .. tostring(name) .. check.meant(tostring(name), check.sorted_keys(at)), 2)
 end)

@@ -13,8 +13,7 @@ end
 
 local ALWAYS_READ = { name = true, major = true, minor = true }
 
--- Returns the fields of the device that the constraints and their derived values read, other than the fields that the
--- look-up reads.
+-- Returns the fields of the device that only the constraints and their derived values read, not the look-up.
 function text.fields_read(p, device_fields)
   if #p.constraints == 0 then
     return " name, major and\n * minor are read (the pattern's script was not at hand: no constraint is checked)"
@@ -32,7 +31,7 @@ function text.fields_read(p, device_fields)
   return out
 end
 
--- The cells of a row, or of the default if there is no row.
+-- Returns the cells of a row, or of the default if there is no row.
 function text.entry(p, row)
   local record, e = row and row.record, row and row.entry
   local head = {
@@ -55,12 +54,12 @@ function text.all(columns, format)
   return table.concat(out, " &&\n           ")
 end
 
--- A type before a name: no blank after a star.
+-- Returns the type as it stands before a name: with a blank, except after a star.
 function text.spaced(c_type)
   return string.sub(c_type, -1) == "*" and c_type or c_type .. " "
 end
 
--- Returns whether any constraint reads it.
+-- Returns whether the C text of a constraint contains `part`.
 function text.any(p, part)
   for _, constraint in ipairs(p.constraints) do
     if constraint.c and string.find(constraint.c, part, 1, true) then return true end
@@ -123,8 +122,8 @@ local function row_of(p, number, place)
   end
 end
 
--- The condition of a node of the portfolio. A condition that the type of a feature cannot satisfy is never true, as in
--- record/pick.c.
+-- Returns the condition of a node of the portfolio. A condition whose type does not fit the feature is never true, as
+-- in record/pick.c.
 function text.question(p, node, number)
   if node.feature then
     return string.format("autotune_%s_feature_%s(device, problem, autotune_%s_at(%d).config) < (double)%.17g", p.name,
@@ -163,7 +162,7 @@ local function device_condition(field, v)
   return device .. " == " .. v
 end
 
--- The condition under which a use's kernels are those of a configuration.
+-- Returns the condition under which a configuration uses these kernels.
 function text.conditions(p, use, device_fields)
   local out = {}
   for i, column in ipairs(p.parameters) do
@@ -177,8 +176,8 @@ function text.conditions(p, use, device_fields)
   return #out > 0 and table.concat(out, " &&\n        ") or "true"
 end
 
--- The fields of autotune_device_named(): its arguments, and the limits of the compute capability; 0 if the capability
--- is unknown.
+-- Returns the values of autotune_device_named()'s fields: its arguments, and the limits of the compute capability; 0
+-- if the capability is unknown.
 function text.device_values(device_fields, capability, start)
   local out = {}
   for i, field in ipairs(device_fields) do
@@ -189,7 +188,8 @@ function text.device_values(device_fields, capability, start)
   return c.braced(out, start)
 end
 
--- Describes the source that results agree with if there is no reference; nil if all patterns have a reference.
+-- Returns a description of the source with which results agree if there is no reference, or nil if all
+-- patterns have a reference.
 function text.agreeing(p)
   local with = { baseline = "those of the pattern's default", file = "those kept in files" }
   for _, row in ipairs(p.rows) do

@@ -7,7 +7,8 @@ local check = host.own "check.lua"
 local tolerance = host.own "tolerance.lua"
 local fail, KIND = check.fail, check.KIND
 
--- the difference of approximate instructions between two chips, also the simulated one
+-- allowed difference of approximate instructions between two chips, or a chip and the simulated
+-- device
 local ULPS = 8
 
 local captured = {}
@@ -44,14 +45,14 @@ local function refuse_setting(name, launch)
   end
 end
 
--- Returns a structure as words of the size that its own size is a multiple of. `buffers` are those whose addresses it
+-- Returns a structure as words; their size divides the structure's. `buffers` are the buffers whose addresses it
 -- holds.
 local function struct_of(bytes, buffers)
   local width = #bytes % 8 == 0 and 8 or #bytes % 4 == 0 and 4 or 1
   local members, type = {}, ({ [8] = "uint64", [4] = "uint32", [1] = "uint8" })[width]
   for at = 0, #bytes - 1, width do
     local word = string.sub(bytes, at + 1, at + width)
-    -- Numbers of scripts end at 2^63.
+    -- Integers of scripts end at 2^63 - 1.
     local kind = width == 8 and "int64" or type
     members[#members + 1] = buffers[at] or { [KIND] = "argument", type = kind, value = host.unpack(word, kind) }
   end
@@ -60,8 +61,8 @@ end
 
 local NOTHING = {}
 
--- Returns the number of elements, of `bytes` each, that a pointer leads to: by `sizes` or the buffer, else all that
--- exist.
+-- Returns the number of elements, of `bytes` each, behind a pointer: by `sizes`, else by the buffer, else all
+-- elements that exist.
 local function elements_of(description, given, p, bytes, value_of)
   local size = (description.sizes or NOTHING)[p.name]
   local left = p.left_bytes // bytes
@@ -80,8 +81,8 @@ local function elements_of(description, given, p, bytes, value_of)
   return count, false
 end
 
--- Fills the buffer of a pointer with the memory's contents before the launch; the contents after it are the expected
--- results.
+-- Fills a pointer's buffer with the memory's contents before the launch. The contents after the launch are the
+-- expected results.
 local function fill_buffer(description, expected, p, value_of)
   local given = description.buffers[p.name] or {}
   if type(given) ~= "table" or given.fill ~= nil or given.values ~= nil then return end
@@ -116,7 +117,7 @@ local function fill_buffer(description, expected, p, value_of)
   end
 end
 
--- Returns all addresses among the arguments in order, each { name, what, argument, place, at, address, left_bytes,
+-- Returns all addresses among the arguments, in order, as { name, what, argument, place, at, address, left_bytes,
 -- const, type, lanes, bytes }.
 local function list_pointers(launch, signature, params, named)
   local list = {}
@@ -134,8 +135,8 @@ local function list_pointers(launch, signature, params, named)
   return list
 end
 
--- Gives pointers to the same address one buffer. A buffer that the kernel may write ends where the next one begins, for
--- what follows is the next one's result.
+-- Pointers to the same address share a buffer. A buffer that the kernel may write ends where the next buffer begins,
+-- because the memory from there on is the next buffer's result.
 local function share_memory(list)
   local owner = {}
   for _, const in ipairs { false, true } do
@@ -193,7 +194,7 @@ function captured.complete(description, launch, entry, signature, params, named,
     fail({}, "the captured launch of %s has %d arguments (%s), and the kernel takes %d", launch.kernel,
          #launch.arguments, launch.path, #signature)
   end
-  -- Scalars come first, for sizes of memory may depend on them.
+  -- Scalars come first, because sizes of memory may depend on them.
   for i, a in ipairs(signature) do
     local one, name = launch.arguments[i], params[i].name
     local what = string.format("argument %d of the captured launch (%s)", i, params[i].text)

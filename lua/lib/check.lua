@@ -47,8 +47,8 @@ local function show(v)
   return "a " .. type(v)
 end
 
--- Returns the keys of a table in the order of the script's text. Keys that the text does not have (of computed tables)
--- follow in alphabetical order.
+-- Returns the keys of a table in the order of the script's text. Keys of computed tables, which the text does not
+-- have, follow in alphabetical order.
 local function ordered_keys(t, path)
   local keys, seen = {}, {}
   for _, key in ipairs(host.keys(table.unpack(path))) do
@@ -90,13 +90,13 @@ function check.table(v, path, example)
   return v
 end
 
--- Returns the remedy for a field that is written as a text, "block = 64".
+-- Returns the hint for a text that contains a whole field, such as "block = 64".
 function check.unquoted(v)
   local name, value = string.match(type(v) == "string" and v or "", "^%s*([%a_][%w_]*)%s*=([^=].*)$")
   return name and string.format("; write %s =%s without quotes", name, value) or ""
 end
 
--- Checks a list of at most `most` items, without names and holes.
+-- Checks a list without names and holes, of at most `most` items.
 function check.list(v, path, most)
   local count = 0
   for key in pairs(v) do
@@ -120,7 +120,8 @@ function check.string(v, path, example)
   return v
 end
 
--- Reads one text or a list of at most 16 as { text, path } each. `example` shows the list, `what` names a text in it.
+-- Reads a text, or a list of at most 16 texts, as { text, path } each. `example` shows a list; `what` says what a
+-- text names.
 function check.texts(given, path, example, what)
   local list = {}
   if given == nil then return list end
@@ -144,7 +145,7 @@ end
 
 local MOST_BYTES = 255
 
--- Returns what prevents records, journals and command lines from holding a value, or nil.
+-- Returns why records, journals and command lines cannot hold a value, or nil if they can.
 function check.unfit(v)
   if type(v) ~= "string" then return nil end
   if #v > MOST_BYTES then
@@ -200,7 +201,8 @@ local function expressions(v, path, most)
   return list
 end
 
--- Reads a word that stands for itself ("float", "below"), unless expressions can read something of that name.
+-- Reads a word that stands for itself ("float", "below"). Refuses words that expressions could read as a
+-- name.
 function check.word(v, path, words, taken)
   local e = expression(v, path)
   if type(v) == "string" and (not taken[v] or taken[v] == "buffer") then

@@ -4,7 +4,7 @@ local c = require "lib.c_text"
 
 local choices = {}
 
--- Whether a column has sizes. The values of other columns are names.
+-- Returns whether a column has sizes. The values of other columns are names.
 function choices.is_size(column)
   return column.c_type == "int" or column.c_type == "int64_t" or column.c_type == "double"
 end

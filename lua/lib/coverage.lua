@@ -3,7 +3,8 @@
 
 local coverage = {}
 
--- "for n = 1003, not at n = 16777216" if no result of the tuned problem was compared, else nil.
+-- Returns "for n = 1003, not at n = 16777216" if no result of the tuned problem was compared, else
+-- nil.
 function coverage.extent(covered)
   if not covered or not has(covered, "extent") or covered.extent ~= "smaller" then return nil end
   local run, left = {}, "the tuned problem"

@@ -39,7 +39,7 @@ local function skip_comment(s, at)
   return (last or #s) + 1
 end
 
--- R"x( ... )x", from its quote
+-- Skips R"x( ... )x", from its quote.
 local function skip_raw(s, at)
   local open = string.find(s, "(", at, true)
   if not open or open - at > 16 then return skip_quoted(s, at) end
@@ -52,7 +52,7 @@ local function skip_name(s, at)
   return (last or at - 1) + 1
 end
 
--- 1'000'000 is a number; its quotes do not begin a character.
+-- Skips a number. Its quotes, as in 1'000'000, do not begin a character.
 local function skip_number(s, at)
   while true do
     local _, last = string.find(s, "^[%w.]+", at)
@@ -105,12 +105,12 @@ local function rewrite_linkage(r, s, at, in_directive)
   local literal = skip_blanks(s, skip_name(s, at), not in_directive)
   if not (at_is(s, literal, '"C"') or at_is(s, literal, '"C++"')) then return nil end
   local behind = skip_blanks(s, skip_quoted(s, literal), not in_directive)
-  -- Its names are visible outside, like those of a linkage block.
+  -- Names in the block are visible outside, as in a linkage block.
   if at_is(s, behind, "{") then add(r.text, "inline namespace linkage ") end
   return behind
 end
 
--- Writes the token before `behind`; returns the text after it.
+-- Writes the token that ends at `behind`. Returns the position after the text that was handled.
 local function write_piece(r, s, at, behind, in_directive)
   local piece = string.sub(s, at, behind - 1)
   local past = piece == "extern" and rewrite_linkage(r, s, at, in_directive)

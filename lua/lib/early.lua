@@ -1,5 +1,5 @@
--- Values and expressions before the pattern exists, for example for the baseline. Nothing here fails: an expression
--- without a value so far, or that reads `device`, is nil.
+-- Values and expressions before the pattern exists, for example those of the baseline. No function here fails: the
+-- value is nil if an expression has no value yet or reads `device`.
 
 local host = ...
 
@@ -89,7 +89,7 @@ local function macro_expression(text)
   return host.load("return " .. text, "=macro") and text
 end
 
--- Returns the number of such a text.
+-- Returns the number that a macro's text stands for.
 local function macro_value(text, macros, depth)
   local expression = depth <= 8 and macro_expression(text)
   if not expression then return nil end
@@ -104,7 +104,7 @@ local function scope_of(values, derived)
   local scope = {}
   for name, v in pairs(helpers) do scope[name] = v end
   for name, v in pairs(values) do scope[name] = v end
-  -- Derived values may read each other in any order.
+  -- Derived values may read each other, in any order, so several rounds are needed.
   for _ = 1, 4 do
     for name, e in pairs(derived) do
       if scope[name] == nil then scope[name] = evaluate(e, scope) end

@@ -11,7 +11,7 @@ local function number(object, name) return (get(object, name) or 0) + 0.0 end
 
 function entries.rounded(v, digits) return tonumber(string.format("%." .. digits .. "g", v)) + 0.0 end
 
--- The question that an entry answers, { { name, value }, ... }.
+-- Returns the question that an entry answers, as { { name, value }, ... }.
 function entries.question(e)
   local measured = get(e, "measured")
   local after = text(measured, "after")
@@ -19,7 +19,7 @@ function entries.question(e)
            { "objective", get(measured, "objective") == "energy" and "energy" or "time" }, { "after", after ~= "" and after or nil } }
 end
 
--- The figures of an entry; 0 or "" where they are not recorded.
+-- Returns the figures of an entry; 0 or "" if they are not recorded.
 function entries.figures(e)
   return { time_ns = e.time.median_ns, share = number(e, "ceiling_fraction"), speedup = number(e, "speedup"),
            ceiling = text(e, "ceiling"), date = text(e, "date"), tool = text(e, "tool") }
@@ -42,14 +42,14 @@ function entries.each(r, wanted, each)
   end
 end
 
--- The valid portfolios of a record, each with its index; empty if variables are given.
+-- Returns the valid portfolios of a record, each with its index; none if variables are given.
 function entries.portfolios(r, wanted)
   local out = {}
   for i, place in ipairs(#wanted == 0 and r.portfolios or {}) do out[i] = { r.content.portfolios[place + 1], place } end
   return out
 end
 
--- A text that is equal for objects with equal members, in any order.
+-- Returns a text that is equal for objects with equal members, whatever their order.
 function entries.key(values)
   local parts = {}
   for i, name in ipairs(names(values)) do parts[i] = name .. "=" .. recorded.key(values[name]) end

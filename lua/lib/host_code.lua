@@ -40,14 +40,14 @@ end
 
 local function literal(n) return { n = n } end
 
--- A value that the file does not determine.
+-- Makes a value that the file does not determine.
 local function open_value(name, node, why)
   return { name = name, at = place(node), why = why or "set at run time", open = true }
 end
 
 local function is_number(v) return v and not v.object and not v.to and not v.fields and not v.lambda and not v.fn and not v.string end
 
--- Tells whether a number comes from no variable, macro or unknown value.
+-- Returns whether a number is independent of variables, macros and unknown values.
 local function is_plain(v) return is_number(v) and v.n ~= nil and not v.op and not v.name and not v.macro end
 
 local function same(x, y)
@@ -86,7 +86,8 @@ local function given(name, v, node)
   return { name = name, of = v, n = v.n, float = v.float, at = place(node), node = node, note = v.note, input = v.input }
 end
 
--- Merges two values of which one holds at run time. The value that needs no input of the user wins.
+-- Merges two values, one of which the variable has at run time. A value that needs no input of the
+-- user is preferred.
 local function merged(a, b, node)
   if same(a, b) then return a end
   if a and not is_number(a) then return a end
@@ -141,7 +142,7 @@ end
 
 local eval, cell_of, exec, invoke
 
--- Names the macro or constant in which a number is written.
+-- Marks a number as written by a macro or constant, if it is.
 local function with_macro(v, node)
   if not is_number(v) or v.n == nil then return v end
   if node.written == nil then
@@ -164,8 +165,8 @@ local function truth(v)
   return nil
 end
 
--- Runs all branches, of which the program takes one at run time. A variable is unknown afterwards if branches set it
--- differently.
+-- Runs all branches, one of which the program takes at run time. If they set a variable to different values, the
+-- variable is unknown afterwards.
 local function alternatives(ways, node)
   local outer, results, cells, is_written = state.trail, {}, {}, {}
   state.uncertain = state.uncertain + 1
@@ -198,7 +199,7 @@ local function alternatives(ways, node)
   return nil
 end
 
--- Makes numbers unknown that later iterations of a loop change.
+-- Makes the numbers unknown that a loop changes in later iterations.
 local function widen(trail_from, node)
   for i = trail_from, #state.trail do
     local cell = state.trail[i][1]
@@ -317,7 +318,7 @@ local function new_object(bytes, node, count)
   return { object = { bytes = bytes, at = place(node), text = text_of(node), count = count, cells = {} } }
 end
 
--- Forgets the memory that a pointer leads to, because a function without a visible body may set it.
+-- Forgets the memory behind a pointer, because a function whose body is not visible may change it.
 local function forget(v, node, name)
   if v and v.to then
     local old = v.to.v
@@ -345,7 +346,7 @@ local function from_input(args, node)
   return v
 end
 
--- numbers of cudaDeviceGetAttribute that cudaDeviceProp has, too
+-- numbers of cudaDeviceGetAttribute for which cudaDeviceProp has a member
 local ATTRIBUTES = { [1] = "maxThreadsPerBlock", [10] = "warpSize", [16] = "multiProcessorCount", [39] = "maxThreadsPerMultiProcessor" }
 
 local known = {
@@ -391,7 +392,7 @@ end
 for _, name in ipairs { "min", "max", "pow" } do known[name] = function(args) return computed(name, args[1], args[2]) end end
 known.powf = known.pow
 
--- members of vectors
+-- member functions of vectors
 local methods = {
   size = function(v) return v.count end,
   data = function(v) return v end,
@@ -440,7 +441,7 @@ local function construct(node, args)
   return v
 end
 
--- Returns a function's body. If Clang did not make this instance, returns the template's.
+-- Returns a function's body. If Clang has not made this instance, returns the template's body.
 local body_of
 function body_of(decl)
   local body = last(decl)
@@ -580,7 +581,7 @@ local function call(node)
   return open_value(nil, node, name ~= "" and "set by " .. name or nil)
 end
 
--- Runs a call within an expression. A call that ends the program ends the statement.
+-- Runs a call within an expression. If the call ends the program, the statement ends.
 local function call_value(node)
   local v, status = call(node)
   if status == "exit" then state.ended = true end

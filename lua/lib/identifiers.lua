@@ -1,4 +1,5 @@
--- Identifiers made of the names and texts of records and scripts: safe in C and C++, and unique.
+-- Identifiers for the names and texts of records and scripts. They are valid in C and C++, and
+-- unique.
 
 local c = require "lib.c_text"
 local MACROS = require "lib.reserved_names"
@@ -17,7 +18,7 @@ using virtual void volatile wchar_t while xor xor_eq imaginary int64_t offsetof 
 typeof_unqual
 ]]
 
--- Families of macros, some of which grow with each release.
+-- Families of macros. Some families grow with each release.
 local FAMILIES = {
   "^M_1_PI", "^M_2_PI", "^M_2_SQRTPI", "^M_E$", "^M_E[fl]", "^M_LN", "^M_LOG", "^M_PI", "^M_SQRT",
   "^HUGE_VAL", "^SNAN", "^DBL_", "^FLT_", "^LDBL_", "^FE_", "^LC_", "^PRI[diouxX]", "^SCN[dioux]", "^SIG_",
@@ -31,10 +32,10 @@ local FAMILIES = {
 -- Names like those of the macros of <stdint.h> and <limits.h>: INT32_MAX, UINT8_C, CHAR_BIT.
 local LIMITS = { _MAX = true, _MIN = true, _WIDTH = true, _C = true, _BIT = true }
 
--- The longest stems, so that a number fits after them within the limits of readers.
+-- The largest length of a stem. A number must fit after it within the limits of readers.
 local STEM_BYTES = 71
 
--- One line, with a blank before and after each name.
+-- Returns the names in one line, with a blank before and after each.
 local function listed(names)
   return " " .. string.gsub(names, "\n", " ") .. " "
 end
@@ -49,14 +50,14 @@ local function is_reserved(name)
   return string.find(RESERVED, " " .. name .. " ", 1, true) ~= nil
 end
 
--- A name that starts with an underscore may be a macro of the compiler (__LINE__). A name that starts like the header's
--- own names may be one of these.
+-- Returns the stem of a name's identifier. A name that starts with an underscore may be a macro of the compiler
+-- (__LINE__), and a name that starts like the header's own names may be one of them.
 local function stem_of(name)
   local prefixed = string.find(name, "^_") or string.lower(string.sub(name, 1, 8)) == "autotune"
   return string.sub((prefixed and "p" or "") .. name .. (is_reserved(name) and "_" or ""), 1, STEM_BYTES)
 end
 
--- Returns the stem, with a number after it if `taken` has the stem; `key` turns a name into the text that must be
+-- Returns the stem; if `taken` has it, with a number after it. `key` turns a name into the text that must be
 -- unique.
 local function unique(stem, taken, key)
   local name, number = stem, 1
@@ -88,7 +89,8 @@ local function type_of(v)
   return v >= -2147483648 and v <= 2147483647 and "int" or "int64_t"
 end
 
--- The type that holds values of both types: numbers widen; a mixture of kinds becomes words.
+-- Returns the type that holds values of both types: the wider of two numbers, or words for
+-- different kinds.
 local function join(a, b)
   if a == b then return a end
   if WIDTH[a] and WIDTH[b] then return WIDTH[a] > WIDTH[b] and a or b end

@@ -1,12 +1,12 @@
--- Which parameters decide how fast a variant is, and which only together.
+-- The influence of parameters on a variant's speed, alone and together.
 --
--- Shares of the variance of log(cost) among the configurations that work, as in functional ANOVA (Hutter, Hoos & Leyton-Brown
--- 2014; Sobol' 1993), but over the measured configurations instead of a model: exact if the whole space was measured.
--- Constraints make parameters depend on each other, so that shares need not add up to 1.
+-- The figures are shares of the variance of log(cost) among the configurations that work, as in functional ANOVA (Hutter,
+-- Hoos & Leyton-Brown 2014; Sobol' 1993). They come from the measured configurations instead of a model, so they are exact if
+-- the whole space was measured. Constraints make parameters depend on each other, so the shares need not add up to 1.
 
 local recorded = require "lib.recorded"
 
--- Var(E[y | the parameters in `chosen`]) over Var(y).
+-- Returns Var(E[y | the parameters in `chosen`]) / Var(y).
 local function explained(s, chosen)
   local group, count = {}, 1
   for i = 1, #s.y do group[i] = 1 end
@@ -52,7 +52,8 @@ local function take_sample(r)
   return s
 end
 
--- Returns the lowest cost with the parameter's worst value divided by the lowest of all costs, and the worst value.
+-- Returns the lowest cost with the parameter's worst value, divided by the lowest of all costs; and the parameter's
+-- value in the fastest configuration.
 local function find_worst(s, p)
   local best_of, best, worst = {}, 1, -math.huge
   for i, y in ipairs(s.y) do

@@ -12,7 +12,7 @@ function judge.interval(low, high, margin)
   return low >= 1 / (1 + margin) and high <= 1 + margin and "SAME" or "NOT SURE"
 end
 
--- The standard error of log(median), from its 95 % interval.
+-- Returns the standard error of log(median), from the median's 95 % interval.
 local function log_error(t)
   return t.low_ns > 0 and t.high_ns >= t.low_ns and math.log(t.high_ns / t.low_ns) / (2 * QUANTILE_95) or math.huge
 end

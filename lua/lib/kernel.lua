@@ -12,7 +12,8 @@ local word = check.word
 
 local kernel = {}
 
--- keys that kernel_file.lua adds: the path of the field that tells a buffer's size, and the macros of a file
+-- keys that kernel_file.lua adds to buffers: the path of the field that gives a buffer's size, and the
+-- macros of a file
 kernel.PLACE, kernel.DEFINES = "(place)", "(defines)"
 
 local ROLES = { input = true, output = true, inout = true, scratch = true }
@@ -247,7 +248,7 @@ local function read_constants(given, path, buffers, launches)
   return list
 end
 
--- Turns "--maxrregcount=${cap}" into the expression "--maxrregcount=" .. (cap).
+-- Turns a text like "--maxrregcount=${cap}" into an expression like "--maxrregcount=" .. (cap).
 local function text_expression(v, path)
   local e = expression(v, path)
   local pieces, at_byte = {}, 1
@@ -421,8 +422,8 @@ local REFERENCE_FIELDS = {
   "launches", "options", "include", "constants",
 }
 
--- Reads a kernel that makes expected results (at.reference) or fills inputs (at.kernel); `what` names it in messages.
--- Without a grid and a block it has one thread for each element of the buffer `first`.
+-- Reads a kernel that makes expected results (at.reference) or fills inputs (at.kernel). `what` is its name in
+-- messages. Without a grid and a block, the kernel has a thread for each element of the buffer `first`.
 local function read_fixed(description, path, entry, first, buffers)
   local given = description[path[1]]
   check.fields(given, path, REFERENCE_FIELDS)
@@ -527,7 +528,8 @@ local function take_kind(description, field, kind)
   return true
 end
 
--- Reads the reference. It has one thread for each element of the first output unless it says otherwise.
+-- Reads the reference. Without a grid and a block, it has one thread for each element of the first
+-- output.
 function kernel.read_reference(description, buffers)
   if are_files(description.reference) then
     read_expected(description.reference, buffers)
@@ -541,7 +543,8 @@ function kernel.read_reference(description, buffers)
   return read_fixed(description, { "reference" }, "reference", first, buffers)
 end
 
--- Reads the kernel that fills inputs. It has one thread for each element of the first input.
+-- Reads the kernel that fills inputs. Without a grid and a block, it has one thread for each
+-- element of the first input.
 function kernel.read_prepare(description, buffers)
   if not take_kind(description, "prepare", "kernel") then return nil end
   local first

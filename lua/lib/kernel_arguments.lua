@@ -1,5 +1,5 @@
--- The arguments of a kernel in a file: inferred from the kernel's type, or checked against it. What the type does not
--- tell is asked for.
+-- The arguments of a kernel in a file. They are inferred from the kernel's type or checked against it. If the type
+-- does not tell an argument, the user is asked for it.
 
 local host = ...
 
@@ -8,13 +8,13 @@ local early = host.own "early.lua"
 local kernel = host.own "kernel.lua"
 local fail, KIND = check.fail, check.KIND
 
--- Collects what the pattern lacks, for one message.
+-- Makes a list of the fields that the pattern lacks, for one message.
 
 local function new_request()
   return { order = {}, of = {} }
 end
 
--- Asks that `field` has `text`; `why` names the reason.
+-- Adds to the list that `field` should have `text`, because of `why`.
 local function ask(request, field, text, why)
   if not request.of[field] then
     request.of[field] = { texts = {}, whys = {} }
@@ -76,7 +76,7 @@ local function is_whole(a)
   return not a.pointer and a.lanes == 1 and a.type ~= nil and string.find(a.type, "int") ~= nil
 end
 
--- Returns a name for an example: the first whole number that the kernel takes.
+-- Returns the first whole number that the kernel takes, whose name an example can use.
 local function example_count(signature, params)
   for i, a in ipairs(signature) do
     if is_whole(a) and params[i].name ~= "" and not string.find(params[i].text, "Object_t", 1, true) then
@@ -248,7 +248,7 @@ local function infer_arguments(description, request, signature, params, named, i
   return args
 end
 
--- ---- arguments that are given ----
+-- ---- arguments that the pattern gives ----
 
 local OTHER_BYTES = { bool = 1, pointer = 8 }
 local FLOATING = { half = true, bfloat16 = true, float = true, double = true }

@@ -11,7 +11,8 @@ local KIND = check.KIND
 
 local constants = {}
 
--- Returns the number of elements, "17" or "RADIUS + 1", as far as the file determines it.
+-- Returns the number of elements, such as "17" or "RADIUS + 1", or nil if the file does not
+-- determine it.
 local function count_of(extents)
   local factors = {}
   for _, e in ipairs(extents) do factors[#factors + 1] = early.macro_expression(e) or nil end

@@ -27,7 +27,7 @@ local kernel_file = {}
 -- call them.
 local OPTIONS = { "--pre-include=autotune_host.h", "--device-as-default-execution-space" }
 
--- value of an undefined number while the kernel's type is asked for
+-- value of an undefined number while the compiler is asked for the kernel's type
 local SKETCHED = 8
 
 -- Returns the kernels that the entry may name: "scale", "ns::scale<64, float>", "(void (*)(float *))scale".
@@ -75,8 +75,8 @@ local function launches_of(description)
   return list
 end
 
--- Returns an example of an instance: numbers are parameters, other arguments are the template's defaults or common
--- values.
+-- Returns an example of a template's instance. Numbers become parameters; other arguments are the template's
+-- defaults or common values.
 local function example_instance(template)
   local parts = early.split(template, true)
   for i, one in ipairs(parts) do
@@ -124,7 +124,8 @@ local function definitions(defines, scope)
   return table.concat(lines)
 end
 
--- Refuses a name of several kernels with different parameters, and shows how to tell them apart.
+-- Refuses a name that several kernels with different parameters have. The message shows how to tell
+-- them apart.
 local function refuse_overloads(file, entry, found)
   if #found < 2 or entry ~= found[1].name and entry ~= found[1].scope .. found[1].name then return end
   local casts, seen = {}, {}
@@ -159,8 +160,8 @@ local function may_be_macro(name)
   return true
 end
 
--- Asks the compiler for the kernel's type. Undefined names that the pattern has are macros, too, and are added to
--- `defines`.
+-- Asks the compiler for the kernel's type. Undefined names that the pattern has are macros, too; they are added
+-- to `defines`.
 local function ask_signature(entry, roots, defines, scope, file, facts, own)
   local options = {}
   local is_device = false -- set by the pattern only: to nvcc, functions without an annotation are the host's
@@ -201,7 +202,7 @@ local function ask_signature(entry, roots, defines, scope, file, facts, own)
   end
 end
 
--- Returns the kernel of the text that has as many parameters as the compiler says.
+-- Returns the kernel of the text whose number of parameters is the compiler's.
 local function match_kernel(facts, entry, signature)
   local found
   for _, k in ipairs(find_kernels(facts, entry)) do
@@ -216,7 +217,7 @@ local function match_kernel(facts, entry, signature)
   end
 end
 
--- Renames parameters that no script could write: in is in_, min is min_.
+-- Renames parameters whose names scripts cannot use: in becomes in_, min becomes min_.
 local function rename_reserved(params)
   for _, p in ipairs(params) do
     local fits = not host.is_helper(p.name) and p.name ~= "include" and host.load("local " .. p.name, "=name")
@@ -224,7 +225,8 @@ local function rename_reserved(params)
   end
 end
 
--- Returns an expression with the baseline's values in place of parameters, for a value that all variants share.
+-- Returns the expression with the baseline's values in place of parameters. All variants share the value, so it
+-- must not depend on them.
 local function at_baseline(e, baseline, derived, depth)
   return (string.gsub(e, "%.?%f[%w_][%a_][%w_]*", function(name)
     local own, v = derived[name], baseline[name]
@@ -234,8 +236,8 @@ local function at_baseline(e, baseline, derived, depth)
   end))
 end
 
--- Infers the traffic if the pattern says nothing of the work: each input is read once, each output written once. If
--- sizes depend on the layout, the baseline's count.
+-- Infers the traffic if the pattern has no field for the work: each input is read once, and each output is written
+-- once. If sizes depend on the layout, the baseline's sizes are used.
 local function complete_work(description, baseline)
   if description.traffic ~= nil or description.flops ~= nil or description.items ~= nil then return end
   local terms = {}
@@ -253,8 +255,8 @@ local function complete_work(description, baseline)
   end
 end
 
--- Gives parameters one buffer if every launch in the file passes the same variable, and the pattern says nothing of
--- them. The buffer has the name of a parameter through which the kernel may write.
+-- Lets parameters share a buffer if every launch in the file passes the same variable to them and the pattern does
+-- not give them buffers. The buffer gets the name of a parameter through which the kernel may write.
 local function share_buffers(description, request, found, signature, named)
   local launches = host.launches(found.name)
   local owner, texts = {}, {}
@@ -290,8 +292,8 @@ local function share_buffers(description, request, found, signature, named)
   end
 end
 
--- Checks that the names in `given` (its keys, or the values of a list) are parameters of the kernel, or variables of
--- the module in `constants`.
+-- Checks that each name in `given` (its keys, or the values of a list) is a parameter of the kernel, or a variable
+-- of the module in `constants`.
 local function check_names(given, path, params, constants)
   local known = {}
   for _, p in ipairs(params) do known[#known + 1] = p.name end
@@ -314,7 +316,7 @@ local function mentions(t, text, depth)
   return found
 end
 
--- Checks that each buffer is a parameter, or that something in the description names it.
+-- Checks that each buffer is a parameter of the kernel or is named elsewhere in the description.
 local function check_buffers(description, params)
   local names = {}
   for _, p in ipairs(params) do names[p.name] = true end
@@ -327,8 +329,8 @@ local function check_buffers(description, params)
   end
 end
 
--- A block with too many threads is not an error in a space that is a product of lists; it only excludes the
--- configuration.
+-- Blocks with too many threads are no error in a space that is a product of lists. The space only excludes
+-- such configurations.
 local MOST_THREADS = 1024
 
 local function bound_blocks(description)
@@ -374,8 +376,8 @@ local function refuse_fields(description)
   end
 end
 
--- Returns macros by name. The first of a name is in the table; its `others` are the ones after it, for conditions are
--- not evaluated.
+-- Returns macros by name. A name has its first macro, and this macro's `others` are the later ones; conditions are
+-- not evaluated, so any of them may hold.
 local function by_name(list)
   local macros_of = {}
   for _, m in ipairs(list) do
@@ -417,8 +419,8 @@ local function complete_fields(description, file)
   return had
 end
 
--- Returns the launched kernels, each { of, entry, path }: the table for its arguments, its name, and where that is
--- written.
+-- Returns the kernels that are launched, as { of, entry, path }: the table with the kernel's arguments, the
+-- kernel's name, and the place of that name.
 local function find_targets(description, given, facts, file)
   local launched = launches_of(description)
   local has_all = #launched > 0
@@ -437,8 +439,8 @@ local function find_targets(description, given, facts, file)
   return targets
 end
 
--- Returns the kernels of the text that may be launched, and the texts whose names tell what to compile. An entry may
--- have a parameter in place of a name: "reduce<${OP}>", OP = { "Sum", "Max" }.
+-- Returns the kernels of the text that may be launched, and the texts whose names decide which code is compiled. An
+-- entry may have a parameter as a part of its name: "reduce<${OP}>", OP = { "Sum", "Max" }.
 local function find_candidates(facts, file, targets, values)
   local candidates, roots = {}, {}
   for _, target in ipairs(targets) do
@@ -479,7 +481,7 @@ local function check_values(values)
   end
 end
 
--- Ends the loading with a comment to start from.
+-- Ends the loading with an error that contains a pattern to start from.
 local function sketch(description, given, facts, file)
   local entry = choose_entry(facts, given, file)
   find_candidates(facts, file, { { entry = string.gsub(entry, "%b<>$", "") .. "<>", path = { "kernel", "entry" } } }, {})
@@ -502,7 +504,7 @@ local function sketch(description, given, facts, file)
   }))
 end
 
---- Completes a description whose kernel is a file. Leaves others alone.
+--- Completes a description whose kernel is in a file. Does nothing to other descriptions.
 function kernel_file.complete(description)
   local given = description.kernel
   if type(given) ~= "table" or given.source == nil then

@@ -1,5 +1,5 @@
--- The macros and constants of a kernel's file: those that a pattern sets, those that it only reads, and the baseline in
--- them.
+-- The macros and constants of a kernel's file: those that a pattern sets, those that it only reads, and the baseline
+-- that the file gives.
 
 local host = ...
 
@@ -16,8 +16,8 @@ local function same(a, b)
   return a == b
 end
 
---- Chooses one of several definitions of a name: the first that consists of numbers and known names, or else the first
---- one. An example: #ifdef A, #define B A, #else, #define B 16.
+--- Chooses among several definitions of a name. Takes the first definition that consists of numbers and known names,
+--- else the first one. Example: #ifdef A, #define B A, #else, #define B 16.
 function macros.settle(facts, description, values)
   local function is_known(name)
     return facts.macros[name] ~= nil or values[name] ~= nil or description.problem[name] ~= nil
@@ -41,7 +41,7 @@ function macros.settle(facts, description, values)
   end
 end
 
---- Returns the names that are macros: parameters, and variables and derived values that the file defines as macros, or
+--- Returns the names that are macros: parameters; and variables and derived values that the file defines as macros, or
 --- reads in capital letters. A template's own parameter is no macro.
 function macros.find_defines(description, facts, space_names, parameters)
   local defines = {}
@@ -62,7 +62,7 @@ function macros.find_defines(description, facts, space_names, parameters)
   return defines
 end
 
---- Refuses a parameter that the file does not have if the file has a similar name.
+--- Refuses a parameter that the file does not have, if the file has a similar name.
 function macros.refuse_misspelt(facts, space_names)
   local known = {}
   for name, m in pairs(facts.macros) do
@@ -86,7 +86,7 @@ function macros.refuse_misspelt(facts, space_names)
   end
 end
 
--- Lists the expressions of a description that may read a name.
+-- Returns the expressions of a description that may read a name.
 local function expressions_of(description)
   local list = {}
   local function add(v)
@@ -130,8 +130,9 @@ end
 
 local MOST_TRIED = 10000
 
--- Chooses values for parameters that neither the file nor the pattern sets: the first values that satisfy the
--- constraints. If there are too many combinations to try, or none satisfies them, the first value of each list.
+-- Chooses values for the parameters that neither the file nor the pattern sets: the first values that satisfy
+-- the constraints. If there are too many combinations, or none satisfies the constraints, takes the first value
+-- of each list.
 local function choose_rest(description, values, space_names, baseline)
   local rest, known, tried = {}, early.with_problem(baseline, description), 0
   for _, name in ipairs(space_names) do
@@ -164,7 +165,7 @@ local function choose_rest(description, values, space_names, baseline)
   end
 end
 
---- Takes the baseline from the file's macros, as far as the pattern does not set it.
+--- Takes the baseline from the file's macros. Values that the pattern sets stay.
 function macros.complete_baseline(description, facts, values, space_names)
   if description.baseline == nil then description.baseline = {} end
   if type(description.baseline) ~= "table" then return {} end

@@ -1,6 +1,6 @@
--- Writes a comment to start from for a kernel in a file, with the values with which the file's own host code launches
--- it. Each value has its place in the file beside it. A value that the file does not determine is a question, at.ask,
--- which the user has to answer before tuning.
+-- Writes a comment from which a pattern can start, for a kernel in a file. It has the values with which the file's
+-- own host code launches the kernel, and beside each value its place in the file. A value that the file does not
+-- determine becomes a question, at.ask, which the user has to answer before tuning.
 
 local host = ...
 
@@ -13,7 +13,7 @@ local is_number, is_plain, same = code.is_number, code.is_plain, code.same
 
 local C_TYPES = arguments.C_TYPES
 
--- members of cudaDeviceProp that `device` has, too
+-- members of cudaDeviceProp for which `device` has a field
 local DEVICE = { multiProcessorCount = "sm_count", maxThreadsPerBlock = "max_threads_per_block", warpSize = "warp_size",
                  maxThreadsPerMultiProcessor = "max_threads_per_sm" }
 local SIDES = { "_X", "_Y", "_Z" }
@@ -24,8 +24,8 @@ local function quoted(text) return string.format("%q", text) end
 
 local function ask(why) return "at.ask " .. quoted(why) end
 
--- Returns values to try around a number that shapes the kernel. A size may be a divisor, so 0 is only tried if it is
--- the number itself.
+-- Returns values to try around a number that shapes the kernel. The number may be used as a divisor, so 0 is tried
+-- only if it is the number itself.
 local function values_around(v)
   if v == 0 then return "{ 0, 1 }" end
   if helpers.is_pow2(v) then return "at.pow2(" .. math.max(1, v // 4) .. ", " .. math.max(v, math.min(v * 4, 1024)) .. ")" end
@@ -36,7 +36,7 @@ local function least_around(v)
   return v == 0 and 0 or helpers.is_pow2(v) and math.max(1, v // 4) or math.max(1, v // 2)
 end
 
--- Makes a text of the file fit into a comment.
+-- Returns a text of the file as it fits into a comment.
 local function remark(text)
   text = string.gsub(string.gsub(text, "%s+", " "), "%*/", "* /")
   return #text > MOST_REMARK and string.sub(text, 1, MOST_REMARK) .. " ..." or text
@@ -54,7 +54,8 @@ end
 
 -- ---- sources of numbers ----
 
--- Returns the variable with the text that gave it its number, through variables that only pass it on.
+-- Returns the variable whose text gave the value its number. Variables that only pass the number on
+-- are skipped.
 local function source_of(v)
   local found = v
   while v and v.of and not v.of.op do
@@ -90,7 +91,8 @@ function context:name_of(v)
   end
 end
 
--- Visits a value and all values that it is computed from, each once. visit(v) tells whether to go on below.
+-- Visits a value and all values that it is computed from, each once. visit(v) returns whether to visit the
+-- values below.
 local function walk(v, visit, seen)
   seen = seen or {}
   if not v or not is_number(v) or seen[v] then return end
@@ -236,7 +238,8 @@ function context:render(v, role, level)
   return v.n and number_text(v.n) or nil
 end
 
--- Returns the parameter that replaces a number of the launch: in a side of the grid, that of the block's same side.
+-- Returns the parameter that replaces a number of the launch. In a side of the grid, this is the parameter of the
+-- block's same side.
 function context:tuned_number(n)
   local own = self.sides and self.sides[self.side]
   if own and self.tuned[own] == n and self.literal[own] then return own end
@@ -270,7 +273,8 @@ end
 
 -- ---- the kernel's own code ----
 
--- Tells whether a call may write to its k-th child: the object of a method, or an argument taken by reference.
+-- Returns whether a call may write to its k-th child: the object of a method, or an argument taken by
+-- reference.
 local function may_write(node, k)
   local decl = node.ref and code.node_of(node.ref)
   if not decl then return false end
@@ -284,7 +288,7 @@ local function may_write(node, k)
   return false
 end
 
--- Tells whether the kernel only reads through its i-th parameter. Returns false if its code does not tell.
+-- Returns whether the kernel only reads through its i-th parameter; false if the code does not tell.
 local function only_reads(decl, i, text)
   local parameter, count, seen, fine = nil, 0, 0, true
   for _, id in ipairs(decl and decl.children or {}) do
@@ -341,7 +345,7 @@ local function instance(launch, template, shapes)
   return parts, numbers
 end
 
--- Returns the macros that shape the kernel or its launch, and the macros that they consist of.
+-- Returns the macros that shape the kernel or its launch, and the macros in these macros' texts.
 local function shaping(facts)
   local found = host.shaping_words()
   for _ = 1, 4 do
@@ -422,7 +426,7 @@ function context:read_block(launch, numbers, words)
       end
     end
     local is_mere = from and not from.op
-    -- A number of warps may be computed; the 32 threads of a warp stay a constant.
+    -- A number of warps may be computed. Then the 32 threads of a warp stay a constant.
     local second = sides[2]
     while second and second.of do second = second.of end
     if i == 1 and v.n == 32 and count > 1 and second and second.op then is_mere = false end
@@ -436,13 +440,13 @@ function context:read_block(launch, numbers, words)
         return not self:name_of(x)
       end)
     end
-    -- If the kernel has a name of its own for a number of threads, the pattern uses this name, because the kernel's
-    -- indices depend on it.
+    -- The kernel may have its own name for a number of threads. Then the pattern uses this name, because the
+    -- kernel's indices depend on it.
     for own, n in pairs(self.tuned) do
       if not name and is_mere and not words.blockDim and n == v.n and v.n > 1 and words[own] then name, self.literal[own] = own, true end
     end
-    -- With more threads in the same number of blocks the launch would do other work, unless the kernel reads the grid's
-    -- size.
+    -- With more threads in the same number of blocks, the launch would do other work, except if the kernel reads the
+    -- grid's size.
     local own_nodes, at = {}, v
     while at do own_nodes[at], at = true, at.of end
     local function depends(other)
@@ -587,8 +591,8 @@ function context:core(v, name)
   return v
 end
 
--- Tells whether a value is computed from other named variables and literals. For floats the host's variables are
--- enough.
+-- Returns whether a value is computed from other named variables and literals. Floats need only depend on the
+-- host's variables.
 function context:is_derived(v, name)
   local core = self:core(v, name)
   local function is_variable(macro) return macro and macro ~= name and find(self.fields.problem, macro) ~= nil end
@@ -614,8 +618,8 @@ function context:is_tuned_itself(v)
   return name ~= nil and self.tuned[name] ~= nil
 end
 
---- Writes the comment. `entry` is the kernel's name. `tools` has find_kernels, signature(entry, defines, scope) and
---- match(entry, signature).
+--- Writes the comment. `entry` is the kernel's name. `tools` has the functions find_kernels, signature(entry,
+--- defines, scope) and match(entry, signature).
 return function(entry, names, facts, tools)
   local places = {}
   for name, m in pairs(facts.macros) do
@@ -629,7 +633,7 @@ return function(entry, names, facts, tools)
   end
   local kernel = tools.find_kernels(entry)[1]
   local launches = code.run(kernel.name, places)
-  -- Of several launches, chooses the one with the fewest unknown values, or the first of equals.
+  -- Among several launches, this takes the first of those with the fewest unknown values.
   local launch, least = nil, math.huge
   for _, one in ipairs(launches) do
     local open = one.uncertain and 1 or 0
@@ -637,7 +641,7 @@ return function(entry, names, facts, tools)
     for _, v in pairs(one.args) do open = open + ((is_number(v) and v.n == nil or v.object and not v.object.bytes) and 2 or 0) end
     if one.name == kernel.name and open < least then launch, least = one, open end
   end
-  -- The compiler tells the parameters of the instance.
+  -- The compiler knows the parameters of the instance.
   local self = early.copied(context)
   for key, v in pairs({ named = {}, tuned = {}, literal = {}, taken = {}, symbols = {}, of_data = {}, of_block = {}, numbers = {}, shared = {}, written = {}, launch = launch,
                               fields = { problem = {}, derived = {}, space = {}, args = {}, launch = {}, baseline = {}, sizes = {}, buffers = {} } }) do self[key] = v end
@@ -675,7 +679,7 @@ return function(entry, names, facts, tools)
     if math.type(launches.values[name]) == "integer" or early.macro_value(facts.macros[name].value, facts.macros, 0) ~= nil then self.symbols[name] = true end
     self.taken[name] = true
   end
-  -- Numbers that shape the kernel are tuned, unless a buffer's size depends on them.
+  -- Numbers that shape the kernel are tuned, except if a buffer's size depends on them.
   local of_data = self.of_data
   local function mark(v, marks)
     walk(v, function(x)

@@ -9,7 +9,8 @@ local MOST_COLUMNS, GAP, LEAST_COLUMN, MOST_PARAGRAPH_LINE = 8, 2, 8, 1024
 
 local find, match, rep, sub = string.find, string.match, string.rep, string.sub
 
--- The cells of a row "| a | b |". Only a bar after a blank ends a cell, so that cells may contain bars.
+-- Returns the cells of a row "| a | b |". A bar ends a cell only after a blank, so cells may contain
+-- bars.
 local function cells_of(row)
   local cells, at = {}, 2
   while at <= #row and #cells < MOST_COLUMNS do
@@ -34,7 +35,7 @@ local function fit(widths, columns)
   end
 end
 
--- The length of the text that fits into a line; the line ends at a blank if it has one.
+-- Returns the length of the text that fits into a line. The line ends at a blank if it has one.
 local function cut_line(text, width)
   if #text <= width then return #text end
   for at = width, 1, -1 do
@@ -43,7 +44,7 @@ local function cut_line(text, width)
   return width
 end
 
--- A row with each cell wrapped in its column.
+-- Returns a row's text, with each cell wrapped to its column.
 local function row_text(cells, widths)
   local lines, more = {}, #cells > 0
   while more do
@@ -82,7 +83,7 @@ local function table_text(lines, columns)
   return table.concat(parts)
 end
 
--- The mark that begins an item of a list, "- " or "1. "; "" for other lines.
+-- Returns the mark that begins an item of a list, "- " or "1. "; "" for other lines.
 local function mark_of(line) return match(line, "^%- ") or match(line, "^%d+%. ") or "" end
 
 -- Returns whether the line continues the paragraph or the item that begins with `mark`.

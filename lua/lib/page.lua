@@ -39,7 +39,8 @@ local function wrap(words, columns, indent)
   return table.concat(lines, "\n" .. rep(" ", indent))
 end
 
--- "a=1, b=2": the members of an object in their order, or a list of { name, value }.
+-- Returns "a=1, b=2" for an object, whose members keep their order, or for a list of { name, value
+-- }.
 local function pairs_of(values, between)
   local texts = {}
   if #values > 0 then
@@ -50,27 +51,27 @@ local function pairs_of(values, between)
   return table.concat(texts, between or ",")
 end
 
--- Says that a problem is the script's smaller problem for simulated devices, and how to ask for the tuned problem.
--- `stood_for` has the variables that differ; "" if none differ.
+-- Returns the note that the shown problem is the script's smaller problem for simulated devices, with the option
+-- that asks for the tuned problem. `stood_for` has the variables that differ; "" if none differ.
 local function stand_in(stood_for)
   if #names(stood_for) == 0 then return "" end
   return "the script's 'simulated' problem; the tuned one: --set " .. pairs_of(stood_for, " --set ")
 end
 
--- "A, B and C"
+-- Returns "A, B and C".
 local function list(texts)
   local out = texts[1] or ""
   for i = 2, #texts do out = out .. (i < #texts and ", " or " and ") .. texts[i] end
   return out
 end
 
--- Returns a member that may be missing or null, or nil.
+-- Returns an object's member, or nil if it is missing or null.
 local function get(object, name)
   if object and has(object, name) then return object[name] end
 end
 
--- Separates the variables that several entries have in common, { { name, value }, ... }, from each entry's own
--- variables, a function of an entry. If the entries have equal problems, all variables are each entry's own.
+-- Returns the variables that several entries have in common, { { name, value }, ... }, and a function that
+-- returns an entry's other variables. If all entries have equal problems, no variable counts as common.
 local function in_common(entries)
   local shared, common, differs = {}, {}, false
   for _, name in ipairs(#entries > 1 and names(entries[1].problem) or {}) do
@@ -90,19 +91,21 @@ local function in_common(entries)
   end
 end
 
--- "rows=8192,cols=8192 (warm)": the question of a recorded entry. `own` is the part of its problem to show.
+-- Returns the question of a recorded entry, such as "rows=8192,cols=8192 (warm)". `own` is the part of its
+-- problem to show.
 local function question(entry, own)
   return pairs_of(own or entry.problem) .. (entry.cache == "warm" and " (warm)" or "")
     .. (entry.objective == "energy" and " (energy)" or "") .. (get(entry, "after") and " (after " .. entry.after .. ")" or "")
 end
 
--- A path as a text, or as its bytes if it is not UTF-8.
+-- Returns a path as a text, or as its bytes if it is not UTF-8.
 local function path(p)
   if type(p) == "string" then return p end
   return (gsub(p.bytes, "%x%x", function(h) return string.char(tonumber(h, 16)) end))
 end
 
--- The choice at a node of a portfolio's tree if all leaves below it agree, else nil. `words` describes a leaf.
+-- Returns the choice at a node of a portfolio's tree if all leaves below the node agree, else nil. `words`
+-- describes a leaf.
 local function chosen(tree, at, words)
   local node = tree[at + 1]
   if has(node, "order") then return words(node) end
@@ -110,7 +113,8 @@ local function chosen(tree, at, words)
   return yes and yes == chosen(tree, node["else"], words) and yes or nil
 end
 
--- The headers of a table, "<name,time": '<' marks columns that are aligned to the left.
+-- Returns the headers of a table from a text like "<name,time". '<' marks columns that are aligned
+-- to the left.
 local function split_heads(heads)
   if type(heads) ~= "string" then return heads end
   local out = {}
@@ -129,19 +133,21 @@ return function(page)
     return page.colour and STYLES[style] .. text .. STOP or text
   end
 
-  -- A label and words beside it, wrapped to the page. `indent` is the width of the label's column.
+  -- Returns a label with words beside it, wrapped to the page. `indent` is the width of the label's
+  -- column.
   function p.wrapped(indent, label, words)
     return pad_right(label, indent) .. wrap(words, math.max(page.columns - indent, 1), indent) .. "\n"
   end
 
-  -- The same for words that people search for in files with other tools: one line, unless the page's width was given.
+  -- Returns the same for words that people search for in files with other tools. They stay on one line, unless the
+  -- user gave the page's width.
   function p.said(indent, label, words)
     if get(page, "is_wide") then return pad_right(label, indent) .. words .. "\n" end
     return p.wrapped(indent, label, words)
   end
 
-  -- A command to copy. A line that continues ends in a backslash. A list that is wider than the page is quoted and
-  -- broken after commas.
+  -- Returns a command to copy. A line that continues ends in a backslash. A list that is wider than the page is
+  -- quoted and broken after commas.
   function p.command(indent, label, words)
     if get(page, "is_wide") then return pad_right(label, indent) .. words .. "\n" end
     local room, lines, line = math.max(page.columns - indent - 2, LEAST_WORDS), {}
@@ -157,7 +163,8 @@ return function(page)
     return pad_right(label, indent) .. table.concat(lines, "\n" .. rep(" ", indent)) .. "\n"
   end
 
-  -- Every line of a message, indented. Of a very long message, the first lines and the number of others.
+  -- Returns every line of a message, indented. Of a very long message, returns the first lines and the
+  -- number of further lines.
   function p.message(text, indent)
     local MOST, lines, count = 24, {}, 0
     indent = indent or 4
@@ -169,8 +176,8 @@ return function(page)
     return table.concat(lines)
   end
 
-  -- A line of source, and a caret below its byte `column`, which may be nil. After a template's ${...} the column
-  -- refers to the compiled text, so there is no caret.
+  -- Returns a line of source, with a caret below byte `column`, which may be nil. Behind a template's ${...} the
+  -- column counts in the compiled text, so there is no caret.
   function p.excerpt(indent, number, column, source)
     local before = column and column <= #source and sub(source, 1, column - 1) or "${"
     local gutter = rep(" ", indent) .. p.ink("dim", number .. " |") .. " "
@@ -180,7 +187,7 @@ return function(page)
     return text .. gutter .. rep(" ", width(before)) .. p.ink("warning", "^") .. "\n"
   end
 
-  -- The width of the columns, with the gaps before them.
+  -- Returns the width of the columns, with the gaps before them.
   local function band_width(t, from, last)
     local sum = from > 1 and GAP + t.widths[1] or 0
     for c = from, last do sum = sum + GAP + t.widths[c] end
@@ -233,9 +240,9 @@ return function(page)
     end
   end
 
-  -- The table's text. Each row is a list of cells, texts or numbers; `style` ("best", "dim") selects its colour, and
-  -- `note` is a line below it. On a narrow page a last column of text is wrapped; other columns without room follow in
-  -- a table of their own, which repeats the first column.
+  -- Returns the table's text. Each row is a list of cells, which are texts or numbers. A row's `style` ("best", "dim")
+  -- selects its colour, and its `note` is a line below it. On a narrow page, a last column of text is wrapped. Other
+  -- columns without room follow in a second table, which repeats the first column.
   local function layout(heads, rows)
     local t = { heads = {}, left = {}, widths = {}, rows = {} }
     for c, head in ipairs(split_heads(heads)) do

@@ -14,7 +14,7 @@ end
 
 function plot.g(v) return string.format("%g", v) end
 
--- The beginning of a program. `d` is the data, `columns` is the terminal's width.
+-- Returns the beginning of a program. `d` is the data, `columns` the terminal's width.
 function plot.head(d, columns)
   local terminals = {
     svg = "set terminal svg size 640,400 dynamic font 'sans-serif,14' background '#ffffff'\n",
@@ -25,12 +25,13 @@ function plot.head(d, columns)
   return terminals[d.format] .. (d.format ~= "terminal" and grid or "") .. "set title " .. plot.quoted(d.title) .. "\n"
 end
 
--- A terminal shows the unit if there is room beside the numbers.
+-- Returns the label of the y axis. A terminal shows the unit if there is room beside the numbers.
 function plot.ylabel(d, name)
   return (d.format == "terminal" and "set lmargin 20\n" or "") .. "set ylabel '" .. name .. "'\n"
 end
 
--- The unit of the figures, and the figure at place `i`: a rate if all have one, else a time.
+-- Return the unit of the figures, and the figure at place `i`: a rate if all results have one, else
+-- a time.
 function plot.unit(d)
   if d.rate_unit then return d.rate_unit end
   return d.objective ~= "time" and d.objective or d.format == "terminal" and "us" or "time (us)"
@@ -40,7 +41,7 @@ function plot.figure(d, i)
   return d.rate_unit and d.rates[i] or d.costs[i] * 1e3
 end
 
--- The order of plotting: first the ceiling and the baseline, then the curves over them.
+-- Returns the order of plotting: first the ceiling and the baseline, then the curves over them.
 function plot.order(d, curves)
   local parts = {}
   if d.ceiling then

@@ -155,7 +155,7 @@ local function read_problem(description, taken)
     if set[name] ~= nil then tuned = set[name] end
     local small = tuned
     if simulated and simulated[name] ~= nil then small = simulated[name] end
-    -- --set overrides the script's suggestion for a slow device.
+    -- --set also replaces the script's suggestion for a slow device.
     local simulate = small
     if set[name] ~= nil then simulate = tuned end
     list[i] = { name = name, tuned = tuned, simulated = simulate, small = small,

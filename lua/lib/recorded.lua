@@ -76,7 +76,7 @@ local function sum(list)
   return total
 end
 
--- The problem and the work of a launch.
+-- Reads the problem and the work of a launch.
 local function read_problem(r, from)
   local parts, problem = {}, get(from, "problem")
   r.work = { bytes = positive(get(from, "traffic_bytes")), flops = positive(get(from, "flops")), items = positive(get(from, "items")) }
@@ -186,7 +186,7 @@ local function read_run(r, root)
   r.kernel, r.device, r.order = root.pattern, text(device, "name", ""), "ranked"
   r.is_predicted = text(device, "kind", "") == "sim"
   r.rate_unit = text(root, "rate_unit", "GB/s")
-  -- The unit is part of a text for gnuplot.
+  -- The unit becomes a part of a text for gnuplot.
   if #r.rate_unit > MOST_UNIT_BYTES or not string.find(r.rate_unit, "^[a-zA-Z0-9_/]+$") then
     bad(0, "rate_unit must be letters, digits, _ and /")
   end
@@ -259,8 +259,8 @@ local function read_record(r, root)
   r.baseline_rate = r.baseline_ms > 0 and r.work[unit] / (r.baseline_ms * 1e6) or 0
 end
 
--- Replaces the few variants that a record keeps by the times of all variants for each value of one parameter. Does
--- nothing if the file is not a record, or if the record has no such times.
+-- Replaces the few variants that a record keeps: for each value of one parameter, by the times of all variants.
+-- Does nothing unless the file is a record with these times.
 function recorded.use_landscape(r)
   local results, levels = {}, get(r.landscape, "values")
   local parameter, first = text(r.landscape, "parameter"), r.results[1]
@@ -308,7 +308,7 @@ end
 
 -- ---- our own journals (journal/line.h), in reverse order of lines: the newest line of a variant counts ----
 
--- The names and values of "a=1,b=x"; nil for any other text.
+-- Returns the names and values of "a=1,b=x", or nil for any other text.
 local function read_pairs(configuration)
   local found, values = {}, {}
   for pair in string.gmatch(configuration .. ",", "([^,]*),") do
@@ -348,7 +348,7 @@ end
 
 -- ---- all formats ----
 
--- A text that is the same for equal values: 1 and 1.0 are one value, "1" is another.
+-- Returns a text that is the same for equal values: 1 and 1.0 are one value, "1" is another.
 function recorded.key(v)
   if type(v) == "string" then return "s" .. #v .. v end
   return math.type(v) and (math.tointeger(v) and "n" .. math.tointeger(v) or string.format("n%.17g", v)) or tostring(v)

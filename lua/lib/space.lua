@@ -109,7 +109,7 @@ local function refuse_alike(values, path)
   end
 end
 
--- Returns a value as an expression writes it.
+-- Returns a value as expressions spell it.
 local function literal(v)
   if type(v) == "string" then return string.format("%q", v) end
   if math.type(v) == "float" then
@@ -161,7 +161,7 @@ local function read_when(name, given, path)
     given = given.elsewhere
     if given == nil then given = values[1] end
   end
-  -- With several lists, sort numbers, so that numbers of similar size are adjacent.
+  -- Numbers of several lists are sorted, so that numbers of similar size are neighbours.
   if numbers and #all > #cases[1].values then table.sort(all) end
   for i, v in ipairs(all) do place[v] = i end
   if #all > 65535 then fail(path, "has more than 65535 values") end
@@ -222,7 +222,7 @@ function space.read_space(description, taken)
   return list, conditions
 end
 
--- Reads { NAME = EXPRESSION } in the order of the source. No name may be `taken`.
+-- Reads { NAME = EXPRESSION } in the order of the source. Names in `taken` are refused.
 local function named_expressions(given, path, taken)
   local list = {}
   for _, name in ipairs(ordered_keys(given, path)) do
@@ -313,8 +313,8 @@ local function read_place(parameter, wanted, path)
        table.concat(shown, ", "), #parameter.values > 20 and ", ..." or "")
 end
 
--- Reads NAME = VALUE: the index of each parameter's value. Parameters that `given` does not name have the indices
--- `otherwise`, if there are such.
+-- Reads NAME = VALUE and returns the index of each parameter's value. For parameters that `given` does not name,
+-- the indices are those of `otherwise`, if it is not nil.
 local function read_configuration(given, path, parameters, otherwise)
   local names, places = {}, {}
   for i, parameter in ipairs(parameters) do names[i] = parameter.name end
@@ -339,7 +339,7 @@ function space.read_baseline(description, parameters)
                             parameters)
 end
 
--- every search tries each start, so many of them take time from the search
+-- Every search tries all starts, so too many of them would leave no time for the search.
 local MOST_STARTS = 16
 
 --- Reads starts = { { tile = 32 }, ... }: configurations, each by its differences from the baseline.

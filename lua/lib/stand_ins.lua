@@ -1,5 +1,5 @@
--- Makes problems that a pattern does not state: a smaller one that the simulated device runs completely, and, for
--- kernels in files, one that no tile divides.
+-- Makes problems that a pattern does not have: a smaller problem, which the simulated device can run as a whole,
+-- and, for kernels in files, a problem whose sizes no tile divides.
 
 local host = ...
 
@@ -32,7 +32,8 @@ local function words_of(expressions)
   return words
 end
 
--- Returns the configurations with the smallest and the largest number of each parameter, and the baseline.
+-- Returns three configurations: the baseline; the one in which every number is the smallest; the one in
+-- which every number is the largest.
 local function corners(description, baseline)
   local lists = early.read_space(description.space)
   local least, most = copied(baseline), copied(baseline)
@@ -70,7 +71,7 @@ local function is_launchable(description, values, derived, baseline)
     for _, e in ipairs(grids(description)) do
       local v = evaluate(e, scope)
       if v ~= nil and (type(v) ~= "number" or v < 1) then return false end
-      -- A kernel may rely on a division without a remainder for the tuned problem.
+      -- A kernel may rely on a division that leaves no remainder for the tuned problem.
       exact = type(e) == "string" and string.gsub(e, "//", "/") or e
       if is_whole(evaluate(exact, whole)) and not is_whole(evaluate(exact, scope)) then return false end
     end
@@ -83,7 +84,8 @@ local function is_launchable(description, values, derived, baseline)
   for _, e in ipairs(early.where_of(description)) do
     if evaluate(e, scope) == false then return false end
   end
-  -- A file fills a buffer of its own size, unless its first elements are enough.
+  -- A file has a fixed size, so a buffer that it fills keeps this size unless its first elements
+  -- are enough.
   for _, b in pairs(description.buffers) do
     local elements = type(b) == "table" and evaluate(b.count, scope)
     if type(elements) == "number" and (elements < 1 or not is_whole(elements)) then return false end
@@ -104,7 +106,7 @@ local function total_elements(description, values, derived)
   return total
 end
 
--- Sets a variable, and all other variables of the same value, which probably are the same size, such as a width and its
+-- Sets a variable and all variables with the same value. These are probably the same size, such as a width and its
 -- pitch.
 local function set_alike(problem, values, name, v)
   for other in pairs(problem) do
@@ -112,7 +114,7 @@ local function set_alike(problem, values, name, v)
   end
 end
 
--- Calls `try` with values of at most half of `v` until it returns true: first half of it, odd if `v` is odd; then
+-- Calls `try` with values up to half of `v` until it returns true: first half of `v`, odd if `v` is odd; then
 -- multiples of a divisor of `tuned`; then any value near half, for other remainders.
 local function each_smaller(v, tuned, try)
   local MOST_DIVISOR, NEAR = 4096, 512
@@ -127,8 +129,8 @@ local function each_smaller(v, tuned, try)
   return false
 end
 
--- Calls `try` with sets of sizes divided by the same number until it returns true: `first` and one other, then all. A
--- constraint may connect them.
+-- Calls `try` with sizes divided by one number until it returns true: first with `first` and one other size, then
+-- with all sizes. A constraint may relate these sizes.
 local function each_together(sizes, first, small, try)
   local MOST_DIVISOR = 16
   for k = 1, #sizes + 1 do
@@ -145,7 +147,8 @@ local function each_together(sizes, first, small, try)
   return false
 end
 
--- Makes the largest variables that are sizes smaller, by half or more, as long as everything still runs.
+-- Makes the largest variables that are sizes smaller, each by half or more, as long as the
+-- configurations can still be launched.
 local function shrink(description, values, problem, derived, baseline)
   local counts = {}
   for _, b in pairs(description.buffers) do

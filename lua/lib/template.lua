@@ -16,12 +16,13 @@ local text = written.text
 
 local INCLUDE_DEPTH = 32
 
--- A mark is the place of an output line: the file's number and the line.
+-- A mark is the origin of an output line: the number of the file and the line in it.
 local LINE_BITS = 24
 
 local template = {}
 
--- all files read so far: names as templates write them, by number, and compiled functions by name
+-- names of all files read so far, as templates write them, by number; their compiled functions, by
+-- name
 local names, compiled = {}, {}
 
 local function fail(place, ...)
@@ -93,7 +94,7 @@ local function quote(s)
   return string.format("%q", s)
 end
 
--- Joins parts with .. in balanced brackets: Lua limits the depth of a chain of .., which is its length.
+-- Joins parts with .. in balanced brackets, because Lua limits the length of a chain of .. operators.
 local function joined(parts, first, last)
   if last - first < 32 then return table.concat(parts, "..", first, last) end
   local middle = (first + last) // 2
@@ -135,7 +136,7 @@ local function code_line(line, place, mark)
     return text_code(string.sub(line, 1, first - 1) .. string.sub(line, first + 1), place, mark)
   end
   local code = string.sub(line, first + 1)
-  -- A literal name is compiled now, so that errors in the file show at once.
+  -- An include with a literal name is compiled now, so that errors in that file show at once.
   local included = included_name(code)
   if not included and string.find(code, "include", 1, true) then
     template.computed_includes = true
@@ -183,7 +184,8 @@ function compile(name)
   return f
 end
 
--- Returns the parts of a file's text between the lines that were cut out of it, each { its first line, its text }.
+-- Returns the parts of a file's text between the lines that were removed, as { number of its first line, text }
+-- each.
 local function parts_of(source)
   local parts, lines, first, line = {}, {}, nil, 0
   local function flush()
@@ -231,7 +233,7 @@ local function run(name, scope, exact)
     n = n + 2
     out[n] = line
   end
-  -- Writes a line that is only ${expression}.
+  -- Writes the value of a line that consists of ${expression}.
   local function block(mark, indent, v, expression)
     v = text(v, expression)
     if v == "" then return end

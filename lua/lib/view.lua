@@ -1,5 +1,5 @@
--- Reads at.tensor { ... }, at.texture { ... } and at.surface { ... }: arguments through which a kernel reaches a buffer
--- without its address.
+-- Reads at.tensor { ... }, at.texture { ... } and at.surface { ... }: arguments that give a kernel a buffer, but not
+-- its address.
 
 local host = ...
 

@@ -18,7 +18,7 @@ local CEILINGS = {
   "one_word", "one_float", "one_double", "l1",
 }
 
--- Reads items = { keys = "n" }: what is counted, and the number for a launch.
+-- Reads items = { keys = "n" }: the name of the items, and their number in a launch.
 local function read_items(given)
   local path = { "items" }
   if given == nil then return nil, "" end
@@ -36,7 +36,7 @@ local function read_items(given)
   return expression(count, child(path, name)), name
 end
 
--- Returns an example of `traffic` in names of the script: the bytes of each buffer once.
+-- Returns an example of `traffic` in the script's names, which counts each buffer once.
 local function example_of(description)
   local terms = {}
   local given = type(description.buffers) == "table" and description.buffers or {}
