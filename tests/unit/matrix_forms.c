@@ -111,8 +111,8 @@ const matrix_form matrix_forms[] = {
     {"m16n8k256.row.col.s32.b1.b1.s32.and.popc", 16, 8, 256, BITS_256,
      .types = {"s32", "b1", "b1", "s32"}},
 
-    /* Writes code that fills the registers of an operand from its matrix, or (for the result) the
-     * matrix from the registers. */
+    /* Writes code that fills the registers of an operand from its matrix; with `stores`, the matrix
+     * from the registers. */
     {"m16n8k16.row.col.f32.f16.f16.f32", 16, 8, 16, SPARSE_16,
      .types = {"f32", "f16", "f16", "f32"}, ".sp", 8, ONE_LANE, .selector = 0},
     {"m16n8k16.row.col.f16.f16.f16.f16", 16, 8, 16, SPARSE_16,

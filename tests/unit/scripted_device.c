@@ -266,8 +266,7 @@ static void ask(player *p, scripted_step step)
         expect(p, DEVICE_ENERGY, id);
 }
 
-/* Waits for the answer to the latest request, unless it has arrived or the tuner waits for it
- * already. */
+/* Claims the latest request, if its answer is still to come and not yet claimed. */
 static void claim(player *p)
 {
     expected *latest = p->waiting_count ? &p->waiting[p->waiting_count - 1] : NULL;

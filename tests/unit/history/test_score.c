@@ -15,7 +15,7 @@ static score_space make(void)
     return s;
 }
 
-/* Returns the mean over all subsets of m configurations, from all subsets. */
+/* Returns the mean over all subsets of m configurations, by trying every subset. */
 static double by_brute_force(uint64_t m, double nothing, bool share)
 {
     double sum = 0;

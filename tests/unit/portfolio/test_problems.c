@@ -213,8 +213,8 @@ TEST(distance_is_in_doublings_and_classes)
     assert_true(portfolio_distance(&rows, 1, &a, &c) > 1);
 }
 
-/* Returns the processor time in seconds for drawing `wanted` problems from a range. The drawn
- * problems must be at least `least_found`. */
+/* Returns the processor time in seconds for drawing `wanted` problems from a range. At least
+ * `least_found` must be found. */
 static double draw_s(size_t wanted, int64_t most, size_t least_found)
 {
     const portfolio_axis axis = {.name = "n", .least = 1, .most = most};

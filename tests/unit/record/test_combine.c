@@ -8,8 +8,8 @@
 #include "record/merge.h"
 #include "temporary.h"
 
-/* Prints an entry for n = 1 with this date, block, time and template, and with further members
- * `more`. */
+/* JSON of an entry for n = 1 with this date, block, time and template; `more` has further
+ * members. */
 #define ENTRY(date, block, ns, hash, more)                                                         \
     "{\"problem\": {\"n\": 1}, \"configuration\": {\"block\": " #block "}, \"date\": \"" date      \
     "\","                                                                                          \

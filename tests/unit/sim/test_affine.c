@@ -150,7 +150,7 @@ TEST(a_cut_parts_what_is_below_a_limit_or_comes_nearer)
         for (; whole.low < limit && whole.high >= limit; cuts++) {
             cut = affine_cut_where(&box, &whole, limit);
             expect_cut_within(&box, &cut);
-            /* Cut the part that is not exact yet, or the first part. */
+            /* The next part to cut is the first one if it is not exact yet, else the second one. */
             affine_box first = box, second = box;
             affine further = v;
             first.count[cut.axis] = (uint64_t)cut.base;

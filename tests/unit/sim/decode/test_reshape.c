@@ -83,7 +83,7 @@ TEST(a_joined_load_has_the_conflicts_of_its_width)
     assert_int_equal(
         count(8, LOAD("shared", "f0", "%a") LOAD("shared", "f1", "%a+4")).shared_load.conflicts, 0);
     assert_int_equal(count(8, LOAD("shared", "f0", "%a")).shared_load.conflicts, 1);
-    /* The 16 bytes have their upper half first. */
+    /* Only the upper half of the 16 bytes is used. */
     sim_totals half = count(16, "ld.shared.v4.f32 {%f4, %f5, %f0, %f1}, [%a];");
     assert_int_equal(half.shared_load.shared_requests, 1);
     assert_int_equal(half.shared_load.conflicts, 2);
