@@ -1,10 +1,11 @@
 -- A filter of size x size coefficients over an image: each output is a weighted sum of the pixels around it. Pixels
--- outside the image are 0. The coefficients are 1, 2, 3 ... row by row. To use the kernel with other coefficients, put
--- them into the buffer `weights`, after its first element, into the numbers of the arguments, or, if they are known
--- when the size is, into coefficient() of conv2d.cu.tmpl.
+-- outside the image are 0. The coefficients are 1, 2, 3 ... row by row. The kernel can use other coefficients. Write
+-- them into the buffer `weights`, after its first element; or into the numbers of the arguments; or, if they are known
+-- at compile time, into coefficient() of conv2d.cu.tmpl.
 local at = require "autotune"
 
--- Elements of a pack; a block's tile in shared memory has whole packs on both sides.
+-- Returns the bytes of a block's tile in shared memory. `pack` is the number of elements in a pack; the halo on the left
+-- and right of the tile is rounded up to whole packs.
 local function tile_bytes(rows, cols, pack)
   return ("(%s + size) * (%s + 2 * round_up(size // 2, %s)) * sizeof(dtype)"):format(rows, cols, pack)
 end

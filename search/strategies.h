@@ -55,7 +55,7 @@ typedef struct ledger {
 void ledger_init(ledger *l, const strategy_options *options);
 void ledger_deinit(ledger *l);
 
-/* Returns whether the configuration was proposed or told before. */
+/* Returns whether the configuration is a trial: it was proposed, or its outcome was told. */
 bool ledger_seen(const ledger *l, uint64_t configuration);
 
 /* Lists up to `most` trials with the lowest costs, the best first. Returns their number. */

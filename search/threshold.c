@@ -134,8 +134,8 @@ static bool next_doubt(const threshold *t, const shape *s, size_t *place)
 {
     enum {
         BESIDE = 3, /* points beside the change */
-        AROUND = 8, /* 1 / AROUND of the line on both sides of the change is searched, */
-        COARSE = 6  /* down to ranges of this length */
+        AROUND = 8, /* 1 / AROUND of the line on each side of the change is searched first */
+        COARSE = 6  /* untried ranges of at most this length near the change are left for later */
     };
     if (t->asked >= t->budget)
         return false;

@@ -21,10 +21,10 @@ typedef enum threshold_answer {
 
 typedef enum threshold_kind {
     THRESHOLD_NOTHING, /* no point has an answer */
-    THRESHOLD_NEVER,   /* no everywhere */
-    THRESHOLD_ALWAYS,  /* yes everywhere */
-    THRESHOLD_RISES,   /* no, then yes from `place` on */
-    THRESHOLD_FALLS,   /* yes, then no from `place` on */
+    THRESHOLD_NEVER,   /* every answer is "no" */
+    THRESHOLD_ALWAYS,  /* every answer is "yes" */
+    THRESHOLD_RISES,   /* "no" before `place`, "yes" from there on */
+    THRESHOLD_FALLS,   /* "yes" before `place`, "no" from there on */
     THRESHOLD_MIXED    /* several changes; every point was asked for */
 } threshold_kind;
 

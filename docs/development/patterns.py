@@ -261,9 +261,9 @@ def main():
         sys.exit(__doc__)
     out = ["# What each pattern shows", "",
            "`docs/development/patterns.py build/release/bin/autotune` writes this page from the records in `results/`. The command of a",
-           "section prints its figures if you add `--recorded`, and measures them again without it. Each *note* is a rule of study notes",
-           "about other GPUs. Pairs of figures (1.04 / 1.12) are in the order of the tables. A copy moves the same bytes in the same run.",
-           "The baseline is the script's default.",
+           "section prints its figures if you add `--recorded`, and measures them again without it. Each *note* is a rule of",
+           "thumb for other GPUs. Pairs of figures (1.04 / 1.12) are in the order of the tables. A copy moves the same bytes",
+           "in the same run. The baseline is the script's default.",
            ""]
     for lesson in LESSONS:
         section(sys.argv[1], lesson, out)

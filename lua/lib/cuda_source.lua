@@ -100,7 +100,7 @@ local function add(list, text)
   list[#list + 1] = text
 end
 
--- Handles `extern`: skips extern "C" and writes its replacement. Returns nil if it is another `extern`.
+-- Handles `extern`: skips extern "C" and writes its replacement. Returns nil for any other `extern`.
 local function rewrite_linkage(r, s, at, in_directive)
   local literal = skip_blanks(s, skip_name(s, at), not in_directive)
   if not (at_is(s, literal, '"C"') or at_is(s, literal, '"C++"')) then return nil end

@@ -1,10 +1,12 @@
-"""Measures what a tuning beside a program costs it: on a GPU, with CuPy and the Python module (PYTHONPATH, AUTOTUNE_LIBRARY).
+"""Measures how much a program slows down while autotune tunes on the same GPU. Needs CuPy and the Python module (PYTHONPATH,
+AUTOTUNE_LIBRARY).
 
     tune_beside.py [share] [budget_s]
 
-A program runs a kernel over and over, in steps of about a millisecond. Beside it `transpose` is tuned for sizes that are not
-recorded. Prints the time of steps before and meanwhile, as quantiles and as throughput; then what the pick was and is. Fails
-where the program loses more of its throughput than twice the share, and where the tuning brings nothing.
+A program runs a kernel over and over, in steps of about a millisecond. At the same time `transpose` is tuned for sizes that
+are not recorded. Prints the times of steps before and during the tuning, as quantiles and as throughput, and the pick before
+and after it. Fails if the program loses more than twice the share of its throughput, or if the tuning does not
+improve the pick.
 """
 import statistics
 import sys

@@ -112,7 +112,7 @@ best_has() { # best_has NAME=VALUE...
 
 @test "transfers have no simulated device, no proof and no explanation" {
     tool transfer.lua --device sim:sm_90
-    fails_with 3 'a transfer has no simulated device'
+    fails_with 3 'transfers are not simulated'
     tool check transfer.lua
     [ "$status" -eq 3 ]
     says 'not provable: a transfer is the driver'

@@ -51,7 +51,8 @@ static bool read_arguments(cpp_lexer *l, cpp_launch *out)
     return false;
 }
 
-/* Reads a launch from behind its <<< on. */
+/* Reads the rest of a launch. The lexer is at the text after its <<<. Returns false if that is no
+ * launch. */
 static bool read_launch(cpp_lexer *l, cpp_launch *out)
 {
     const char *part = l->at, *begin = l->at;

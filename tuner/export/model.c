@@ -220,7 +220,7 @@ static const export_feature *find_feature(const export_model *m, const record_fe
     return NULL;
 }
 
-static bool is_asked_of_model(const export_model *m, const record_node *n)
+static bool has_inputs_of_node(const export_model *m, const record_node *n)
 {
     if (n->feature)
         return find_feature(m, n->feature) != NULL;
@@ -235,7 +235,7 @@ static bool is_of_model(const export_model *m, const record_portfolio *p)
     for (size_t i = 0; i < p->fixed.count && has; i++)
         has = find_variable(m, p->fixed.pairs[i].name) != NULL;
     for (size_t n = 0; n < p->node_count && has; n++)
-        has = is_asked_of_model(m, &p->nodes[n]);
+        has = has_inputs_of_node(m, &p->nodes[n]);
     for (size_t i = 0; i < p->configuration_count && has; i++)
         has = has_parameters(m, &p->configurations[i]);
     return has;

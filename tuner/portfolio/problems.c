@@ -7,10 +7,10 @@
 #include "base/rng.h"
 
 enum {
-    MOST_TRIES = 200,  /* points of the sequence tried per wanted problem */
-    PATIENCE = 16,     /* refusals in a row before another class is tried */
-    MOST_STEPS = 4096, /* steps to the nearest number of a class */
-    EVERY = 8          /* one in EVERY problems is round, and one has equal numbers */
+    MOST_TRIES = 200,   /* points of the sequence tried per wanted problem */
+    MOST_REFUSALS = 16, /* refusals in a row before another class is tried */
+    MOST_STEPS = 4096,  /* steps to the nearest number of a class */
+    EVERY = 8           /* one in EVERY problems is round, and one has equal numbers */
 };
 
 /* ---- classes ---- */
@@ -142,7 +142,7 @@ static value value_at(const portfolio_axis *axis, double u, size_t class, size_t
     shape wanted = NEAREST;
     size_t classes = portfolio_classes(axis);
     if (classes == 1)
-        wanted = (shape)((chosen + refused / PATIENCE) % 3);
+        wanted = (shape)((chosen + refused / MOST_REFUSALS) % 3);
     else if (class == 0)
         wanted = PRIME;
     else if (class + 1 == classes)
@@ -251,7 +251,7 @@ static size_t class_at(const portfolio_axis *axes, size_t axis, course c, double
     const portfolio_axis *of = &axes[axis];
     if (chosen >= c.length)
         return of->value_count ? 0 : portfolio_class(of, nearest(of, number_at(of, u)));
-    size_t place = chosen + refused / PATIENCE;
+    size_t place = chosen + refused / MOST_REFUSALS;
     return (c.joint ? place / joint_classes(axes, axis) : place + axis) % portfolio_classes(of);
 }
 

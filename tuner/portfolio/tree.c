@@ -98,7 +98,7 @@ static double leaf_cost(const leaf_costs *costs, const size_t *rows, size_t coun
 enum {
     LEAST_ROWS = 2,                   /* rows of a leaf, if there are FEW_ROWS problems or more */
     FEW_ROWS = 10,                    /* with fewer problems, each may have its own leaf */
-    LEAST_PARTED = 16,                /* rows on each side of a question that separates */
+    LEAST_SPLIT = 16,                 /* rows on each side of a question that separates */
     MOST_BOUNDS = 50,                 /* bounds that are tried for a number */
     MOST_GROWN = 4 * RECORD_MAX_NODES /* branches before those that pay least are removed */
 };
@@ -117,7 +117,7 @@ static const double most_cost = 0.5;
 /* A node of the growing tree. Its rows are adjacent, and include the rows of its children. */
 typedef struct branch {
     size_t first, count;
-    bool is_parted, is_done; /* is_done: no question helps */
+    bool is_split, is_done; /* is_done: no question helps */
     question by;
     size_t then, otherwise;
     double cost;      /* cost as a leaf */
@@ -194,17 +194,17 @@ static void add_up(const leaf_costs *costs, const size_t *rows, size_t count, do
 }
 
 /* Returns the sum of squares that a split removes from all columns: n1 n2 / n (m1 - m2)^2. */
-static double parting_of(const leaf_costs *costs, const size_t *rows, size_t then, size_t count)
+static double split_gain(const leaf_costs *costs, const size_t *rows, size_t then, size_t count)
 {
-    double sums[2][LEAF_COLUMNS], seen[2][LEAF_COLUMNS], parted = 0;
+    double sums[2][LEAF_COLUMNS], seen[2][LEAF_COLUMNS], removed = 0;
     add_up(costs, rows, then, sums[0], seen[0]);
     add_up(costs, rows + then, count - then, sums[1], seen[1]);
     for (size_t c = 0; c < costs->columns; c++) {
         double n1 = seen[0][c], n2 = seen[1][c];
         if (n1 > 0 && n2 > 0)
-            parted += n1 * n2 / (n1 + n2) * pow(sums[0][c] / n1 - sums[1][c] / n2, 2);
+            removed += n1 * n2 / (n1 + n2) * pow(sums[0][c] / n1 - sums[1][c] / n2, 2);
     }
-    return parted;
+    return removed;
 }
 
 /* Notes the question if it is better; the first of equal ones stays. */
@@ -221,9 +221,9 @@ static void try_question(void *context, const question *q)
         b->by_cost = *q;
         b->has_cost = true;
     }
-    if (then < LEAST_PARTED || otherwise < LEAST_PARTED)
+    if (then < LEAST_SPLIT || otherwise < LEAST_SPLIT)
         return;
-    double parting = parting_of(costs, b->rows, then, b->count);
+    double parting = split_gain(costs, b->rows, then, b->count);
     if (parting > b->parting * (1 + 1e-9)) {
         b->parting = parting;
         b->by_parting = *q;
@@ -257,7 +257,7 @@ static size_t next_leaf(const grower *g)
     question by;
     for (size_t i = 0; i < g->branch_count; i++) {
         const branch *b = &g->branches[i];
-        if (b->is_parted || b->is_done)
+        if (b->is_split || b->is_done)
             continue;
         if (g->words_first &&
             question_of_words(g->problems, g->axis_count, &g->rows[b->first], b->count, &by))
@@ -274,8 +274,8 @@ static void part(grower *g, size_t leaf)
 {
     branch *b = &g->branches[leaf];
     question by;
-    b->is_parted = find_question(g, b, &by);
-    b->is_done = !b->is_parted;
+    b->is_split = find_question(g, b, &by);
+    b->is_done = !b->is_split;
     if (b->is_done)
         return;
     size_t then = divide(g, &by, &g->rows[b->first], b->count);
@@ -293,11 +293,11 @@ static void take_back(grower *g)
         branch *b = &g->branches[i];
         b->pruned = b->cost;
         b->leaves = 1;
-        if (!b->is_parted)
+        if (!b->is_split)
             continue;
         const branch *then = &g->branches[b->then], *otherwise = &g->branches[b->otherwise];
-        b->is_parted = b->cost - (then->pruned + otherwise->pruned) >= g->least_gain;
-        if (b->is_parted) {
+        b->is_split = b->cost - (then->pruned + otherwise->pruned) >= g->least_gain;
+        if (b->is_split) {
             b->pruned = then->pruned + otherwise->pruned;
             b->leaves = then->leaves + otherwise->leaves;
         }
@@ -315,7 +315,7 @@ static size_t weakest(const grower *g, size_t from)
     const branch *b = &g->branches[from];
     size_t least = from, parts[] = {b->then, b->otherwise};
     for (size_t i = 0; i < 2; i++) {
-        if (!g->branches[parts[i]].is_parted)
+        if (!g->branches[parts[i]].is_split)
             continue;
         size_t of_part = weakest(g, parts[i]);
         if (saving(&g->branches[of_part]) < saving(&g->branches[least]))
@@ -329,7 +329,7 @@ static size_t weakest(const grower *g, size_t from)
 static double prune(grower *g)
 {
     for (take_back(g); 2 * g->branches[0].leaves - 1 > RECORD_MAX_NODES; take_back(g))
-        g->branches[weakest(g, 0)].is_parted = false;
+        g->branches[weakest(g, 0)].is_split = false;
     return g->branches[0].pruned;
 }
 
@@ -350,7 +350,7 @@ static void write_nodes(grower *g, size_t from)
 {
     const branch *b = &g->branches[from];
     record_node *n = &g->nodes[g->node_count++];
-    if (!b->is_parted) {
+    if (!b->is_split) {
         leaf_order(&g->costs, &g->rows[b->first], b->count, n);
         return;
     }

@@ -21,7 +21,7 @@ void interrupt_begin(void (*end)(int signal_number));
 /* Blocks the interrupting signals. */
 void interrupt_hold(void);
 
-/* Unblocks SIGINT, SIGTERM and SIGHUP. A pending one acts now. */
+/* Unblocks SIGINT, SIGTERM and SIGHUP. A pending signal is delivered at once. */
 void interrupt_release(void);
 
 /* Returns the number of a pending signal and removes it, or returns 0. Never blocks. */

@@ -30,8 +30,9 @@
  *
  * A variant (unknown values are null):
  *
- *   config {name: value}, outcome, time_ns: median; ci_ns [low, high]: 95 % interval, of a
- * prediction nine in ten times; min_ns, samples, gbps, gflops, gitems: 10^9 per second;
+ *   config {name: value}, outcome, time_ns: median; ci_ns [low, high]: 95 % interval, or, if the
+ * time is predicted, the interval that holds nine in ten times;
+ * min_ns, samples, gbps, gflops, gitems: 10^9 per second;
  * ceiling_fraction, registers, spill_bytes: stores and loads; shared_bytes: static and dynamic;
  * occupancy: 0 to 1; tied, twin_of: config of the tried variant with the same machine code, or
  * null, message: why it is not ok; proven: on a simulated device; unproven: why not */
@@ -272,7 +273,8 @@ static json_t *pack_row(const run_summary *s, const run_result *r)
     return row;
 }
 
-/* Packs the fastest *shown variants, and the baseline below them if it is not among them. */
+/* Packs the `top` fastest variants, at least one, and the baseline below them if it is not among
+ * them. Adds the number of these fastest variants to *shown. */
 static json_t *pack_measured(const run_summary *s, size_t top, size_t *shown)
 {
     const run_result *baseline = run_summary_baseline(s);

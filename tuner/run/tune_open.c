@@ -17,10 +17,11 @@
 enum { WARM_STARTS = 32 };     /* configurations of earlier measurements to try first */
 enum { RECORDED_STARTS = 24 }; /* of about a hundred variants that a quick run tries */
 
-/* The variants that a quick run tries before its race, and its limit if it has no race. */
+/* The number of variants that a quick run tries before its race. A quick run without a race ends
+ * after as many. */
 enum { QUICK_LIKELY = 60 };
 
-/* The variants that a quick run tries in any case. */
+/* Bounds of the number of variants that a quick run tries in any case. */
 enum { QUICK_FIRST_LEAST = 4, QUICK_FIRST_MOST = 8 };
 
 /* The budget of a run on a simulated device: the time that a newcomer waits. The device tries

@@ -8,13 +8,13 @@
 #include "run/setup/setup.h"
 
 /* How long the end of a run waits for the proof. */
-enum { PATIENCE_S = 20, QUICK_PATIENCE_S = 1, STEP_MS = 50 };
+enum { TIMEOUT_S = 20, QUICK_TIMEOUT_S = 1, STEP_MS = 50 };
 
 /* Returns the time until which the proof is waited for, as clock_now_ns(). */
-static int64_t patience_end_ns(const tune *t)
+static int64_t proof_deadline_ns(const tune *t)
 {
     const int64_t end_ns =
-        clock_now_ns() + INT64_C(1000000000) * (tune_is_quick(t) ? QUICK_PATIENCE_S : PATIENCE_S);
+        clock_now_ns() + INT64_C(1000000000) * (tune_is_quick(t) ? QUICK_TIMEOUT_S : TIMEOUT_S);
     return tune_end_ns(t) && tune_end_ns(t) < end_ns ? tune_end_ns(t) : end_ns;
 }
 
@@ -82,7 +82,7 @@ static bool has_comparisons(const tune *t)
 
 at_status tune_compare_devices(tune *t, bool waits, at_error *error)
 {
-    const int64_t end_ns = patience_end_ns(t);
+    const int64_t end_ns = proof_deadline_ns(t);
     oracle_doubt *o = &t->oracle;
     at_status status = AT_OK;
     if (script_oracle(t->session.script) == ORACLE_REFERENCE || !t->prover ||
@@ -111,7 +111,7 @@ at_status tune_compare_devices(tune *t, bool waits, at_error *error)
 
 at_status tune_judge_oracle(tune *t, bool waits, at_error *error)
 {
-    const int64_t end_ns = patience_end_ns(t);
+    const int64_t end_ns = proof_deadline_ns(t);
     oracle_doubt *o = &t->oracle;
     if (script_oracle(t->session.script) != ORACLE_BASELINE || o->is_wrong)
         return AT_OK;

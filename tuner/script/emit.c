@@ -17,7 +17,7 @@ typedef struct output {
     char *bytes;
     size_t size_bytes, capacity_bytes;
     bool line_marks;
-    bool keeps_lines; /* a kernel's own file keeps its lines */
+    bool keeps_lines; /* empty lines are kept: the source is a kernel's own file */
     bool blank;       /* an empty line is due before the next line */
     bool continued;   /* the last line ended with a backslash, so no directive may follow */
     lua_Integer file; /* file and line of the next line for the compiler */

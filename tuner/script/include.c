@@ -103,9 +103,9 @@ static int shown_line(const reader *r, int line)
 static at_status refuse(const reader *r, int line, const char *what)
 {
     return error_set_at(r->error, AT_SCRIPT, r->name, shown_line(r, line),
-                        "%s: source may include headers of the CUDA Toolkit and files below the "
-                        "script's folder or one that -I names, named in the #include itself by a "
-                        "path that stays below it",
+                        "%s: a source may include headers of the CUDA Toolkit, and files below "
+                        "the script's folder or a folder of -I. Write the path in the #include "
+                        "itself, not in a macro; it must stay below that folder",
                         what);
 }
 

@@ -18,7 +18,7 @@ enum { WHOLE_SHARE = 8 };
 static const uint64_t least_spent = 1 << 16, most_block = 1 << 25;
 
 /* Instructions of the sweep that looks for code that no block executed. */
-static const uint64_t most_parted = 1 << 19;
+static const uint64_t most_divergence_sweep = 1 << 19;
 
 enum { MOST_CLUSTERS = 32 }; /* clusters of a launch that are run */
 
@@ -206,7 +206,7 @@ static at_status run_launch(excerpt_check *c, uint32_t i, at_error *error)
     status = sweep(c, i, EXCERPT_MOST_SWEPT, SWEEP_WRITES, &c->swept, error);
     /* If all clusters run, no sweep is needed. */
     if (!status && all.total > most + 1)
-        status = sweep(c, i, most_parted, SWEEP_DIVERGENCE, &parts, error);
+        status = sweep(c, i, most_divergence_sweep, SWEEP_DIVERGENCE, &parts, error);
     if (status)
         return status;
     choose_clusters(&all, most, &c->swept, &parts, c->excerpt->plan.seed + c->launched);

@@ -167,7 +167,7 @@ TEST_IN(a_write_that_fails_half_way_leaves_the_old_file_whole, set_up, temporary
     assert_int_equal(count_files(f->folder), 1);
 }
 
-TEST_IN(a_folder_where_data_does_not_fit_is_found_out_beforehand, set_up, temporary_file_tear_down)
+TEST_IN(file_check_writable_finds_that_data_does_not_fit, set_up, temporary_file_tear_down)
 {
     fixture *f = *state;
     assert_ok(file_check_writable(f->folder, &f->error), f->error);

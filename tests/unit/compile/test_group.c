@@ -77,7 +77,7 @@ TEST(names_of_file_scope_are_found)
     group_member_deinit(&m);
 }
 
-TEST(a_log_is_parted_among_the_members)
+TEST(a_log_is_split_among_the_members)
 {
     static const char log[] = "0|k.tmpl(3): warning #177-D: variable \"x\" was declared\n"
                               "      int x;\n"

@@ -12,7 +12,7 @@
 #include "temporary.h"
 
 static const char given[] = TEST_SOURCE_DIR "/tests/fixtures/results/nvidia-h200/copied.json";
-static const int64_t patience_ns = INT64_C(30) * 1000000000;
+static const int64_t tuning_timeout_ns = INT64_C(30) * 1000000000;
 
 /* The fixture's `program` writes its arguments into `asked`, waits at most 5 s for a file `go`, and
  * does what the file says. */
@@ -141,7 +141,7 @@ TEST_IN(until_it_is_tuned_the_pick_serves_and_then_has_the_result, set_up, tear_
     assert_int_equal(wait_for(f, f->known, 5000, 0), AT_TUNE_RUNNING);
     assert_int_equal(rule_for(f, f->known, 5000), AT_RULE_NEAREST);
     let_go(f);
-    assert_int_equal(wait_for(f, f->known, 5000, patience_ns), AT_TUNE_DONE);
+    assert_int_equal(wait_for(f, f->known, 5000, tuning_timeout_ns), AT_TUNE_DONE);
     assert_int_equal(rule_for(f, f->known, 5000), AT_RULE_EXACT);
     assert_ok(tune(f, f->known, 5000), f->error);
     assert_int_equal(times_started(f), 1);
@@ -153,8 +153,8 @@ TEST_IN(a_pick_alone_takes_the_result, set_up, tear_down)
     find_a_result(f);
     let_go(f);
     assert_ok(tune(f, f->known, 5000), f->error);
-    int looks = 0;
-    while (rule_for(f, f->known, 5000) != AT_RULE_EXACT && looks++ < 2000)
+    int polls = 0;
+    while (rule_for(f, f->known, 5000) != AT_RULE_EXACT && polls++ < 2000)
         usleep(1000);
     assert_int_equal(rule_for(f, f->known, 5000), AT_RULE_EXACT);
 }
@@ -170,7 +170,7 @@ TEST_IN(a_choice_outlives_the_result_that_comes_after_it, set_up, tear_down)
     find_a_result(f);
     let_go(f);
     assert_ok(tune(f, f->known, 5000), f->error);
-    assert_int_equal(wait_for(f, f->known, 5000, patience_ns), AT_TUNE_DONE);
+    assert_int_equal(wait_for(f, f->known, 5000, tuning_timeout_ns), AT_TUNE_DONE);
     assert_string_equal(at_choice_text(choice), before);
     assert_true(at_choice_time_ns(choice) > 0);
     at_choice_free(choice);
@@ -197,7 +197,7 @@ TEST_IN(the_tuner_is_told_problem_folder_budget_and_share, set_up, tear_down)
     f->options.share = 0.25;
     at_tune_state found;
     assert_ok(at_tune(f->known, "other", problem, 4, &f->options, &f->error), f->error);
-    assert_ok(at_tune_wait(f->known, "other", problem, 4, patience_ns, &found, &f->error),
+    assert_ok(at_tune_wait(f->known, "other", problem, 4, tuning_timeout_ns, &found, &f->error),
               f->error);
     assert_ok(file_read(f->asked, 1 << 16, &text, NULL, &f->error), f->error);
     snprintf(expected, sizeof expected,
@@ -215,7 +215,7 @@ TEST_IN(a_failure_is_a_miss_that_says_why, set_up, tear_down)
     write_program(f, "echo 'autotune: no luck' >&2; exit 1");
     let_go(f);
     assert_ok(tune(f, f->known, 5000), f->error);
-    assert_int_equal(wait_for(f, f->known, 5000, patience_ns), AT_TUNE_FAILED);
+    assert_int_equal(wait_for(f, f->known, 5000, tuning_timeout_ns), AT_TUNE_FAILED);
     assert_string_equal(f->error.message, "copied was not tuned: no luck");
     assert_ok(tune(f, f->known, 5000), f->error);
     assert_int_equal(rule_for(f, f->known, 5000), AT_RULE_NEAREST);
@@ -228,7 +228,7 @@ TEST_IN(a_tuner_without_a_result_has_failed, set_up, tear_down)
     write_program(f, "exit 0");
     let_go(f);
     assert_ok(tune(f, f->known, 5000), f->error);
-    assert_int_equal(wait_for(f, f->known, 5000, patience_ns), AT_TUNE_FAILED);
+    assert_int_equal(wait_for(f, f->known, 5000, tuning_timeout_ns), AT_TUNE_FAILED);
     assert_string_equal(f->error.message,
                         "copied was not tuned: it ended without a result for this problem");
 }
@@ -261,8 +261,8 @@ TEST_IN(what_another_tunes_is_waited_for, set_up, tear_down)
     fixture *f = *state;
     at_results *other = tune_after_another(f);
     let_go(f);
-    assert_int_equal(wait_for(f, other, 5000, patience_ns), AT_TUNE_DONE);
-    assert_int_equal(wait_for(f, f->known, 5000, patience_ns), AT_TUNE_DONE);
+    assert_int_equal(wait_for(f, other, 5000, tuning_timeout_ns), AT_TUNE_DONE);
+    assert_int_equal(wait_for(f, f->known, 5000, tuning_timeout_ns), AT_TUNE_DONE);
     assert_int_equal(rule_for(f, f->known, 5000), AT_RULE_EXACT);
     assert_int_equal(times_started(f), 1);
     at_close(other);
@@ -274,7 +274,7 @@ TEST_IN(what_another_gives_up_is_tuned, set_up, tear_down)
     at_results *other = tune_after_another(f);
     at_close(other);
     let_go(f);
-    assert_int_equal(wait_for(f, f->known, 5000, patience_ns), AT_TUNE_DONE);
+    assert_int_equal(wait_for(f, f->known, 5000, tuning_timeout_ns), AT_TUNE_DONE);
     assert_int_equal(times_started(f), 2);
 }
 
@@ -302,7 +302,7 @@ static void *tune_and_pick(void *context)
         rule_for(&own, own.known, 5000);
     if (own.known)
         let_go(&own);
-    wait_for(&own, own.known, 5000, patience_ns);
+    wait_for(&own, own.known, 5000, tuning_timeout_ns);
     return NULL;
 }
 
@@ -348,7 +348,7 @@ TEST_IN(autotune_itself_tunes, set_up, tear_down)
     f->options = (at_tune_options){
         .program = TEST_BINARY_DIR "/bin/autotune", .script = script, .share = 0.5};
     assert_ok(tune(f, f->known, 5000), f->error);
-    at_tune_state found = wait_for(f, f->known, 5000, patience_ns);
+    at_tune_state found = wait_for(f, f->known, 5000, tuning_timeout_ns);
     if (found != AT_TUNE_DONE)
         fail_msg("%d: %s", (int)found, f->error.message);
     assert_int_equal(rule_for(f, f->known, 5000), AT_RULE_EXACT);

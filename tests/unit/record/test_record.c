@@ -512,7 +512,7 @@ TEST_IN(a_full_disk_leaves_the_earlier_record, set_up, temporary_file_tear_down)
     free(after);
 }
 
-TEST_IN(what_cannot_be_written_is_found_out_beforehand, set_up, temporary_file_tear_down)
+TEST_IN(record_check_writable_finds_what_cannot_be_written, set_up, temporary_file_tear_down)
 {
     fixture *f = *state;
     char file[TEMPORARY_BYTES + 32];

@@ -268,7 +268,7 @@ TEST_IN(wide_spaces_still_fit_the_page, set_up, tear_down)
 }
 
 /* Changes the run's work to floating-point operations. */
-static void count_flops(fixture *f, double ceiling_rate)
+static void use_flops(fixture *f, double ceiling_rate)
 {
     f->run.work[WORK_BYTES] = 0;
     f->run.work[WORK_FLOPS] = UINT64_C(2) << 39;
@@ -286,7 +286,7 @@ static void count_flops(fixture *f, double ceiling_rate)
 TEST_IN(a_share_is_of_the_ceiling_that_the_heading_names, set_up, tear_down)
 {
     fixture *f = *state;
-    count_flops(f, 10e6);
+    use_flops(f, 10e6);
     const char *text = print_text(f, 10, false);
     assert_has(text, "; 1100 GFLOP to do; the FP32 rate is 10000000 GFLOP/s\n");
     assert_has(text, "GFLOP/s  of fp32");
@@ -308,7 +308,7 @@ TEST_IN(a_share_is_of_the_ceiling_that_the_heading_names, set_up, tear_down)
 TEST_IN(of_a_ceiling_that_is_not_known_there_is_no_share, set_up, tear_down)
 {
     fixture *f = *state;
-    count_flops(f, 0);
+    use_flops(f, 0);
     const char *text = print_text(f, 10, false);
     assert_has(text, "the FP32 rate is not known here:\n'autotune ceilings' measures it");
     assert_null(strstr(text, "of fp32"));
@@ -319,7 +319,7 @@ TEST_IN(of_a_ceiling_that_is_not_known_there_is_no_share, set_up, tear_down)
 TEST_IN(items_are_counted_by_their_name, set_up, tear_down)
 {
     fixture *f = *state;
-    count_flops(f, 0);
+    use_flops(f, 0);
     f->run.ceiling = CEILING_NONE;
     f->run.item = "keys";
     f->run.work[WORK_ITEMS] = 1 << 20;

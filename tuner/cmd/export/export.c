@@ -96,8 +96,8 @@ static void print_kernel_count(const export_model *m, size_t problem_count)
             problem_count == 1 ? "" : "s");
     if (*names)
         fprintf(stderr,
-                "; with values of %s in them, other problems get cudaErrorNotSupported (--over "
-                "names more)",
+                "; values of %s are compiled in, so other problems get cudaErrorNotSupported "
+                "(--over adds problems)",
                 names);
     fputs("\n", stderr);
 }

@@ -89,8 +89,8 @@ static at_status check_no_cap(const script *s, const char *configuration, at_err
     if (!*at || !script_find_parameter(s, cap_name, &own, NULL))
         return AT_OK;
     return error_set(error, AT_USAGE,
-                     "'registers' is no parameter of the pattern but a cap for any kernel: --over "
-                     "%.*s compiles all with it",
+                     "'registers' is a limit for all variants, not a parameter of the pattern: "
+                     "leave it out of --config and use --over %.*s",
                      (int)strcspn(at, ","), at);
 }
 

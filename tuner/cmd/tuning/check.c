@@ -165,7 +165,7 @@ static at_status report(checking *c, const options *o, const proof *one, at_erro
                                                       ? smaller ? "proven_smaller" : "proven"
                                                   : smaller ? "agrees_smaller"
                                                             : "agrees",
-                                 [PROOF_CONVICTED] = "wrong",
+                                 [PROOF_WRONG] = "wrong",
                                  [PROOF_UNKNOWN] = "not proven"};
     const bool proven = one->verdict == PROOF_PROVEN;
     char text[CONFIGURATION_BYTES];
@@ -351,7 +351,7 @@ static at_status print_end(const checking *c, const options *o, at_error *error)
                                c->chip.arch, "oracle", oracle_name(script_oracle(c->script)),
                                "problems", prover_problems(c->prover), "proven",
                                (json_int_t)c->counts[PROOF_PROVEN], "wrong",
-                               (json_int_t)c->counts[PROOF_CONVICTED], "unknown",
+                               (json_int_t)c->counts[PROOF_WRONG], "unknown",
                                (json_int_t)c->counts[PROOF_UNKNOWN], "variants", c->variants),
                      NULL, error);
 }
@@ -382,7 +382,7 @@ static proof_verdict judge_captured(const captured_launch *c, const relaunch_res
     message[0] = '\0';
     if (r->fault[0]) {
         snprintf(message, MESSAGE_BYTES, "%s", r->fault);
-        return r->undecided ? PROOF_UNKNOWN : PROOF_CONVICTED;
+        return r->undecided ? PROOF_UNKNOWN : PROOF_WRONG;
     }
     if (!r->compared) {
         snprintf(message, MESSAGE_BYTES,
@@ -394,7 +394,7 @@ static proof_verdict judge_captured(const captured_launch *c, const relaunch_res
         return PROOF_PROVEN;
     say_difference(c, &r->difference, message);
     strncat(message, doubt, MESSAGE_BYTES - strlen(message) - 1);
-    return *doubt ? PROOF_UNKNOWN : PROOF_CONVICTED;
+    return *doubt ? PROOF_UNKNOWN : PROOF_WRONG;
 }
 
 static at_status check_captured(const options *o, int *exit_code, at_error *error)
@@ -403,7 +403,7 @@ static at_status check_captured(const options *o, int *exit_code, at_error *erro
     relaunch_result r;
     char message[MESSAGE_BYTES];
     static const char *const words[] = {
-        [PROOF_PROVEN] = "proven", [PROOF_CONVICTED] = "wrong", [PROOF_UNKNOWN] = "not proven"};
+        [PROOF_PROVEN] = "proven", [PROOF_WRONG] = "wrong", [PROOF_UNKNOWN] = "not proven"};
     if (o->run.pattern.variable_count || o->run.pattern.only_count || o->configuration ||
         o->run.search.budget_evaluations)
         return error_set(error, AT_USAGE,
@@ -415,7 +415,7 @@ static at_status check_captured(const options *o, int *exit_code, at_error *erro
     status = relaunch_run(&c, captured_work, &r, error);
     if (!status) {
         const proof_verdict v = judge_captured(&c, &r, message);
-        *exit_code = v == PROOF_CONVICTED ? 1 : v == PROOF_UNKNOWN ? 3 : 0;
+        *exit_code = v == PROOF_WRONG ? 1 : v == PROOF_UNKNOWN ? 3 : 0;
         status = page_show(
             o, "check_captured", 2,
             json_pack("{so so ss ss so so sI sI sI sI sb sb}", "captured",
@@ -445,7 +445,7 @@ static at_status answer(const options *o, int *exit_code, at_error *error)
         status = prove(&c, o, error);
     if (!status)
         status = print_end(&c, o, error);
-    *exit_code = c.counts[PROOF_CONVICTED] ? 1 : c.counts[PROOF_UNKNOWN] ? 3 : 0;
+    *exit_code = c.counts[PROOF_WRONG] ? 1 : c.counts[PROOF_UNKNOWN] ? 3 : 0;
     json_decref(c.variants);
     free(c.last_message);
     prover_free(c.prover);

@@ -568,8 +568,8 @@ static at_status apply(const options *o, int *exit_code, at_error *error)
         status = target_load_script(&asked, &arch, &a.s, error);
     if (!status && !script_file(a.s, &a.file, &a.defines, &a.define_count))
         status = error_set(error, AT_USAGE,
-                           "%s has a template and no file of its own to change; 'autotune export' "
-                           "writes what was found",
+                           "the kernel of %s is a template, which apply cannot change; 'autotune "
+                           "export' writes the best kernels",
                            o->operand);
     if (!status)
         status = o->per_arch ? choose_each(&a, error) : choose(&a, &arch, error);

@@ -41,7 +41,7 @@ static at_status prove(explained *x, at_error *error)
     }
     progress_free(shown);
     x->is_script_wrong = found.is_script_wrong;
-    if (found.verdict == PROOF_CONVICTED || found.verdict == PROOF_UNKNOWN) {
+    if (found.verdict == PROOF_WRONG || found.verdict == PROOF_UNKNOWN) {
         *(found.verdict == PROOF_UNKNOWN ? &x->unproven : &x->wrong) = found.message;
         found.message = NULL;
     }

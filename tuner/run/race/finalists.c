@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 
-enum { PROOF_PATIENCE_S = 20 };
+enum { PROOF_TIMEOUT_S = 20 };
 
 /* Asks for the check of a finalist on fresh data, unless the journal has the answer. */
 static at_status begin_check(race_driver *d, uint32_t entrant, race_request *checks,
@@ -49,7 +49,7 @@ static at_status prove_finalists(race_driver *d, const uint32_t *finalists, size
                                  at_error *error)
 {
     int64_t end_ns =
-        d->until_ns ? d->until_ns : clock_now_ns() + INT64_C(1000000000) * PROOF_PATIENCE_S;
+        d->until_ns ? d->until_ns : clock_now_ns() + INT64_C(1000000000) * PROOF_TIMEOUT_S;
     at_status status = AT_OK;
     for (size_t i = count; !status && i-- > 0;)
         status = pipeline_prove(d->pipeline, d->entrants[finalists[i]].who, true, error);
@@ -58,14 +58,14 @@ static at_status prove_finalists(race_driver *d, const uint32_t *finalists, size
             ;
         if (!waits_for_proof(d, finalists, count))
             break;
-        d->impatient = clock_now_ns() >= end_ns;
-        if (d->impatient)
+        d->timed_out = clock_now_ns() >= end_ns;
+        if (d->timed_out)
             break;
         status = pipeline_watch_proofs(d->pipeline, STEP_MS, error);
     }
     for (size_t i = 0; !status && i < count; i++) {
         uint32_t entrant = finalists[i];
-        if (d->entrants[entrant].who->verdict != PROOF_CONVICTED)
+        if (d->entrants[entrant].who->verdict != PROOF_WRONG)
             continue;
         if (d->entrants[entrant].held)
             status = device_worker_release(d->session->workers->device, entrant, error);
@@ -127,7 +127,7 @@ at_status finalists_check(race_driver *d, at_error *error)
         for (size_t i = 0; i < count; i++)
             d->checked =
                 d->checked || (finalists[i] == result->winner &&
-                               (d->impatient || !is_being_proven(d->entrants[result->winner].who)));
+                               (d->timed_out || !is_being_proven(d->entrants[result->winner].who)));
     }
     free(finalists);
     return status;

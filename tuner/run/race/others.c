@@ -204,15 +204,15 @@ void others_take(race_driver *d, const uint32_t *order, size_t count, bool *foun
                  device_event *out)
 {
     /* A GPU that is slower than home finishes its block while home samples another. */
-    int patience_ms = 1 + (int)(d->block_ns / 2 / 1000000);
+    int timeout_ms = 1 + (int)(d->block_ns / 2 / 1000000);
     *found = false;
     for (size_t i = d->other_count; i-- > 0 && !*found;) {
         race_other *o = &d->others[i];
         device_event e;
         if (!o->count)
             continue;
-        at_status heard = device_worker_await(o->worker, o->block, patience_ms, &e, NULL);
-        patience_ms = 0;
+        at_status heard = device_worker_await(o->worker, o->block, timeout_ms, &e, NULL);
+        timeout_ms = 0;
         if (heard == AT_NOT_FOUND)
             continue;
         bool fit = !heard;

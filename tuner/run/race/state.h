@@ -104,7 +104,7 @@ struct race_driver {
     size_t likely_proofs; /* proofs that began early, of likely finalists */
     int64_t until_ns;     /* set by race_driver_hurry(); 0 if it was not called */
     int64_t check_ns;     /* time of the longest check */
-    bool impatient;       /* a proof was not decided in time */
+    bool timed_out;       /* a proof was not decided in time */
     bool checked;         /* the finalists are checked */
 
     bool energy_wanted;     /* energy ranks the finalists */

@@ -302,13 +302,13 @@ static at_status load_space(const settings *o, progress *shown, session *s, at_e
         return error_set(
             error, AT_USAGE,
             "%s moves data between host and device, and several GPUs would share the host's memory "
-            "and the way there: choose one (--device cuda:0)",
+            "and its link to them: choose one (--device cuda:0)",
             p->name);
     if (s->workers->device && s->workers->properties.predicted && p->transfers)
         return error_set(
             error, AT_NO_DEVICE,
-            "%s moves data between host and device, and a transfer has no simulated device: "
-            "it takes a GPU (--device cuda:0)%s%s",
+            "%s moves data between host and device, and transfers are not simulated: use a "
+            "GPU (--device cuda:0)%s%s",
             p->name, *s->workers->driver_less ? "; " : "", s->workers->driver_less);
     script_space_limits limits = script_space_defaults();
     if (o->search.budget_s > 0) {

@@ -12,7 +12,7 @@
 enum { STEP_MS = 100 };
 
 /* The time after which the next GPU no longer waits for one that is still opening. */
-static const int64_t opening_patience_ns = INT64_C(2) * 1000000000;
+static const int64_t opening_timeout_ns = INT64_C(2) * 1000000000;
 
 static at_status start_device(const settings *o, const char *spec, const worker_host *host,
                               bool waits, device_worker **out, at_error *error)
@@ -84,7 +84,7 @@ void workers_open_next(workers *w)
             next = w->others[i];
     }
     int64_t now_ns = clock_now_ns();
-    if (!next || (opens && now_ns - w->begun_ns < opening_patience_ns))
+    if (!next || (opens && now_ns - w->begun_ns < opening_timeout_ns))
         return;
     w->begun_ns = now_ns;
     device_worker_begin(next);

@@ -320,7 +320,7 @@ candidate *pipeline_take_proof(pipeline *p, bool keeps)
     candidate *c = twins_lead(p->table.items[found.id]);
     candidate_judge(c, &found);
     /* An untried candidate is rejected when it is tried. */
-    if (keeps && c->verdict == PROOF_CONVICTED && candidate_is_finished(c))
+    if (keeps && c->verdict == PROOF_WRONG && candidate_is_finished(c))
         course_keep_check(p, c, "proof");
     return c;
 }

@@ -26,7 +26,7 @@ enum { MOST_WORKERS = 4, CORES_A_WORKER = 8 };
 enum { SENT_AHEAD = 2 };
 
 /* The time without a decision after which the user is told the reason. */
-static const int64_t PATIENT_NS = INT64_C(10) * 1000000000;
+static const int64_t EXPLAIN_NS = INT64_C(10) * 1000000000;
 
 /* One variant to prove. It is sent to a worker when `parts` is 0, and decided once: by an answer,
  * or because it cannot be proven. Then its images are freed and it joins the queue `decided`. */
@@ -331,7 +331,7 @@ static at_status add(prover *p, uint64_t id, const uint16_t *indices, const char
         char why[sizeof p->why];
         snprintf(why, sizeof why, "no GPU can make the launch: %s:%d: %s", impossible.file,
                  impossible.line, impossible.message);
-        decide(p, j, PROOF_CONVICTED, why);
+        decide(p, j, PROOF_WRONG, why);
         return AT_OK;
     }
     if (p->why[0]) {
@@ -571,13 +571,13 @@ static void conclude(prover *p, const proof *further)
     device_coverage *covered = &j->proof.coverage;
     char elsewhere[COVERAGE_TEXT_BYTES + 96] = "of larger problems no result was compared",
                                          why[2048];
-    if (further->verdict == PROOF_CONVICTED &&
+    if (further->verdict == PROOF_WRONG &&
         proof_problems_within(script_pattern(p->script), further->wrong_on)) {
         j->proof.fault = further->fault;
-        decide(p, j, PROOF_CONVICTED, further->message);
+        decide(p, j, PROOF_WRONG, further->message);
         return;
     }
-    if (further->verdict == PROOF_CONVICTED) {
+    if (further->verdict == PROOF_WRONG) {
         if (j->growth != GROWTH_BRIEF)
             snprintf(elsewhere, sizeof elsewhere,
                      "elsewhere the body of the loop at %s, as compiled, never ran twice in turn",
@@ -637,7 +637,7 @@ static void judge(prover *p, device_event *e)
         go_on(p, (size_t)e->id);
     } else if (e->status == AT_OK && e->outcome != OUTCOME_TIMEOUT &&
                e->outcome != OUTCOME_NOT_SIMULATED)
-        decide(p, j, PROOF_CONVICTED, e->message);
+        decide(p, j, PROOF_WRONG, e->message);
     else
         decide(p, j, PROOF_UNKNOWN, e->message);
     j->proof.timed_out = e->status == AT_OK && e->outcome == OUTCOME_TIMEOUT;
@@ -737,7 +737,7 @@ bool prover_take(prover *p, proof *out)
 
 void prover_tell_wait(prover *p, progress *shown)
 {
-    if (p->told_wait || p->first_sent_ns == 0 || clock_now_ns() - p->first_sent_ns < PATIENT_NS ||
+    if (p->told_wait || p->first_sent_ns == 0 || clock_now_ns() - p->first_sent_ns < EXPLAIN_NS ||
         p->taken > 0 || p->undecided < p->job_count || script_oracle(p->script) != ORACLE_REFERENCE)
         return;
     p->told_wait = true;

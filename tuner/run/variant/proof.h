@@ -25,7 +25,7 @@ typedef enum proof_verdict {
     PROOF_NONE,    /* no proof was asked for */
     PROOF_PENDING, /* a proof was asked for; only of a candidate */
     PROOF_PROVEN,
-    PROOF_CONVICTED,
+    PROOF_WRONG,
     PROOF_UNKNOWN
 } proof_verdict;
 

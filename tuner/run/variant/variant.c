@@ -57,7 +57,7 @@ void candidate_found(candidate *c, outcome o, const char *message, const int64_t
     whole.sample_count = sample_count;
     candidate_copy(c, &whole);
     /* A proof may be faster than the device. */
-    if (o == OUTCOME_OK && c->verdict == PROOF_CONVICTED)
+    if (o == OUTCOME_OK && c->verdict == PROOF_WRONG)
         condemn(c);
 }
 
@@ -75,7 +75,7 @@ void candidate_judge(candidate *c, proof *found)
     free(c->coverage);
     c->coverage = c->verdict == PROOF_PROVEN ? coverage_copy(&found->coverage) : NULL;
     proof_deinit(found);
-    if (c->verdict == PROOF_CONVICTED)
+    if (c->verdict == PROOF_WRONG)
         condemn(c);
 }
 

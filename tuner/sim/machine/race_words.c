@@ -117,20 +117,20 @@ static const char *what_is_missing(const sim_race_access *a, const sim_stamp *s)
 
 /* The position of a thread in the data if a row of blocks covers a row of data, or in a grid of one
  * row of blocks, if one block does. The thread's next column is `step` further on. */
-typedef struct spot {
+typedef struct coord {
     uint64_t column, row, step;
-} spot;
+} coord;
 
-static spot find_spot(const sim_block *b, uint32_t block, uint32_t thread)
+static coord find_coord(const sim_block *b, uint32_t block, uint32_t thread)
 {
     const uint32_t *grid = b->launch->grid, *size = b->launch->block;
     uint32_t at[3];
     sim_thread_position(b, thread, at);
     if (grid[1] == 1 && size[1] == 1)
-        return (spot){at[0], block, size[0]};
-    return (spot){(uint64_t)(block % grid[0]) * size[0] + at[0],
-                  (uint64_t)(block / grid[0] % grid[1]) * size[1] + at[1],
-                  (uint64_t)grid[0] * size[0]};
+        return (coord){at[0], block, size[0]};
+    return (coord){(uint64_t)(block % grid[0]) * size[0] + at[0],
+                   (uint64_t)(block / grid[0] % grid[1]) * size[1] + at[1],
+                   (uint64_t)grid[0] * size[0]};
 }
 
 /* Writes "; perhaps an index runs past its row ..." if the element is in the row of one thread, and
@@ -143,11 +143,11 @@ static void describe_overrun(const sim_race_access *a, const sim_stamp *s, char 
     text[0] = '\0';
     if (!a->region || !sim_is_by_thread(s) || index == 0 || a->offset % unit)
         return;
-    spot within =
-             find_spot(a->block, a->block->number - 1, a->warp->first_thread + (uint32_t)a->lane),
-         beyond = find_spot(a->block, s->block - 1, thread_of(a, s));
+    coord within =
+              find_coord(a->block, a->block->number - 1, a->warp->first_thread + (uint32_t)a->lane),
+          beyond = find_coord(a->block, s->block - 1, thread_of(a, s));
     if (beyond.row > within.row) {
-        const spot other = beyond;
+        const coord other = beyond;
         beyond = within;
         within = other;
     }

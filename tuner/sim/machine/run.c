@@ -148,7 +148,7 @@ at_status sim_run(const sim_launch *launch, sim_fault *fault, at_error *error)
         status = sim_watch_new(launch, wanted > 1, &c.watch, error);
     if (status)
         return status;
-    status = together ? sim_residents_run(launch, c.watch, c.total, &c.fault, error)
+    status = together ? sim_resident_blocks_run(launch, c.watch, c.total, &c.fault, error)
                       : run_apart(&c, wanted, error);
     sim_watch_free(c.watch);
     c.fault.ran_on_several_threads = wanted > 1;

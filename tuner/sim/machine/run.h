@@ -8,7 +8,7 @@
  * The result of a launch must not depend on the number of host threads. If blocks of the program
  * cannot communicate, clusters are distributed over host threads, and the fault of the lowest
  * cluster is reported. (A block without a cluster counts as a cluster here.) Otherwise all clusters
- * run on one host thread (residents.c).
+ * run on one host thread (resident_blocks.c).
  *
  * A GPU leaves the schedule open: the order of blocks, warps, lanes of an atomic and sides of a
  * branch, and how far each runs before another does. Schedule 0 runs them by number, in long

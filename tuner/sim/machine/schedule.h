@@ -1,18 +1,18 @@
 /* Schedules the clusters of a launch, the blocks of a cluster, and the warps of a block.
  *
- * run.c uses either sim_residents_run() or one sim_cluster per host thread. A cluster gives each of
- * its blocks a turn until all have ended. A block gives each of its warps a turn: the warp runs
- * until it waits, ends, or has used up its slice. */
+ * run.c uses either sim_resident_blocks_run() or one sim_cluster per host thread. A cluster gives
+ * each of its blocks a turn until all have ended. A block gives each of its warps a turn: the warp
+ * runs until it waits, ends, or has used up its slice. */
 #ifndef AUTOTUNE_SIM_MACHINE_SCHEDULE_H
 #define AUTOTUNE_SIM_MACHINE_SCHEDULE_H
 
 #include "sim/machine/machine.h"
 
 /* Runs all `total` clusters of a launch whose blocks communicate, on this host thread
- * (residents.c). *fault tells how the launch ended. Adds to launch->counters. Fails with
+ * (resident_blocks.c). *fault tells how the launch ended. Adds to launch->counters. Fails with
  * AT_NO_MEMORY. */
-at_status sim_residents_run(const sim_launch *launch, sim_watch *watch, uint64_t total,
-                            sim_fault *fault, at_error *error);
+at_status sim_resident_blocks_run(const sim_launch *launch, sim_watch *watch, uint64_t total,
+                                  sim_fault *fault, at_error *error);
 
 /* Allocates a cluster's blocks. Fails with AT_NO_MEMORY; also then call sim_cluster_deinit(). */
 at_status sim_cluster_init(sim_cluster *cl, const sim_launch *launch, sim_watch *watch,

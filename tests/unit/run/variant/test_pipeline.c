@@ -371,7 +371,7 @@ TEST_IN(a_check_on_ragged_problems_decides_and_the_journal_knows_it, open_sessio
         the_tables.compiles[2] = COMPILE_ERROR;
         check_leaders(f);
         if (!again) {
-            candidate_judge(all[3], &(proof){.verdict = PROOF_CONVICTED});
+            candidate_judge(all[3], &(proof){.verdict = PROOF_WRONG});
             course_keep_check(f->pipeline, all[3], "proof");
         }
         assert_int_equal(the_tables.checked, 2);

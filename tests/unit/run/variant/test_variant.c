@@ -38,13 +38,13 @@ TEST(what_was_found_is_copied_and_a_rejection_keeps_the_samples)
     candidates_deinit(&table);
 }
 
-TEST(what_a_proof_convicted_stays_wrong_whatever_a_device_finds)
+TEST(a_variant_that_a_proof_rejected_stays_wrong_on_every_device)
 {
     candidates table = {0};
     const int64_t samples[] = {900};
     candidate *c = candidates_add(&table, 0);
     candidate_judge(
-        c, &(proof){.verdict = PROOF_CONVICTED, .message = strdup("it reads what nobody wrote")});
+        c, &(proof){.verdict = PROOF_WRONG, .message = strdup("it reads what nobody wrote")});
     candidate_found(c, OUTCOME_OK, NULL, samples, 1);
     assert_int_equal(c->found.outcome, OUTCOME_WRONG_RESULT);
     assert_string_equal(c->found.message, "on the simulated device, it reads what nobody wrote");

@@ -11,23 +11,24 @@
 
 enum { PROGRESS_STEPS = 1000 };
 enum {
-    MOST_BYTES_LOG2 = 30,    /* bytes of the state of all residents */
-    POLLS_BEFORE_ASIDE = 16, /* polls after which a resident is put aside */
-    /* A resident aside tries at times whether it can go on. */
+    MOST_BYTES_LOG2 = 30,    /* bytes of the state of all resident clusters */
+    POLLS_BEFORE_ASIDE = 16, /* polls after which a resident cluster is put aside */
+    /* A resident cluster that is put aside tries at times whether it can go on. */
     TRY_POLLS = 16, /* polls of a try */
-    TRY_TURNS =
-        64, /* turns of running residents between two tries, for every four residents aside */
-    /* Rounds and failed tries of all residents before some are checked for longer: */
+    TRY_TURNS = 64, /* turns of running resident blocks between two tries, for every four resident
+                       blocks aside */
+    /* Rounds and failed tries of all resident blocks before some are checked for longer: */
     QUIET_ROUNDS = 256,
     QUIET_TRIES = 8192,
-    SURE_CLUSTERS = 8,    /* residents that are checked */
+    SURE_CLUSTERS = 8,    /* resident clusters that are checked */
     SURE_POLLS = 1 << 15, /* polls of each */
     /* Adverse schedules. */
-    ADVERSE_WIDTH = 4,      /* residents that run side by side */
-    MOST_HELD = 4,          /* residents held back at a time */
-    HOLDS_ONE_OF = 8,       /* after the first hold, holds back one resident in this many */
-    HOLDING_SCHEDULES = 12, /* schedules in a row that hold residents back; as many then do not */
-    GOES_ON_ONE_IN = 4      /* one change of memory in this many lets a held resident go on */
+    ADVERSE_WIDTH = 4, /* resident clusters that run side by side */
+    MOST_HELD = 4,     /* resident clusters held back at a time */
+    HOLDS_ONE_OF = 8,  /* after the first hold, holds back one resident in this many */
+    HOLDING_SCHEDULES =
+        12,            /* schedules in a row that hold resident blocks back; as many then do not */
+    GOES_ON_ONE_IN = 4 /* one change of memory in this many lets a held cluster go on */
 };
 
 typedef enum resident_state { IS_FREE, RUNS, IS_ASIDE, IS_HELD, STATES } resident_state;
@@ -43,7 +44,7 @@ typedef struct resident {
 
 /* A cluster with a position below `begun` was admitted: it waits to begin, is a resident, or has
  * ended. At most most_admitted() clusters are admitted and have not ended. */
-typedef struct residents {
+typedef struct resident_blocks {
     const sim_launch *launch;
     sim_watch *watch;
     uint64_t total, ended;
@@ -52,32 +53,32 @@ typedef struct residents {
                           waiting_end) */
     size_t waiting_first, waiting_end;
     resident **all;
-    size_t count;      /* allocated residents */
-    size_t most;       /* residents that there is memory for */
-    size_t in[STATES]; /* residents in each state */
-    uint64_t holds;    /* residents held back so far */
+    size_t count;      /* allocated members of `all` */
+    size_t most;       /* resident clusters that there is memory for */
+    size_t in[STATES]; /* members of `all` in each state */
+    uint64_t holds;    /* resident clusters held back so far */
     uint64_t yields;
-    size_t yielders; /* residents of schedule 0 that have yielded */
+    size_t yielders; /* resident clusters of schedule 0 that have yielded */
     bool left; /* adverse schedules: the last resident that ran yielded after it changed memory
                   that others may read */
     rng order;
     sim_fault *fault;
-} residents;
+} resident_blocks;
 
-static uint64_t most_admitted(const residents *r)
+static uint64_t most_admitted(const resident_blocks *r)
 {
     return r->launch->resident_clusters ? r->launch->resident_clusters : r->total;
 }
 
 /* Admits clusters while the chip has room. */
-static void admit(residents *r)
+static void admit(resident_blocks *r)
 {
     while (r->begun < r->total && r->begun - r->ended < most_admitted(r))
         r->waiting[r->waiting_end++] = r->begun++;
 }
 
 /* Takes the first cluster that waits to begin; in an adverse schedule, one of the last quarter. */
-static uint64_t take_waiting(residents *r)
+static uint64_t take_waiting(resident_blocks *r)
 {
     size_t count = r->waiting_end - r->waiting_first;
     if (!r->launch->schedule)
@@ -89,14 +90,14 @@ static uint64_t take_waiting(residents *r)
     return position;
 }
 
-static void enter(residents *r, resident *one, resident_state state)
+static void enter(resident_blocks *r, resident *one, resident_state state)
 {
     r->in[one->state]--;
     r->in[state]++;
     one->state = state;
 }
 
-static resident *find_free(residents *r)
+static resident *find_free(resident_blocks *r)
 {
     for (size_t i = 0; i < r->count; i++)
         if (r->all[i]->state == IS_FREE)
@@ -104,7 +105,7 @@ static resident *find_free(residents *r)
     return NULL;
 }
 
-static at_status add(residents *r, resident **out, at_error *error)
+static at_status add(resident_blocks *r, resident **out, at_error *error)
 {
     *out = memory_new(1, sizeof **out);
     memory_add(&r->all, &r->count, out, sizeof *out);
@@ -113,7 +114,7 @@ static at_status add(residents *r, resident **out, at_error *error)
 }
 
 /* Ends an excerpt that has run enough: clusters that have not begun never will. */
-static void end_excerpt(residents *r)
+static void end_excerpt(resident_blocks *r)
 {
     if (!r->launch->excerpt || sim_excerpt_goes_on(r->launch))
         return;
@@ -121,12 +122,12 @@ static void end_excerpt(residents *r)
     r->total = r->begun = r->ended + r->count - r->in[IS_FREE];
 }
 
-static bool can_begin(const residents *r)
+static bool can_begin(const resident_blocks *r)
 {
     return r->waiting_first < r->waiting_end && r->count - r->in[IS_FREE] < r->most;
 }
 
-static at_status begin(residents *r, at_error *error)
+static at_status begin(resident_blocks *r, at_error *error)
 {
     resident *one = find_free(r);
     at_status status = one ? AT_OK : add(r, &one, error);
@@ -141,7 +142,7 @@ static at_status begin(residents *r, at_error *error)
     return AT_OK;
 }
 
-static void end(residents *r, resident *one)
+static void end(resident_blocks *r, resident *one)
 {
     enter(r, one, IS_FREE);
     r->yielders -= one->yielded_as > 0;
@@ -153,7 +154,7 @@ static void end(residents *r, resident *one)
     admit(r);
 }
 
-/* Returns whether schedule 0 chooses `a` before `b`: first residents that have not yielded, in the
+/* Returns whether schedule 0 chooses `a` before `b`: first clusters that have not yielded, in the
  * order of their numbers, then those whose last yield is the longest ago. */
 static bool comes_first(const resident *a, const resident *b)
 {
@@ -161,7 +162,7 @@ static bool comes_first(const resident *a, const resident *b)
                                           : a->position < b->position;
 }
 
-static resident *first_running(const residents *r)
+static resident *first_running(const resident_blocks *r)
 {
     resident *found = NULL;
     for (size_t i = 0; i < r->count; i++)
@@ -171,7 +172,7 @@ static resident *first_running(const residents *r)
 }
 
 /* Draws a resident in that state. Returns NULL if there is none. */
-static resident *any_in(residents *r, resident_state state)
+static resident *any_in(resident_blocks *r, resident_state state)
 {
     uint64_t n = r->in[state] > 0 ? rng_below(&r->order, r->in[state]) : 0;
     for (size_t i = 0; i < r->count; i++)
@@ -182,7 +183,7 @@ static resident *any_in(residents *r, resident_state state)
 
 /* In some adverse schedules, holds back a resident that just accessed memory that all share, until
  * the others end, wait, or change memory several times. Returns whether it does. */
-static bool hold(residents *r, resident *one)
+static bool hold(resident_blocks *r, resident *one)
 {
     const bool may = r->launch->schedule && one->cluster.yielded && r->in[IS_HELD] < MOST_HELD &&
                      r->launch->schedule / HOLDING_SCHEDULES % 2 == 0;
@@ -194,7 +195,7 @@ static bool hold(residents *r, resident *one)
 }
 
 /* Lets a random held resident or the one held first go on: others may have waited for it. */
-static void let_one_go_on(residents *r)
+static void let_one_go_on(resident_blocks *r)
 {
     resident *one = any_in(r, IS_HELD);
     if (!one)
@@ -207,7 +208,7 @@ static void let_one_go_on(residents *r)
 }
 
 /* Gives one running resident a turn. Returns true if it no longer runs. */
-static bool advance(residents *r)
+static bool advance(resident_blocks *r)
 {
     resident *one = r->launch->schedule ? any_in(r, RUNS) : first_running(r);
     const uint64_t changes = one->cluster.changes;
@@ -232,7 +233,7 @@ static bool advance(residents *r)
 
 /* Tries whether a resident that was put aside can go on, for at most `most` polls. `news`: any new
  * value is enough. Returns whether it runs or has ended. */
-static bool try_resident(residents *r, resident *one, uint64_t most, bool news)
+static bool try_resident(resident_blocks *r, resident *one, uint64_t most, bool news)
 {
     uint64_t changes = one->cluster.changes;
     one->cluster.idle_polls = 0;
@@ -253,8 +254,8 @@ static bool try_resident(residents *r, resident *one, uint64_t most, bool news)
     return true;
 }
 
-/* Tries all residents that were put aside. Returns whether any can go on. */
-static bool try_all(residents *r)
+/* Tries all resident clusters that were put aside. Returns whether any can go on. */
+static bool try_all(resident_blocks *r)
 {
     bool any = false;
     for (size_t i = 0; i < r->count && r->fault->kind == SIM_FAULT_NONE; i++)
@@ -263,9 +264,9 @@ static bool try_all(residents *r)
     return any;
 }
 
-/* In an adverse schedule, lets some residents aside try between two changes of memory that all
+/* In an adverse schedule, lets some clusters aside try between two changes of memory that all
  * share: one, or, in eager schedules, many, since few may be there in time to find a mistake. */
-static void try_between(residents *r)
+static void try_between(resident_blocks *r)
 {
     enum { TRIES_ONE_IN = 2, MANY = 8, RUNNING = 2 * ADVERSE_WIDTH, BETWEEN_POLLS = 4 };
     const bool is_eager = sim_is_eager(r->launch);
@@ -277,8 +278,9 @@ static void try_between(residents *r)
         try_resident(r, any_in(r, IS_ASIDE), BETWEEN_POLLS, true);
 }
 
-/* Returns whether the checked residents aside wait for ever. Kernels may count polls and go on. */
-static bool wait_for_ever(residents *r)
+/* Returns whether the checked resident blocks aside wait for ever. Kernels may count polls and go
+ * on. */
+static bool wait_for_ever(resident_blocks *r)
 {
     size_t asked = 0;
     for (size_t i = 0; i < r->count && asked < SURE_CLUSTERS; i++) {
@@ -293,7 +295,7 @@ static bool wait_for_ever(residents *r)
 }
 
 /* Records that no resident can go on. In an excerpt they may wait for blocks that do not run. */
-static void give_up(residents *r)
+static void give_up(resident_blocks *r)
 {
     resident *first = NULL;
     for (size_t i = 0; i < r->count; i++) {
@@ -322,7 +324,7 @@ static void give_up(residents *r)
     *r->fault = first->cluster.fault;
 }
 
-static at_status run(residents *r, at_error *error)
+static at_status run(resident_blocks *r, at_error *error)
 {
     size_t since = 0, turns = 0;
     admit(r);
@@ -363,14 +365,14 @@ static at_status run(residents *r, at_error *error)
     return AT_OK;
 }
 
-at_status sim_residents_run(const sim_launch *launch, sim_watch *watch, uint64_t total,
-                            sim_fault *fault, at_error *error)
+at_status sim_resident_blocks_run(const sim_launch *launch, sim_watch *watch, uint64_t total,
+                                  sim_fault *fault, at_error *error)
 {
-    residents r = {.launch = launch,
-                   .watch = watch,
-                   .total = total,
-                   .fault = fault,
-                   .order = rng_seeded(launch->schedule)};
+    resident_blocks r = {.launch = launch,
+                         .watch = watch,
+                         .total = total,
+                         .fault = fault,
+                         .order = rng_seeded(launch->schedule)};
     uint64_t most = (UINT64_C(1) << MOST_BYTES_LOG2) / sim_cluster_bytes(launch);
     r.most = most > 1 ? (size_t)most : 1;
     r.waiting = malloc((size_t)total * sizeof *r.waiting);
