@@ -1343,3 +1343,29 @@ CU
     tool check paint.cu --config BLOCK_X=4
     succeeds
 }
+
+@test "new --from asks for the variable of a loop over several sizes" {
+    cat >sizes.cu <<'CU'
+__global__ void scale(float *x, float a, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        x[i] *= a;
+}
+int main()
+{
+    int sizes[] = {1 << 18, 1 << 20};
+    for (int n : sizes) {
+        float *x;
+        int threads = 256;
+        cudaMalloc(&x, n * sizeof(float));
+        scale<<<(n + threads - 1) / threads, threads>>>(x, 2.0f, n);
+    }
+}
+CU
+    tool new --from sizes.cu
+    succeeds
+    says 'n = at.ask "one of several, sizes.cu:10"'
+    says 'x = "n",'
+    says 'BLOCK = 256'
+}

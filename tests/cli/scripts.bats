@@ -156,7 +156,7 @@ misspelt() {
 
 @test "names of variables and parameters are as documented" {
     tool help scripts
-    says 'letters, digits and _, no digit first'
+    says 'letters, digits and _; the first character is not a digit'
     for name in tile-x 1st 'a b' ''; do
         for place in problem space; do
             cat >named.lua <<LUA

@@ -150,4 +150,4 @@ say("Times are predicted; counts are of the whole launch, from a sample of its b
 Next (autotune is ${AUTOTUNE}):
   autotune explain transpose --config algorithm=naive   # the same for each line of a kernel
   ${next}
-  autotune new mine.lua   # a kernel of your own; 'autotune help' lists the pages")
+  autotune new mine       # a kernel of your own; 'autotune help' lists the pages")

@@ -36,7 +36,7 @@ static at_status check_name(const char *name, at_error *error)
                 : error_set(
                       error, AT_USAGE,
                       "'%s' is not a pattern's name: letters, digits and _, no digit first, at "
-                      "most %d; the files are written into the current folder",
+                      "most %d, without '.lua'. For a kernel in a file: --from FILE.cu",
                       name, MOST_NAME);
 }
 
