@@ -698,7 +698,10 @@ function eval(node)
     if (op == "==" or op == "!=") and (a and not is_number(a) or b and not is_number(b)) then return literal(op == "!=" and 1 or 0) end
     local v = computed(op, a or open_value(nil, node), b or open_value(nil, node))
     if v.op and (node.type == "float" or node.type == "double") then v.float = true end
-    return with_macro(v, node)
+    -- A product that begins with a macro begins at the macro's place, and BLOCK * 1 has its number.
+    local named = with_macro(v, node)
+    if named.macro and (a and a.macro == named.macro or b and b.macro == named.macro) then return v end
+    return named
   elseif kind == "ConditionalOperator" then
     local condition = eval(node_of(node.children[1]))
     local ends = { eval(node_of(node.children[2])), eval(node_of(node.children[3])) }
