@@ -231,7 +231,7 @@ load helpers
     sed -n '/^Start here$/,/^$/s/^  \([a-z][a-z]*\) .*/\1/p' out.txt >first.txt
     [ "$(paste -sd ' ' first.txt)" = 'new check tune explain export' ]
     [ "$(grep -cE '^[A-Z][a-z ]*$' out.txt)" -ge 6 ]
-    sed -n '/^Start here$/,/^Exit codes/s/^  \([a-z]\+\)\( .*\|$\)/\1/p' out.txt | sort >listed.txt
+    sed -n '/^Start here$/,/^Exit codes/s/^  \([a-z-]\+\)\( .*\|$\)/\1/p' out.txt | sort >listed.txt
     "$AUTOTUNE" completion words commands | sort >all.txt
     diff listed.txt all.txt
     awk 'length > 80 { print; exit 1 }' out.txt
