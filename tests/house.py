@@ -45,6 +45,8 @@ class Room:
 def symbols(nm, paths):
     """Returns for each object file the names that it defines for others, and the names that it needs from others."""
     found = {path: (set(), set()) for path in paths}
+    if not all(os.path.exists(path) for path in paths):
+        sys.exit("house: not everything is built: cmake --build --preset release")
     listing = subprocess.run([nm, "-P", "-A", "-g", *paths], capture_output=True, text=True, check=True)
     for line in listing.stdout.splitlines():
         path, rest = line.split(": ", 1)

@@ -47,7 +47,8 @@ static void canonical_name(const decoder *d, ptx_type type, char *name, size_t s
     size_t n = (size_t)snprintf(name, size, "%s%s", d->op.name, is_last ? ".relu" : "");
     for (int i = 0; i < d->op.count - is_last && n < size; i++) {
         const char *m = d->op.modifiers[i];
-        bool dropped = strcmp(m, "rn") == 0 || (strcmp(m, "ftz") == 0 && type != PTX_F64) ||
+        bool dropped = strcmp(m, "rn") == 0 ||
+                       (strcmp(m, "ftz") == 0 && type != PTX_F64 && type != PTX_F32X2) ||
                        (strcmp(m, "sat") == 0 && (type == PTX_F32 || type == PTX_F64));
         if (!dropped)
             n += (size_t)snprintf(name + n, size - n, ".%s", m);
