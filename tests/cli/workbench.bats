@@ -77,10 +77,10 @@ load helpers
     tool help commands
     succeeds
     lacks -E '^\|' out.txt
-    grep -q '^to do this  *command$' out.txt
-    grep -A1 '^to do this' out.txt | tail -1 | grep -qE '^-{8,}  -{8,}$'
+    grep -q '^task  *command$' out.txt
+    grep -A1 '^task  ' out.txt | tail -1 | grep -qE '^-{8,}  -{8,}$'
     # An empty cell keeps its column.
-    grep -qE '^exit code  of which command +meaning$' out.txt
+    grep -qE '^exit code  command +meaning$' out.txt
     grep -qE '^           `tune` ' out.txt
     lacks -E '^[^ ].*  .{81}' out.txt
 }
@@ -89,7 +89,7 @@ load helpers
     tool help
     succeeds
     [ "$(sed -n '2s/^  \([a-z]*\) .*/\1/p' out.txt)" = tutorial ]
-    says "for those who work on autotune itself: instructions, patterns"
+    says "for those who work on autotune itself: instructions, kernel_file_trials"
     tool help record_table
     succeeds
     says "# The table that templates are given"

@@ -354,16 +354,19 @@ static void warn_unchecked(builder *b)
     const candidates *all = pipeline_candidates(b->run->pipeline);
     uint64_t unchecked = 0, finished = 0;
     uint32_t broken = 0;
-    for (size_t i = 0; s->slots > 1 && i < all->count; i++) {
+    size_t first = 1; /* slot of the first ragged problem */
+    while (first < s->slots && s->problems.kinds[first] < PROBLEM_RAGGED)
+        first++;
+    for (size_t i = 0; first < s->slots && i < all->count; i++) {
         const candidate *c = all->items[i];
         bool checked = false;
-        for (size_t slot = 1; slot < s->slots; slot++)
+        for (size_t slot = first; slot < s->slots; slot++)
             checked = checked || c->present[slot];
         finished += candidate_is_finished(c);
         if (!candidate_is_finished(c) || checked)
             continue;
         unchecked++;
-        broken = c->broken[1];
+        broken = c->broken[first];
     }
     if (unchecked > 0)
         run_summary_warn(
