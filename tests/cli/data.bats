@@ -128,7 +128,7 @@ EOF
     printf 'nothing' >not.npy
     ln -s /etc/hostname link.npy
     for row in 'be.npy|big-endian; numpy.save' 'columns.npy|Fortran' 'cut.npy|16 bytes of elements where its shape needs 20' \
-        'not.npy|no NumPy file' 'none.npy|there is no' '../x.npy|there is no' '/etc/hostname|there is no' 'link.npy|a link that leaves'; do
+        'not.npy|not a NumPy file' 'none.npy|there is no' '../x.npy|there is no' '/etc/hostname|there is no' 'link.npy|a link that leaves'; do
         pattern "at.file \"${row%%|*}\""
         tool check p.lua --arch sm_90
         fails_with 2 "p.lua:2: at.file:"

@@ -13,7 +13,7 @@ os.execv(sys.argv[1], sys.argv[1:])" "${@:2}" >out.txt 2>err.txt 3>&- &
 
 start_slow() { # start_slow PYTHON [COUNT]: starts a slow run and waits until it has measured COUNT variants
     write_space some "${2:-99}"
-    FAKE_CUDA_TIME_US=5000 start_after "$1" "$AUTOTUNE" "$TIMED" --device cuda:0 --quiet
+    FAKE_CUDA_TIME_US=5000 start_after "$1" "$AUTOTUNE" "$TIMED" --device cuda:0 --effort exhaustive --quiet
     wait_for 5 journal_lines
 }
 
@@ -61,7 +61,7 @@ ended_with_its_word() {
     gpu
     needs_the_fake
     write_space few 12
-    start_after "signal.signal(signal.SIGCHLD, signal.SIG_IGN)" "$AUTOTUNE" "$TIMED" --device cuda:0 --quiet
+    start_after "signal.signal(signal.SIGCHLD, signal.SIG_IGN)" "$AUTOTUNE" "$TIMED" --device cuda:0 --effort exhaustive --quiet
     end_run
     succeeds
     found_the_best
@@ -76,7 +76,7 @@ ended_with_its_word() {
     needs_the_fake
     write_space few 12
     FAKE_CUDA_TIME_US=2000 start_after "signal.signal(signal.SIGHUP, signal.SIG_IGN)" \
-        "$AUTOTUNE" "$TIMED" --device cuda:0 --quiet
+        "$AUTOTUNE" "$TIMED" --device cuda:0 --effort exhaustive --quiet
     wait_for 2 journal_lines
     kill -HUP -- "-$pid"
     end_run
