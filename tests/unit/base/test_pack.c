@@ -108,3 +108,15 @@ TEST(a_text_that_found_no_memory_is_none)
     assert_null(pack_take_text(&p));
     assert_false(p.failed);
 }
+
+TEST(a_pack_grows_before_its_bytes_are_full)
+{
+    static const unsigned char bytes[200] = {7};
+    pack p = {0};
+    for (int i = 0; i < 5; i++)
+        pack_append(&p, bytes, sizeof bytes);
+    assert_int_equal(p.size_bytes, 5 * sizeof bytes);
+    assert_true(p.capacity_bytes >= p.size_bytes);
+    assert_memory_equal(p.bytes + 4 * sizeof bytes, bytes, sizeof bytes);
+    pack_deinit(&p);
+}
