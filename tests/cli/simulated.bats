@@ -276,3 +276,12 @@ PY
     succeeds
     cmp out.txt whole.txt
 }
+
+@test "a tuned problem that is small enough is compared whole, however large a ragged problem is" {
+    cp "$FIXTURES"/scale*.tmpl "$FIXTURES"/scale.lua .
+    sed -i 's/n = 1 << 20,/n = 1000,/; s/ragged  = { n = 1003 }/ragged = { n = (1 << 24) + 5 }/' scale.lua
+    sed -i '0,/^{$/s//{\n    if (n == 1000 \&\& threadIdx.x == 3)\n        return;/' scale.cu.tmpl
+    tool scale.lua --device sim:sm_90 --budget 3 --quiet
+    [ "$status" -eq 1 ]
+    says '3 wrong_result'
+}

@@ -260,8 +260,9 @@ at_status session_choose_problems(script *s, bool predicted, session_problems *o
         return error_ignore(status, AT_USAGE, error);
     out->count = 1;
     for (size_t i = 0; i < chosen.count; i++) {
-        out->predicted_alone = out->predicted_alone || chosen.sampled[i];
-        if (chosen.kinds[i] != PROBLEM_TUNED && !chosen.sampled[i])
+        if (chosen.kinds[i] == PROBLEM_TUNED)
+            out->predicted_alone = out->predicted_alone || chosen.sampled[i];
+        else if (!chosen.sampled[i])
             out->kinds[out->count++] = chosen.kinds[i];
     }
     return AT_OK;
