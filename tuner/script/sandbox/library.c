@@ -41,6 +41,8 @@ static int search(lua_State *L)
     if (lua_type(L, 1) == LUA_TSTRING)
         lua_tolstring(L, 1, &length);
     lua_Integer first = lua_isinteger(L, 3) ? lua_tointeger(L, 3) : 1;
+    if (first < 0) /* counted from the end */
+        first = first > -(lua_Integer)length ? first + (lua_Integer)length + 1 : 1;
     const int results = forward(L);
     lua_Integer last = (lua_Integer)length;
     if (results >= 2 && lua_isinteger(L, -results + 1))

@@ -124,6 +124,7 @@ TEST(work_inside_of_c_functions_is_bounded)
         {"assert((''):rep(math.maxinteger) == '')", passed},
         {"local s = ('a'):rep(1 << 20) while true do s:find('b') end", "ran for more than"},
         {"local s = ('a'):rep(1 << 20) while true do s:match('^a*') end", "ran for more than"},
+        {"local s = ('a'):rep(1 << 20) while true do s:find('b', -#s) end", "ran for more than"},
         {"local s = ('a'):rep(1 << 20) while true do s:gsub('b', '') end", "ran for more than"},
         {"local s = ('a'):rep(1 << 20) while true do for _ in s:gmatch('b') do end end",
          "ran for more than"},
