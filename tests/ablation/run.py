@@ -14,18 +14,19 @@ and checks the cases.
 """
 import argparse
 import importlib.util
-import io
 import os
 import re
 import subprocess
 import sys
-import tarfile
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+import commit_copy  # noqa: E402
+
 SAMPLED = r"blocks of the tuned problem "  # check prints this if it did not run all blocks
 
 
@@ -81,25 +82,10 @@ class Copy:
     def __init__(self, folder, jobs):
         self.folder, self.jobs = folder, jobs
         self.binary = folder / "build" / "bin" / "autotune"
-        packed = subprocess.run(["git", "archive", "HEAD"], cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout
-        with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
-            for member in archive:
-                self.put(member, archive.extractfile(member).read() if member.isfile() else None)
+        commit_copy.write(folder)
         if not (folder / "build" / "build.ninja").exists():
             self.call("cmake", "-S", folder, "-B", folder / "build", "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release")
         self.build()
-
-    def put(self, member, text):
-        path = self.folder / member.name
-        if member.isdir():
-            path.mkdir(parents=True, exist_ok=True)
-        elif member.issym() and not path.is_symlink():
-            path.symlink_to(member.linkname)
-        # Unchanged files keep their times, so that the next build skips them.
-        elif text is not None and (not path.exists() or path.read_bytes() != text):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(text)
-            path.chmod(member.mode)
 
     def call(self, *command):
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)

@@ -9,16 +9,14 @@ builds it and runs these tests. It prints "found" if a test failed or the build 
 found. FOLDER is kept, so that the next run builds less.
 """
 import argparse
-import io
-import os
 import re
 import subprocess
 import sys
-import tarfile
 import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import commit_copy  # noqa: E402
 
 
 def blocks():
@@ -28,22 +26,6 @@ def blocks():
             name, file, before, after, found_by = lines
             build, tests = found_by.split(" ", 1)
             yield name, file, before[2:].replace("\\n", "\n"), after[2:].replace("\\n", "\n"), build, tests
-
-
-def copy_commit(folder):
-    """Writes the files of the last commit to the folder. A file that is the same keeps its time, so that builds are short."""
-    archive = subprocess.run(["git", "-C", ROOT, "archive", "HEAD"], capture_output=True, check=True).stdout
-    with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
-        for member in tar.getmembers():
-            path = folder / member.name
-            if member.isfile():
-                data = tar.extractfile(member).read()
-                if not path.exists() or path.read_bytes() != data:
-                    path.parent.mkdir(parents=True, exist_ok=True)
-                    path.write_bytes(data)
-                    os.chmod(path, member.mode)
-            elif member.issym() and not path.is_symlink():
-                tar.extract(member, folder)
 
 
 def finds(folder, build, tests, jobs, log):
@@ -67,9 +49,9 @@ def main():
     parser.add_argument("names", nargs="*")
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
-    copy_commit(given.folder)
+    commit_copy.write(given.folder)
     missed = 0
-    with open(given.folder / "log", "w") as log:
+    with open(given.folder / "build" / "log", "w") as log:
         for name, file, before, after, build, tests in blocks():
             if given.names and name not in given.names:
                 continue
