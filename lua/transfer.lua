@@ -27,7 +27,7 @@ return at.pattern {
     memory = { "pageable", "pinned", "write_combined", "mapped" },
     staging = at.when("memory == 'pageable' or memory == 'pinned' and pieces > 1",
                       { "none", "pinned", "write_combined" }),
-    -- 0: one chunk
+    -- 0 stands for one chunk
     chunk = at.when("memory ~= 'mapped'", {
       0, 64 * KIB, 128 * KIB, 256 * KIB, 512 * KIB, MIB, 2 * MIB, 4 * MIB, 8 * MIB, 16 * MIB, 32 * MIB, 64 * MIB,
     }),

@@ -259,7 +259,7 @@ def section(autotune, lesson, out):
 def main():
     if len(sys.argv) not in (2, 3):
         sys.exit(__doc__)
-    out = ["# What each pattern shows", "",
+    out = ["# Patterns and their measurements", "",
            "`docs/development/patterns.py build/release/bin/autotune` writes this page from the records in `results/`. The command of a",
            "section prints its figures if you add `--recorded`, and measures them again without it. Each *note* is a rule of",
            "thumb for other GPUs. Pairs of figures (1.04 / 1.12) are in the order of the tables. A copy moves the same bytes",

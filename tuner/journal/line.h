@@ -8,11 +8,12 @@
  * A line is a JSON object whose last member, "check", is the XXH3-64 of everything before it.
  *
  *   {"run":R,"facts":F,"key":K,"outcome":"ok","configuration":"tile=64,...",
- *    "samples_ns":[...],"compile_ns":N,"check_ns":N,"resources":{...},"message":"...","stage":"screen","gpu":"GPU-...",
- *    "code":C,"check":"0123456789abcdef"}
+ *    "samples_ns":[...],"compile_ns":N,"check_ns":N,"resources":{...},"message":"...",
+ *    "stage":"screen","gpu":"GPU-...","code":C,"check":"0123456789abcdef"}
  *      the outcome of the variant K, measured by run R under the facts F
  *   {"run":R,"facts":F,"key":K,"outcome":"ok","configuration":"","samples_ns":[...],
- *    "compile_ns":0,"check_ns":0,"stage":"finals","asked":"block","configurations":[...],"figures":[...],"check":...}
+ *    "compile_ns":0,"check_ns":0,"stage":"finals","asked":"block","configurations":[...],
+ *    "figures":[...],"check":...}
  *      the answer K to a question of the race (run/race/race_log.h), or another check of a variant
  *      that has an outcome already (run/variant/course.h)
  *   {"run":R,"finished":[R,...],"check":"..."}

@@ -66,9 +66,9 @@ typedef enum sim_kind {
     SIM_NOTHING,
     SIM_MBARRIER,    /* operation on the barrier in shared memory at a. op: sim_mbarrier_op */
     SIM_BULK_LOAD,   /* copies c bytes from global a to shared b and completes on the mbarrier at e.
-                        The slot `target` holds a mask of the blocks of the cluster that receive the
-                        copy; SIM_NO_SLOT: this block only. With `target_count` coordinates in lists,
-                        the source is a box of the tensor whose map is at a */
+                        The slot `target` holds a mask of the cluster's blocks that receive the copy.
+                        SIM_NO_SLOT stands for this block only. With `target_count` coordinates in
+                        lists, the source is a box of the tensor whose map is at a */
     SIM_BULK_MOVE,   /* the same copy, from the block's own shared memory at a */
     SIM_BULK_STORE,  /* copies c bytes from shared b to global a; coordinates as in SIM_BULK_LOAD */
     SIM_STORE_ASYNC, /* stores a vector in lists to shared a and completes on the mbarrier at e */
@@ -373,8 +373,8 @@ typedef struct sim_instruction {
     uint8_t type;         /* ptx_type of the operation */
     uint8_t source_type;  /* ptx_type of the source of a conversion */
     uint8_t op;           /* sim_logic, sim_atomic_op, sim_warp_op, sim_barrier_op, sim_rounding,
-                             sim_mbarrier_op, sim_cluster_op or sim_tiny. Loads: sim_hint. Clocks: right shift
-                             in bits. Fences: true if sequentially consistent */
+                             sim_mbarrier_op, sim_cluster_op or sim_tiny. Loads: sim_hint. Clocks:
+                             right shift in bits. Fences: true if sequentially consistent */
     uint8_t space;        /* ptx_space */
     uint8_t vector;       /* number of elements of a load or store; 2 for a 128-bit atomic */
     bool guard_negated;
