@@ -1,143 +1,23 @@
 -- Interprets the host code of a file over the syntax tree of host.syntax, to find what its kernels are launched with.
 -- Starts at main, or at each function if there is no main. Computes only numbers, sizes of memory, and what leads to
 -- them.
---
--- A value is a number, { n, op, a, b, name, of, at, text, macro, open }: n is nil if it is unknown (open); op, a and b
--- are how it was computed; a variable's value has its name, and `of` is the value that it was given, at the place `at`.
--- Or a value is a pointer, { object } or { to = cell }, a structure { fields }, a vector { fields, object, count }, a
--- lambda or a function. A cell { v } holds a value.
 
 local host = ...
 
-local early = host.own "early.lua"
+local values = host.own "host_values.lua"
 local arguments = host.own "kernel_arguments.lua"
 
 local MOST_STEPS, MOST_DEPTH, MOST_ROUNDS = 100000, 24, 64
 
 local state -- of the run: steps, depth, rounds, trail, frame, globals, launches, called, uncertain
-local nodes = {}
-
-local function node_of(id)
-  local found = nodes[id]
-  if not found then
-    found = host.syntax(id)
-    found.id = id
-    if (found.kind == "BinaryOperator" or found.kind == "CompoundAssignOperator" or found.kind == "UnaryOperator") and found.name ~= "" then
-      found.op = found.name
-    end
-    nodes[id] = found
-  end
-  return found
-end
-
-local function place(node)
-  return string.match(node.file or "", "([^/]*)$") .. ":" .. (node.line or 0)
-end
-
-local function text_of(node)
-  return (string.gsub(host.syntax_text(node.id), "%s+", " "))
-end
-
-local function literal(n) return { n = n } end
-
--- Makes a value that the file does not determine.
-local function open_value(name, node, why)
-  return { name = name, at = place(node), why = why or "set at run time", open = true }
-end
-
-local function is_number(v) return v and not v.object and not v.to and not v.fields and not v.lambda and not v.fn and not v.string end
-
--- Returns whether a number is independent of variables, macros and unknown values.
-local function is_plain(v) return is_number(v) and v.n ~= nil and not v.op and not v.name and not v.macro end
-
-local function same(x, y)
-  if rawequal(x, y) then return true end
-  if not x or not y then return false end
-  if is_number(x) and is_number(y) then
-    while x.of do x = x.of end
-    while y.of do y = y.of end
-    if rawequal(x, y) then return true end
-    if x.macro or y.macro then return x.macro == y.macro and x.n == y.n end
-    if x.name or y.name then return false end
-    if x.op or y.op then return x.op == y.op and same(x.a, y.a) and same(x.b, y.b) end
-    return x.n ~= nil and x.n == y.n
-  end
-  return x.object ~= nil and x.object == y.object and same(x.offset or literal(0), y.offset or literal(0)) or x.to ~= nil and x.to == y.to
-end
+local node_of, place, text_of, literal, open_value, is_number, is_plain, same =
+  values.node_of, values.place, values.text_of, values.literal, values.open_value, values.is_number, values.is_plain, values.same
+local copied, given, merged, computed, at_offset, last, truth, apply =
+  values.copied, values.given, values.merged, values.computed, values.at_offset, values.last, values.truth, values.apply
 
 local function write(cell, v)
   if state.trail then state.trail[#state.trail + 1] = { cell, cell.v } end
   cell.v = v
-end
-
-local function copied(v)
-  if not v or not v.fields then return v end
-  local copy = {}
-  for k, one in pairs(v) do copy[k] = one end
-  copy.fields = {}
-  for name, cell in pairs(v.fields) do copy.fields[name] = { v = copied(cell.v), name = cell.name } end
-  return copy
-end
-
--- Returns the value of a variable after it was given `v`.
-local function given(name, v, node)
-  if not is_number(v) or not name or name == "" then return copied(v) end
-  if v.open and v.name then return v end
-  return { name = name, of = v, n = v.n, float = v.float, at = place(node), node = node, note = v.note, input = v.input }
-end
-
--- Merges two values, one of which the variable has at run time. A value that needs no input of the
--- user is preferred.
-local function merged(a, b, node)
-  if same(a, b) then return a end
-  if a and not is_number(a) then return a end
-  if b and not is_number(b) then return b end
-  for _, pair in ipairs { { a, b }, { b, a } } do
-    if pair[1] and pair[1].input and pair[2] and pair[2].n and not pair[2].input then
-      local v = early.copied(pair[2])
-      v.note = "unless the command line says another"
-      return v
-    end
-  end
-  local v = open_value(a and a.name or b and b.name or nil, node, "one of several")
-  v.input = a and b and a.input and b.input
-  return v
-end
-
-local apply = {
-  ["+"] = function(x, y) return x + y end, ["-"] = function(x, y) return x - y end, ["*"] = function(x, y) return x * y end,
-  ["/"] = function(x, y)
-    if y == 0 then return nil end
-    if math.type(x) == "integer" and math.type(y) == "integer" then return (x < 0) ~= (y < 0) and -(math.abs(x) // math.abs(y)) or x // y end
-    return x / y
-  end,
-  ["%"] = function(x, y) return y ~= 0 and math.type(x) == "integer" and math.type(y) == "integer" and math.fmod(x, y) or nil end,
-  ["<<"] = function(x, y) return x << y end, [">>"] = function(x, y) return x >> y end, ["&"] = function(x, y) return x & y end,
-  ["|"] = function(x, y) return x | y end, ["^"] = function(x, y) return x ~ y end,
-  ["<"] = function(x, y) return x < y and 1 or 0 end, [">"] = function(x, y) return x > y and 1 or 0 end,
-  ["<="] = function(x, y) return x <= y and 1 or 0 end, [">="] = function(x, y) return x >= y and 1 or 0 end,
-  ["=="] = function(x, y) return x == y and 1 or 0 end, ["!="] = function(x, y) return x ~= y and 1 or 0 end,
-  min = math.min, max = math.max,
-  ceil = function(x) return math.ceil(x) end, floor = function(x) return math.floor(x) end, sqrt = function(x) return math.sqrt(x) end,
-  log2 = function(x) return x > 0 and math.log(x, 2) or nil end, pow = function(x, y) return x ^ y end, abs = math.abs,
-}
-
-local function computed(op, a, b)
-  if not is_number(a) or b and not is_number(b) then return { why = "no number", open = true } end
-  if b and is_plain(b) and (b.n == 1 and (op == "*" or op == "/") or b.n == 0 and (op == "+" or op == "-")) then return a end
-  if b and is_plain(a) and (a.n == 1 and op == "*" or a.n == 0 and op == "+") then return b end
-  local n = nil
-  if a.n and (not b or b.n) then
-    n = host.try(function() return apply[op](a.n, b and b.n) end)
-  end
-  if n ~= nil and is_plain(a) and (not b or is_plain(b)) then return { n = n, float = a.float or b and b.float } end
-  return { op = op, a = a, b = b, n = n, float = math.type(n) == "float", input = a.input or b and b.input }
-end
-
--- Returns a pointer `count` elements of `width` bytes behind (or, if `op` is "-", before) another.
-local function at_offset(pointer, op, count, width)
-  local bytes = computed("*", count or { open = true }, { n = width or 1, width = true })
-  return { object = pointer.object, offset = computed(op, pointer.offset or literal(0), bytes) }
 end
 
 local eval, cell_of, exec, invoke
@@ -154,15 +34,6 @@ local function with_macro(v, node)
   local at = node.written ~= "" and node.written or macro.at
   state.launches.values[macro.name], state.launches.places[macro.name] = v.n, at
   return { n = v.n, float = v.float, macro = macro.name, at = at }
-end
-
-local function last(node) return node.children[#node.children] and node_of(node.children[#node.children]) end
-
--- Returns true, false, or nil if a condition is unknown.
-local function truth(v)
-  if v and (v.object or v.to or v.fields or v.lambda) then return true end
-  if v and v.n ~= nil then return v.n ~= 0 end
-  return nil
 end
 
 -- Runs all branches, one of which the program takes at run time. If they set a variable to different values, the
@@ -899,4 +770,4 @@ local function run(wanted, macros)
   return state.launches
 end
 
-return { run = run, node_of = node_of, is_number = is_number, is_plain = is_plain, same = same, computed = computed, literal = literal, place = place }
+return { run = run }

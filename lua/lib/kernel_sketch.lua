@@ -7,9 +7,10 @@ local host = ...
 local check = host.own "check.lua"
 local early = host.own "early.lua"
 local code = host.own "host_code.lua"
+local values = host.own "host_values.lua"
 local arguments = host.own "kernel_arguments.lua"
 local helpers, parse_c = early.helpers, early.parse_c
-local is_number, is_plain, same = code.is_number, code.is_plain, code.same
+local is_number, is_plain, same = values.is_number, values.is_plain, values.same
 
 local C_TYPES = arguments.C_TYPES
 
@@ -251,7 +252,7 @@ end
 -- Returns the value divided by `width` bytes, or nil.
 local function divided(v, width)
   if width == 1 then return v end
-  if v.n and (is_plain(v) or v.width) and math.type(v.n) == "integer" then return v.n % width == 0 and code.literal(v.n // width) or nil end
+  if v.n and (is_plain(v) or v.width) and math.type(v.n) == "integer" then return v.n % width == 0 and values.literal(v.n // width) or nil end
   if v.op == "int" or v.op == "float" then return divided(v.a, width) end
   if v.of then
     local core = v
@@ -262,11 +263,11 @@ local function divided(v, width)
     local is_width = v.b.width or is_plain(v.b) and v.b.n == width -- this factor is meant as the width
     for _, pair in ipairs(is_width and { { v.b, v.a }, { v.a, v.b } } or { { v.a, v.b }, { v.b, v.a } }) do
       local inner = divided(pair[1], width)
-      if inner then return is_plain(inner) and inner.n == 1 and pair[2] or code.computed("*", inner, pair[2]) end
+      if inner then return is_plain(inner) and inner.n == 1 and pair[2] or values.computed("*", inner, pair[2]) end
     end
   elseif v.op == "+" or v.op == "-" then
     local a, b = divided(v.a, width), divided(v.b, width)
-    return a and b and code.computed(v.op, a, b)
+    return a and b and values.computed(v.op, a, b)
   end
   return nil
 end
@@ -276,12 +277,12 @@ end
 -- Returns whether a call may write to its k-th child: the object of a method, or an argument taken by
 -- reference.
 local function may_write(node, k)
-  local decl = node.ref and code.node_of(node.ref)
+  local decl = node.ref and values.node_of(node.ref)
   if not decl then return false end
   if k == 1 then return decl.kind == "CXXMethod" and not string.find(decl.type, "const$") end
   local count = 1
   for _, id in ipairs(decl.children) do
-    local p = code.node_of(id)
+    local p = values.node_of(id)
     if p.kind == "ParmDecl" then count = count + 1 end
     if p.kind == "ParmDecl" and count == k then return string.find(p.type, "&$") and not string.find(p.type, "^const ") end
   end
@@ -292,9 +293,9 @@ end
 local function only_reads(decl, i, text)
   local parameter, count, seen, fine = nil, 0, 0, true
   for _, id in ipairs(decl and decl.children or {}) do
-    if code.node_of(id).kind == "ParmDecl" then
+    if values.node_of(id).kind == "ParmDecl" then
       count = count + 1
-      if count == i then parameter = code.node_of(id) end
+      if count == i then parameter = values.node_of(id) end
     end
   end
   if not parameter then return false end
@@ -306,7 +307,7 @@ local function only_reads(decl, i, text)
       return
     end
     for k, id in ipairs(node.children) do
-      local child, inner = code.node_of(id), "value"
+      local child, inner = values.node_of(id), "value"
       local passes = kind == "ParenExpr" or kind == "UnexposedExpr" or string.find(kind, "Cast") or kind == "MemberRefExpr"
       if passes then inner = use
       elseif kind == "ArraySubscriptExpr" and k == 1 or kind == "UnaryOperator" and node.op == "*" then inner = use == "write" and "write" or "read"
@@ -317,7 +318,7 @@ local function only_reads(decl, i, text)
     end
   end
   for _, id in ipairs(decl.children) do
-    local child = code.node_of(id)
+    local child = values.node_of(id)
     if child.kind == "CompoundStmt" then walk(child, "value") end
   end
   local plain, words = string.gsub(string.gsub(text, "/%*.-%*/", " "), "//[^\n]*", " "), 0
@@ -362,7 +363,7 @@ end
 function context:members(class, v, name, list)
   local fine = class ~= nil
   for _, id in ipairs(class and class.children or {}) do
-    local field = code.node_of(id)
+    local field = values.node_of(id)
     if field.kind == "FieldDecl" then
       local cell = v and v.fields and v.fields[field.name]
       local one, kind = cell and cell.v, field.type == "bool" and "bool" or C_TYPES[field.type]
@@ -370,7 +371,7 @@ function context:members(class, v, name, list)
         local text = one and one.n and self:render(one, "data", 0)
         list[#list + 1] = "at." .. kind .. "(" .. (text and (tonumber(text) and text or quoted(text)) or ask(name .. "." .. field.name .. " is " .. (one and question(one) or "set at run time"))) .. ")"
       elseif field.class and not string.find(field.type, "[%]*]") then
-        fine = self:members(code.node_of(field.class), one, name .. "." .. field.name, list) and fine
+        fine = self:members(values.node_of(field.class), one, name .. "." .. field.name, list) and fine
       else
         fine = false
       end
@@ -498,7 +499,7 @@ function context:read_buffer(a, param, v, decl, i, found)
   if object and object.bytes then
     local bytes = object.bytes
     if v.offset and v.offset.n ~= 0 then
-      bytes = code.computed("-", bytes, v.offset)
+      bytes = values.computed("-", bytes, v.offset)
       place_why = place_why .. ", from a place within it"
     end
     local units = divided(bytes, width)
@@ -572,7 +573,7 @@ function context:read_number(a, param, v)
     end
     return
   end
-  local list, class = {}, v and v.class and code.node_of(v.class)
+  local list, class = {}, v and v.class and values.node_of(v.class)
   local fine = self:members(class, v, name, list)
   if a.lanes > 1 and v and v.fields then
     fine, list = true, {}
