@@ -1,5 +1,6 @@
 #include "run/setup/session.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -242,11 +243,6 @@ enum { STEP_MS = 100 };
 /* The share of a budget in seconds that may pass on a usual machine before the first try. */
 static const double ENUMERATE_SHARE = 0.2, SAMPLE_SHARE = 0.1;
 
-static double smaller(double a, double b)
-{
-    return a < b ? a : b;
-}
-
 at_status session_choose_problems(script *s, bool predicted, session_problems *out, at_error *error)
 {
     const pattern *p = script_pattern(s);
@@ -313,8 +309,8 @@ static at_status load_space(const settings *o, progress *shown, session *s, at_e
             p->name, *s->workers->driver_less ? "; " : "", s->workers->driver_less);
     script_space_limits limits = script_space_defaults();
     if (o->search.budget_s > 0) {
-        limits.enumerate_s = smaller(limits.enumerate_s, ENUMERATE_SHARE * o->search.budget_s);
-        limits.sample_s = smaller(limits.sample_s, SAMPLE_SHARE * o->search.budget_s);
+        limits.enumerate_s = fmin(limits.enumerate_s, ENUMERATE_SHARE * o->search.budget_s);
+        limits.sample_s = fmin(limits.sample_s, SAMPLE_SHARE * o->search.budget_s);
     }
     limits.show = setup_show_space;
     limits.show_context = shown;
