@@ -320,7 +320,7 @@ PY
     succeeds
     [ "$(ls out)" = "transpose.cu
 transpose.h" ]
-    [[ "$errors" == *"transpose: 1 kernel for 1 problem; with values of rows, cols, dtype in them"* ]]
+    [[ "$errors" == *"transpose: 1 kernel for 1 problem; values of rows, cols, dtype are compiled in"* ]]
     tool export transpose --results nowhere --format cuda --over rows=64,128 --over cols=32 --over dtype=float,half -o t.cu
     succeeds
     [[ "$errors" == *"transpose: 4 kernels for 4 problems"* ]]
