@@ -88,7 +88,7 @@ BENCHMARKS = [
     Benchmark("race_synthetic", ""),
     Benchmark("landscape", "sh -c 'cd {work} && {bench}/landscapes.py measure {build} . small && "
               "{bench}/landscapes.py count {build} small.jsonl.gz && {bench}/predicted.py {build} small.jsonl.gz'", (0,),
-              files=("landscapes.py", "predicted.py", "microbenchmarks.cu")),
+              files=("landscapes.py", "predicted.py", "microbenchmarks.cu*", "mechanisms.cu")),
     Benchmark("pick_cost", "{build}/tests/pick_cost {root}/results vector_add 300", (0,),
               "{build}/tests/pick_cost {root}/results transpose 1000", "reading 1,000 entries of one pattern, and picking",
               r"^(open|first pick|later pick) ([\d.]+ .s)", ("tuner/library", "tuner/record", "tuner/script"),

@@ -4,66 +4,9 @@
 //   nvcc -O2 -std=c++17 -arch=native -o microbenchmarks microbenchmarks.cu && ./microbenchmarks
 //
 // Each line has a name, then pairs of a varied quantity and the result. Times are medians between
-// events. Reads from DRAM are cold, because everything else has been read since.
-#include <algorithm>
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <vector>
-
-#define CHECK(call)                                                                                                    \
-    do {                                                                                                               \
-        const cudaError_t error = (call);                                                                              \
-        if (error != cudaSuccess) {                                                                                    \
-            printf("line %d: %s\n", __LINE__, cudaGetErrorString(error));                                              \
-            exit(1);                                                                                                   \
-        }                                                                                                              \
-    } while (0)
-
-using Words = uint4;
-static const size_t WHOLE = size_t(1) << 30, PART = WHOLE / 4; // bytes of a buffer, and of the moved data
-static int sms;
-static double clocks_a_ns;
-static Words *from, *to, *other;
-
-__global__ void fill(Words *p, size_t n)
-{
-    for (size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x; i < n; i += size_t(gridDim.x) * blockDim.x)
-        p[i] = make_uint4(unsigned(i) * 2654435761u, 1, 2, 3);
-}
-
-__global__ void sum_all(const Words *p, size_t n, unsigned *out)
-{
-    unsigned sum = 0;
-    for (size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x; i < n; i += size_t(gridDim.x) * blockDim.x)
-        sum += p[i].x;
-    if (sum == 1)
-        *out = sum;
-}
-
-// Returns nanoseconds; `cold`: no part of `from` and `to` is in L2.
-template <class Launch>
-static double time_of(Launch launch, bool cold = true)
-{
-    std::vector<float> times;
-    cudaEvent_t begin, end;
-    CHECK(cudaEventCreate(&begin));
-    CHECK(cudaEventCreate(&end));
-    launch();
-    for (int i = 0; i < 7; i++) {
-        sum_all<<<sms * 8, 256>>>(other, cold ? PART / 16 : 1 << 16, reinterpret_cast<unsigned *>(other));
-        CHECK(cudaEventRecord(begin));
-        launch();
-        CHECK(cudaEventRecord(end));
-        CHECK(cudaEventSynchronize(end));
-        float ms;
-        CHECK(cudaEventElapsedTime(&ms, begin, end));
-        times.push_back(ms * 1e6f);
-    }
-    CHECK(cudaGetLastError());
-    std::sort(times.begin(), times.end());
-    return times[times.size() / 2];
-}
+// events. Reads from DRAM are cold, because everything else has been read since. mechanisms.cu
+// measures what happens if several units of the GPU meet.
+#include "microbenchmarks.cuh"
 
 // "flight": blocks that stay read with this many bytes in flight on each SM. "oneshot": a block for
 // each piece.
@@ -105,7 +48,6 @@ static void flight(int threads, int blocks)
 {
     const size_t n = PART / 16 / (UNROLL * threads) * (UNROLL * threads);
     const int grid = blocks > 0 ? sms * blocks : int(n / threads / UNROLL);
-    unsigned *out = reinterpret_cast<unsigned *>(other);
     printf(" %d KiB %.0f %.0f;", UNROLL * 16 * threads * (blocks > 0 ? blocks : 2048 / threads) / 1024,
            PART / time_of([&] { read_some<UNROLL><<<grid, threads>>>(from, n, out); }),
            2 * PART / time_of([&] { copy_some<UNROLL><<<grid, threads>>>(from, to, n); }));
@@ -328,21 +270,8 @@ __global__ void gather(const unsigned *p, unsigned mask, unsigned *out)
 
 int main()
 {
-    cudaDeviceProp properties;
-    int khz;
-    CHECK(cudaGetDeviceProperties(&properties, 0));
-    CHECK(cudaDeviceGetAttribute(&khz, cudaDevAttrClockRate, 0));
-    sms = properties.multiProcessorCount;
-    clocks_a_ns = khz * 1e-6;
-    for (Words **p : {&from, &to, &other}) {
-        CHECK(cudaMalloc(p, WHOLE));
-        fill<<<sms * 8, 256>>>(*p, WHOLE / 16);
-    }
-    unsigned *out = reinterpret_cast<unsigned *>(other), *words = reinterpret_cast<unsigned *>(from);
-    printf("%s\n", properties.name);
-    for (int i = 0; i < 300; i++) // until the clocks have ramped up
-        sum_all<<<sms * 8, 256>>>(from, PART / 16, out);
-
+    start();
+    unsigned *words = reinterpret_cast<unsigned *>(from);
     printf("flight, to an SM, GB/s read and copied:");
     flight<1>(256, 1), flight<1>(256, 2), flight<1>(256, 4), flight<1>(256, 8), flight<4>(256, 4), flight<4>(256, 8);
     printf("\noneshot, the same:");
