@@ -376,7 +376,8 @@ static void pieces()
     run_pieces<4, 8>(), run_pieces<4, 12>(), run_pieces<4, 16>(), run_pieces<4, 20>(), run_pieces<4, 24>(), run_pieces<4, 32>();
 }
 
-// "waves": blocks of 256 threads, 8 on each SM, that read or copy LOOPS * 16 KiB, or multiply.
+// "waves": blocks of 256 threads, 8 on each SM, that read or copy LOOPS * 16 KiB,
+// load one word after another, or multiply.
 template <int LOOPS, bool WRITES>
 __global__ void __launch_bounds__(256, 8) move(const Words *p, Words *q, unsigned *out)
 {
@@ -410,6 +411,15 @@ __global__ void __launch_bounds__(256, 8) multiply(int rounds, unsigned *out)
         *out = 1;
 }
 
+__global__ void __launch_bounds__(256, 8) follow(const unsigned *p, int rounds, unsigned *out)
+{
+    unsigned at = 0;
+    for (int k = 0; k < rounds; k++)
+        at = load<NONE>(p + (mixed((blockIdx.x * 8 + threadIdx.x / 32) * 64 + k) & 0xfffffff) + (at == 77));
+    if (at == 78)
+        *out = 1;
+}
+
 static void waves()
 {
     const auto row = [](const char *name, auto launch) {
@@ -424,6 +434,8 @@ static void waves()
     row("read 96 KiB", [](unsigned blocks) { move<6, false><<<blocks, 256>>>(from, to, out); });
     row("copy 16 KiB", [](unsigned blocks) { move<1, true><<<blocks, 256>>>(from, to, out); });
     row("copy 64 KiB", [](unsigned blocks) { move<4, true><<<blocks, 256>>>(from, to, out); });
+    row("8 loads in turn", [](unsigned blocks) { follow<<<blocks, 256>>>(reinterpret_cast<unsigned *>(from), 8, out); });
+    row("64 loads in turn", [](unsigned blocks) { follow<<<blocks, 256>>>(reinterpret_cast<unsigned *>(from), 64, out); });
     row("multiply 512", [](unsigned blocks) { multiply<<<blocks, 256>>>(512, out); });
     row("multiply 4096", [](unsigned blocks) { multiply<<<blocks, 256>>>(4096, out); });
 }
