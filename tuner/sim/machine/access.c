@@ -11,8 +11,8 @@
 #include "sim/program/operations.h"
 
 /* Executes an exchange with `operand`, or a compare-and-swap of `operand` and `other`, of 128 bits
- * (lower half first). Returns whether it wrote. Such programs run on one host thread: these atomics
- * do not commute. */
+ * (lower half first). Returns whether it wrote. Programs with such atomics run on one host thread,
+ * since the atomics do not commute. */
 static bool exchange(uint8_t *at, sim_atomic_op op, const uint64_t operand[2],
                      const uint64_t other[2], uint64_t old[2])
 {
@@ -43,7 +43,7 @@ static operands operands_of(const sim_warp *w, const sim_instruction *c, int l)
     return o;
 }
 
-/* Executes a lane's atomic on `at`. Returns false if a compare-and-swap found another value. */
+/* Executes a lane's atomic on `at`. Returns false if a compare-and-swap did not swap. */
 static bool apply_lane(const sim_instruction *c, const operands *o, ptx_space space, uint8_t *at,
                        uint64_t old[2])
 {
@@ -54,8 +54,8 @@ static bool apply_lane(const sim_instruction *c, const operands *o, ptx_space sp
     return c->op != SIM_ATOMIC_CAS || old[0] == o->first[0];
 }
 
-/* Returns whether lanes execute an atomic in reverse order, as a GPU may. The order of an adverse
- * schedule is random if results of the last atomic may decide which lanes are active. */
+/* Returns whether lanes execute an atomic in reverse order, as a GPU may. An adverse schedule
+ * chooses at random if the last atomic's results may decide which lanes are active now. */
 static bool begins_with_last(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     const uint32_t given = w->order.given;
@@ -64,7 +64,7 @@ static bool begins_with_last(sim_block *b, sim_warp *w, const sim_instruction *c
     return b->adverse && ((mask & ~given) || mask == given || rng_below(&b->order, 2));
 }
 
-/* Finds the bits without a value that an exchange gives a lane. Returns whether any exist. */
+/* Finds the bits without a value that a lane gets from an exchange. Returns whether any exist. */
 static bool find_lost(const sim_instruction *c, int lane, const sim_places *p, uint32_t bytes,
                       uint64_t lost[2][SIM_LANES])
 {
@@ -175,7 +175,7 @@ static void load_element(sim_warp *w, const sim_instruction *c, uint32_t mask, c
     sim_put32(w, to, r32, mask);
 }
 
-/* Executes strong reads. Returns the lanes that read older writes, with their values loaded. */
+/* Executes strong loads. Returns the lanes that loaded older writes than memory holds. */
 static uint32_t load_strongly(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
                               const sim_places *p, uint32_t bytes)
 {
@@ -189,7 +189,6 @@ static uint32_t load_strongly(sim_block *b, sim_warp *w, const sim_instruction *
     return stale;
 }
 
-/* Returns the lanes that do not use the loaded values (sim/decode/deciding.h). */
 static uint32_t find_dropping(const sim_block *b, const sim_warp *w, const sim_instruction *c)
 {
     const sim_instruction *by = &b->program->code[c->drops];
@@ -232,7 +231,6 @@ static bool load(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t m
     return true;
 }
 
-/* Stores one element of each lane. Returns whether any byte has changed. */
 static inline bool store_elements(const sim_warp *w, const sim_instruction *c, uint32_t mask,
                                   const sim_places *p, int32_t slot, uint32_t skip, uint32_t bytes)
 {
@@ -247,7 +245,7 @@ static inline bool store_elements(const sim_warp *w, const sim_instruction *c, u
     return changed != 0;
 }
 
-/* Returns the bytes that the lanes store, lane by lane: the register itself, or `packed`. */
+/* Returns the bytes that the lanes store, lane by lane: in the register itself, or in `packed`. */
 static const uint8_t *pack_fresh(const sim_block *b, const sim_warp *w, const sim_instruction *c,
                                  uint32_t mask, uint32_t bytes, uint8_t *packed)
 {
@@ -262,7 +260,8 @@ static const uint8_t *pack_fresh(const sim_block *b, const sim_warp *w, const si
     return packed;
 }
 
-/* Returns false, with a fault, if a value is missing. `fresh` is NULL if races are not checked. */
+/* Stores a lane's elements (`fresh`: or NULL). Returns false, with a fault, if a value is
+ * missing. */
 static bool store_lane(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                        const sim_places *p, uint32_t bytes, const uint8_t *fresh, bool *changed)
 {
@@ -297,7 +296,7 @@ static bool store(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t 
                            : store_elements(w, c, mask, p, slots[v], (uint32_t)v * bytes, bytes);
         SIM_EACH_OF(l, fine ? mask : 0) sim_mark_written(b, p->valid[l], total, p->space);
     } else {
-        /* Lanes may write the same bytes: compare with the value of the lane before. */
+        /* Lanes may write the same bytes: each lane is compared with the lane before it. */
         SIM_EACH_OF(l, fine ? mask : 0)
         fine =
             fine &&
@@ -332,7 +331,7 @@ static bool access_space(sim_block *b, sim_warp *w, const sim_instruction *c, ui
     return execute_atomic(b, w, c, mask, p, bytes);
 }
 
-/* Accesses shared memory of a cluster's blocks, block by block. */
+/* Accesses shared memory in several blocks of the cluster, one block at a time. */
 static bool access_cluster(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
                            sim_places *p)
 {

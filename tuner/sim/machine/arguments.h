@@ -1,5 +1,4 @@
-/* The values that a simulated kernel gets instead of a GPU's opaque tensor maps, textures,
- * surfaces. */
+/* The values that a simulated kernel gets for a GPU's opaque tensor maps, textures and surfaces. */
 #ifndef AUTOTUNE_SIM_MACHINE_ARGUMENTS_H
 #define AUTOTUNE_SIM_MACHINE_ARGUMENTS_H
 
@@ -33,14 +32,14 @@ typedef enum sim_texture_mode {
 /* A texture or a surface. */
 typedef struct sim_texture {
     uint64_t base;            /* address of the first texel */
-    uint64_t step_bytes[3];   /* between neighbouring texels, rows and planes */
-    uint64_t layer_bytes;     /* between neighbouring layers */
+    uint64_t step_bytes[3];   /* distance between neighbouring texels, rows and planes */
+    uint64_t layer_bytes;     /* distance between neighbouring layers */
     uint32_t size[3];         /* in texels */
     uint32_t rank;            /* dimensions; 0: neither a texture nor a surface */
     uint32_t layers;          /* 0: not layered */
     uint32_t channels, bytes; /* elements of a texel, bytes of an element */
     bool is_float, is_signed; /* type of the elements */
-    bool as_float;            /* integers are read as fractions */
+    bool as_float;            /* reads return integers as fractions of their largest value */
     bool is_linear, is_normalised;
     bool in_array, is_surface;
     sim_texture_mode mode;

@@ -5,7 +5,7 @@
 #include "sim/machine/paths.h"
 #include "sim/machine/products.h"
 
-/* Orders the warps at a barrier: the whole block, or only the warps that wait. */
+/* Orders the warps that wait at a barrier: if possible, as a barrier of the whole block. */
 static void order(sim_block *b, uint32_t id)
 {
     sim_barrier_state *state = &b->barriers[id];
@@ -53,8 +53,9 @@ static void release(sim_block *b, uint32_t id)
     *state = opened;
 }
 
-/* Checks that a warp knows of the last opening of a barrier of some warps, or with bar.arrive.
- * Otherwise it may be counted with the earlier warps. The warps that waited know of the opening. */
+/* Returns whether a warp knows of the last opening of a barrier of some warps, or a barrier with
+ * bar.arrive. If not, records a fault: the warp could also be counted with the earlier warps. The
+ * warps that waited know of the opening. */
 static bool comes_after(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                         const sim_barrier_state *s)
 {
@@ -83,7 +84,7 @@ uint32_t sim_warps_left(const sim_block *b)
     return n;
 }
 
-/* Returns whether each warp has arrived or ended. A warp that did both counts once. */
+/* Returns whether each warp has arrived or ended. A warp that arrived and ended counts once. */
 static bool all_arrived(const sim_block *b, const sim_barrier_state *s)
 {
     for (uint32_t i = 0; i < b->warp_count; i++)
@@ -106,8 +107,8 @@ bool sim_barriers_open(sim_block *b)
     return opened;
 }
 
-/* Finds the number of warps that a barrier waits for, or 0 for all live warps. A count excludes
- * ended threads, even if the count is the block's (PTX ISA, "barrier" and "exit"). */
+/* Finds the number of warps that a barrier waits for, or 0 for all warps that have not ended. A
+ * count excludes ended threads, even if it equals the block's size (PTX ISA, "barrier", "exit"). */
 static bool find_needed(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                         uint32_t *needed)
 {
@@ -128,7 +129,6 @@ static bool is_reduction(const sim_instruction *c)
     return c->op == SIM_BARRIER_POPC || c->op == SIM_BARRIER_AND || c->op == SIM_BARRIER_OR;
 }
 
-/* Checks that the warps at a barrier give the same count and the same reduction. */
 static bool agrees(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                    const sim_barrier_state *s, uint32_t needed)
 {
@@ -187,7 +187,7 @@ bool sim_barrier_arrive(sim_block *b, sim_warp *w, const sim_instruction *c, uin
     } else {
         sim_wait(w, id, s->pc, mask);
     }
-    /* A warp that arrives after the last one of this round begins the next round. */
+    /* A later arrival belongs to the next round of this barrier. */
     if (s->needed && s->arrived == s->needed && !b->launch->first_warp_only)
         release(b, id);
     return true;
@@ -206,7 +206,7 @@ static bool arrive(sim_block *b, sim_warp *w, const sim_instruction *c, int lane
     return true;
 }
 
-/* Notes that a warp passed the cluster's barrier. The next barrier waits until the warp arrives. */
+/* Notes that a warp passed the cluster's barrier. The next barrier waits for this warp, too. */
 static void pass(sim_block *b, sim_warp *w)
 {
     w->wait.waited++;

@@ -23,13 +23,12 @@ static void fill32(const sim_warp *w, int32_t slot, uint32_t value)
 
 enum { RESERVED_ALIGNMENT = 16 };
 
-/* Returns the shared memory that the kernel requests, in bytes. */
 static uint32_t own_shared(const sim_launch *launch)
 {
     return launch->program->static_shared_bytes + launch->dynamic_shared_bytes;
 }
 
-/* Returns that memory plus the system's reserved bytes. */
+/* Returns all shared memory of a block, in bytes: the kernel's and the bytes that CUDA reserves. */
 static uint32_t whole_shared(const sim_launch *launch)
 {
     const uint32_t own = own_shared(launch);
@@ -46,7 +45,7 @@ static void fill_special(const sim_block *b, const sim_warp *w, int special, uin
         fill32(w, slot, value);
 }
 
-/* Fills the special registers that stay the same for all blocks of this rank. */
+/* Fills the special registers that are the same in all blocks of this rank. */
 static void fill_fixed(sim_block *b, sim_warp *w, uint32_t number)
 {
     const sim_launch *launch = b->launch;
@@ -123,7 +122,7 @@ at_status sim_block_init(sim_block *b, const sim_launch *launch, sim_cluster *cl
     b->shared = calloc(1, b->shared_bytes + 16u);
     if (launch->check) {
         b->shared_valid = calloc(1, b->shared_bytes + 16u);
-        /* The last line has all its cells. */
+        /* Also the last line has 32 cells. */
         b->lines = calloc(sim_line_count(cells) + 1, sizeof *b->lines);
         b->cells = calloc((sim_line_count(cells) + 1) * SIM_LINE_CELLS, sizeof *b->cells);
         b->local_valid = calloc(1, b->warp_count * local + 1);
@@ -251,7 +250,7 @@ void sim_block_start(sim_block *b, const uint32_t position[3])
     sim_values_start(b);
 }
 
-/* Instructions of a slice. A warp that spins on a value must let the writer run. */
+/* Instructions of a slice. A warp may spin on a value that another warp will write. */
 enum {
     SLICE_INSTRUCTIONS = 1 << 16,
     SHORTEST_SLICE_BITS = 3,
@@ -259,7 +258,7 @@ enum {
     SLICE_OF_TRACE = 32
 };
 
-/* The cost to the host of an access to memory, in other instructions. */
+/* The host's cost of an access to memory, as a number of other instructions. */
 enum { ACCESS_WORK = 16 };
 
 static uint64_t work_of(const sim_warp *w)
@@ -267,11 +266,11 @@ static uint64_t work_of(const sim_warp *w)
     return w->executed + (ACCESS_WORK - 1) * w->accesses;
 }
 
-/* Returns the instructions of a warp's next slice: in schedule 0, a share of the block's limit. */
+/* Returns the instructions of a warp's next slice. Schedule 0 shares the block's limit equally. */
 static uint64_t slice_of(sim_block *b)
 {
     const uint64_t most = b->launch->block_limit;
-    /* Warps of a GPU run side by side: they find in a cache the lines that others have loaded. */
+    /* The warps of a GPU run side by side: one warp finds in a cache what another has loaded. */
     if (b->launch->trace)
         return SLICE_OF_TRACE;
     if (b->adverse)
@@ -283,7 +282,7 @@ static uint64_t slice_of(sim_block *b)
     return share < SLICE_INSTRUCTIONS ? share : SLICE_INSTRUCTIONS;
 }
 
-/* Orders the warps of a turn by number; in an adverse schedule, roughly in reverse. */
+/* Orders the warps of a turn by number. An adverse schedule orders them roughly in reverse. */
 static void order_warps(sim_block *b, uint8_t order[SIM_MAX_WARPS])
 {
     enum { REACH = 3 };
@@ -302,14 +301,14 @@ static void order_warps(sim_block *b, uint8_t order[SIM_MAX_WARPS])
 }
 
 enum {
-    HOLDS_ONE_IN = 4, /* one turn in this many begins to hold warps back */
-    HELD_TURNS = 256, /* turns after which a warp is let go, since others that wait may change
+    HOLDS_ONE_IN = 4, /* one turn in this many starts to hold warps back */
+    HELD_TURNS = 256, /* turns after which a held warp goes on, since warps that wait may change
                          memory meanwhile */
-    HELD_POLLS = 8 /* polls of the others after which a warp is let go: fewer than those after which
-                      a cluster is put aside */
+    HELD_POLLS = 8    /* polls of other warps after which a held warp goes on: fewer than
+                         POLLS_BEFORE_ASIDE */
 };
 
-/* Begins to hold back some of the warps that can run: one, or a random set. */
+/* Begins to hold back one of the warps that can run, or a random set of them. */
 static void hold_some(sim_block *b)
 {
     uint32_t ready = 0;
@@ -327,7 +326,7 @@ static void hold_some(sim_block *b)
     b->held_turns = 0;
 }
 
-/* Lets a held warp go on if the other warps only poll or wait. Returns whether it did. */
+/* Lets a held warp go on if the other warps only poll or wait. Returns whether a warp went on. */
 static bool let_one_go_on(sim_block *b, bool others_ran)
 {
     if (!b->held ||
@@ -342,7 +341,7 @@ static bool let_one_go_on(sim_block *b, bool others_ran)
     return true;
 }
 
-/* Records the fault of a limit at the warp that executed most. Returns false if no warp is left. */
+/* Records that the warp which executed most reached a limit. Returns false if all warps ended. */
 static bool end_late(sim_block *b, sim_fault_kind kind, const char *of)
 {
     const sim_warp *w = NULL;
@@ -356,7 +355,7 @@ static bool end_late(sim_block *b, sim_fault_kind kind, const char *of)
                      (unsigned long long)w->executed, of);
 }
 
-/* Returns whether the block or the launch has reached its limit, with a fault. */
+/* Returns whether the block or the launch has reached a limit. Records this as a fault. */
 static bool is_over(sim_block *b)
 {
     const sim_launch *l = b->launch;

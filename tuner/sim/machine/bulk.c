@@ -20,16 +20,17 @@ _Static_assert(sizeof(sim_tensor_map) <= SIM_TENSOR_MAP_BYTES, "a tensor map is 
 
 enum { BULK_BYTES = 16, BOX_ALIGNMENT = 128, SWIZZLED_BYTES = 16 };
 
-/* A part of a copy between shared memory (own or cluster address) and global memory: `moved` of its
- * `bytes`, from byte `skip` on. In shared memory the other bytes become zeros, or NaN. */
+/* A part of a copy between shared memory (own or cluster address) and global memory. Of its `bytes`
+ * in shared memory, only `moved` bytes from byte `skip` on lie in global memory. A copy to shared
+ * memory fills the others with zeros or NaN. */
 typedef struct bulk_part {
     uint64_t shared, global;
     uint32_t bytes, skip, moved;
-    uint32_t nan_bytes; /* 0: zeros */
-    ptx_type type;      /* of the elements, if they are added to those in memory */
+    uint32_t nan_bytes; /* bytes of a NaN to fill with; 0: zeros */
+    ptx_type type;      /* type of the elements of a reduction */
 } bulk_part;
 
-/* Finds the global side of a copy, and counts it in requests of 512 bytes. */
+/* Finds the global memory of a copy, and counts it in requests of 512 bytes. */
 static bool resolve(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint64_t address,
                     uint32_t bytes, bool is_write, sim_places *p)
 {
@@ -46,7 +47,7 @@ static bool resolve(sim_block *b, sim_warp *w, const sim_instruction *c, int lan
     return true;
 }
 
-/* Reads the global side of a copy to `to`. The copy is under way from now on. */
+/* Reads the global memory of a copy into `to`. The copy is under way from now on. */
 static bool read_global(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                         const bulk_part *part, sim_flight *f, uint8_t *to)
 {
@@ -63,7 +64,7 @@ static bool read_global(sim_block *b, sim_warp *w, const sim_instruction *c, int
     return true;
 }
 
-/* Writes the global side of a copy from shared memory at f->at. */
+/* Writes shared memory from f->at on to the global memory of a copy. */
 static bool write_global(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                          const bulk_part *part, sim_flight *f)
 {
@@ -96,7 +97,7 @@ static void take(sim_engine *e, const sim_flight *f)
     memory_add(&e->flights, &e->flight_count, f, sizeof *f);
 }
 
-/* Puts a copy to shared memory of `owner` under way. Takes f->data, also if it fails. */
+/* Begins a copy to shared memory of `owner`. Takes f->data, even if it fails. */
 static bool depart(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, sim_block *owner,
                    sim_flight *f, bool bulk)
 {
@@ -129,7 +130,7 @@ static void fill_outside(const bulk_part *p, uint8_t *data)
         data[i - 1] = 0x7f;
 }
 
-/* Begins a copy to shared memory of the block of `rank`, or of the address if `rank` is -1. */
+/* Begins a copy to shared memory of the block `rank`, or, if it is -1, of the address's block. */
 static bool copy_in(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                     const bulk_part *p, int rank)
 {
@@ -222,9 +223,9 @@ static bool copy_bytes(sim_block *b, sim_warp *w, const sim_instruction *c, int 
 /* A row of a box. */
 typedef struct row {
     const sim_tensor_map *map;
-    int64_t x;       /* x of its first element, which may be outside */
-    uint64_t global; /* address of the element at x = 0 */
-    bool is_outside; /* by another coordinate than x */
+    int64_t x;       /* coordinate x of the first element, which may be outside the tensor */
+    uint64_t global; /* address of the element with x = 0 */
+    bool is_outside; /* another coordinate than x is outside the tensor */
 } row;
 
 static bool find_map(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
@@ -248,7 +249,7 @@ static bool find_map(sim_block *b, sim_warp *w, const sim_instruction *c, int la
                     out->rank);
 }
 
-/* Finds the row with that number, counted over the box's outer dimensions. */
+/* Finds row `number` of a box at `at`. Rows are counted over the outer dimensions. */
 static row find_row(const sim_tensor_map *map, const int32_t at[SIM_TENSOR_RANK], uint32_t number)
 {
     row r = {.map = map, .x = at[0], .global = map->base};
@@ -267,7 +268,7 @@ static uint64_t swizzled(uint64_t address, uint32_t bits)
     return address ^ (address >> 7 & ((1u << bits) - 1)) << 4;
 }
 
-/* Makes the part of a row that copies `bytes` from byte `from` on, from or to `shared`. */
+/* Returns the part of a row that copies `bytes` from byte `from` on, from or to `shared`. */
 static bulk_part part_of(const row *r, uint32_t from, uint32_t bytes, uint64_t shared)
 {
     const sim_tensor_map *map = r->map;
@@ -300,7 +301,7 @@ static bool copy_row(sim_block *b, sim_warp *w, const sim_instruction *c, int la
     return true;
 }
 
-/* Returns whether a type has that reduction (PTX ISA, "cp.reduce.async.bulk.tensor"). */
+/* Returns whether the reduction `op` exists for a type (PTX ISA, "cp.reduce.async.bulk.tensor"). */
 static bool is_added(ptx_type type, sim_atomic_op op)
 {
     const bool compares = op == SIM_ATOMIC_MIN || op == SIM_ATOMIC_MAX;
@@ -346,7 +347,7 @@ static bool copy_box(sim_block *b, sim_warp *w, const sim_instruction *c, int la
                         "a box that begins at element %d of a row: the row's bytes before it "
                         "must be a multiple of %d",
                         at[0], SWIZZLED_BYTES);
-    /* Swizzled rows are as long as the swizzle (measured on an H200). */
+    /* A swizzled row is as long as the swizzle pattern (measured on an H200). */
     const uint32_t pitch = map.swizzle ? (uint32_t)SWIZZLED_BYTES << map.swizzle
                                        : (uint32_t)map.box[0] * map.element_bytes;
     for (uint32_t n = 0; n < rows; n++) {
@@ -393,7 +394,7 @@ bool sim_store_async(sim_block *b, sim_warp *w, const sim_instruction *c, uint32
     return true;
 }
 
-/* Ends the reads of a copy from shared memory, or (`wholly`) also its writes to global memory. */
+/* Ends a copy's reads of shared memory; if `wholly`, also its writes to global memory. */
 static void end_leaving(sim_block *b, sim_warp *w, sim_flight *f, bool wholly)
 {
     int lane = (int)(f->thread - w->first_thread);
@@ -424,7 +425,7 @@ bool sim_bulk_group(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_
         size_t kept = 0;
         for (size_t i = 0; i < e->flight_count; i++) {
             sim_flight *f = &e->flights[i];
-            /* A wait does not include copies that are not committed yet. */
+            /* The wait includes committed copies only. */
             bool over = f->leaving && f->thread == thread && f->group < committed &&
                         f->group + stay < committed;
             if (over)

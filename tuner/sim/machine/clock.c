@@ -12,7 +12,7 @@ struct sim_clock {
     sim_known known[];
 };
 
-enum { FEW = 8 }; /* a list with this many times fewer entries is looked up entry by entry */
+enum { FEW = 8 }; /* a list that is this many times shorter is looked up entry by entry */
 
 sim_clock *sim_clock_keep(sim_clock *clock)
 {
@@ -34,7 +34,7 @@ static int compare_units(const sim_known *a, const sim_known *b)
     return a->unit < b->unit ? -1 : a->unit > b->unit;
 }
 
-/* Returns the index of the first entry of a unit or of a later unit. */
+/* Returns the index of the first entry that is not before the unit. */
 static uint32_t find(const sim_clock *clock, uint32_t block, uint32_t unit)
 {
     const sim_known wanted = {.block = block, .unit = unit};
@@ -85,7 +85,7 @@ static bool covers(const sim_clock *clock, const sim_known *known, uint32_t coun
             while (at < clock->count && compare_units(&clock->known[at], k) < 0)
                 at++;
         }
-        /* Both lists have the highest `until` of a unit first. */
+        /* In both lists, entries of a unit have falling `until`. */
         for (; at < clock->count && compare_units(&clock->known[at], k) == 0 &&
                clock->known[at].until >= k->until;
              at++)
@@ -133,7 +133,7 @@ static uint32_t merge(sim_known *to, const sim_known *a, uint32_t a_count, const
         uint32_t i = order <= 0 ? unit_length(a, a_count) : 0,
                  j = order >= 0 ? unit_length(b, b_count) : 0;
         n += merge_unit(to + n, a, i, b, j);
-        a = i > 0 ? a + i : a; /* `a` may be NULL */
+        a = i > 0 ? a + i : a;
         a_count -= i;
         b += j;
         b_count -= j;

@@ -1,23 +1,27 @@
-/* Sparse vector clocks of a launch: the operations of threads that happened before something.
+/* Sparse vector clocks of a launch. A clock holds the operations that happened before a given
+ * operation.
  *
  * A clock is an immutable list of entries, sorted by block and unit, with an atomic count of its
  * references, since blocks on several host threads may share a clock. NULL is the empty clock.
- * Threads with the same history share entries: one entry for a whole block up to a barrier, one for
- * lanes of a warp that are known equally far. So the length of a clock grows with the warps that it
- * knows of, not with the number of threads. (Clocks by block and warp: Eizenberg et al., BARRACUDA,
- * PLDI 2017; epochs: Flanagan and Freund, FastTrack, PLDI 2009.) */
+ * Threads with the same history share entries: one entry stands for a whole block up to a barrier,
+ * or for all lanes of a warp with the same last known operation. So the length of a clock grows
+ * with the number of warps in it, not with the number of threads. (Clocks by block and warp:
+ * Eizenberg et al., BARRACUDA, PLDI 2017; epochs: Flanagan and Freund, FastTrack, PLDI 2009.) */
 #ifndef AUTOTUNE_SIM_MACHINE_CLOCK_H
 #define AUTOTUNE_SIM_MACHINE_CLOCK_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The unit of an entry: the number of a warp in its block, or one of these. */
+/* The unit of an entry: the number of a warp in its block, or a number from one of these ranges. */
 enum {
     SIM_UNIT_BLOCK = 0x4000,    /* all threads of the block, before its barrier number `until` */
-    SIM_UNIT_COPIES = 0x5000,   /* plus a warp: its copies that an mbarrier tracks */
-    SIM_UNIT_PRODUCTS = 0x6000, /* plus a warpgroup: its products that read shared memory */
-    SIM_UNIT_ENGINE = 0x8000,   /* plus offset / 8 of an mbarrier: copies of its phases */
+    SIM_UNIT_COPIES = 0x5000,   /* plus the number of a warp: copies of this warp that an mbarrier
+                                   tracks */
+    SIM_UNIT_PRODUCTS = 0x6000, /* plus the number of a warpgroup: its products that read shared
+                                   memory */
+    SIM_UNIT_ENGINE = 0x8000,   /* plus offset / 8 of an mbarrier: bulk copies that completed its
+                                   phases */
 };
 
 typedef struct sim_known {
@@ -32,8 +36,7 @@ typedef struct sim_clock sim_clock;
 sim_clock *sim_clock_keep(sim_clock *clock); /* adds a reference; NULL is fine */
 void sim_clock_drop(sim_clock *clock);       /* removes a reference; NULL is fine */
 
-/* Adds sorted entries, or the entries of another clock, to *into, whose reference the caller
- * owns. */
+/* Add sorted entries, or another clock's entries, to *into. The caller owns the reference *into. */
 void sim_clock_add(sim_clock **into, const sim_known *known, uint32_t count);
 void sim_clock_join(sim_clock **into, sim_clock *other);
 

@@ -7,7 +7,7 @@
 #include "sim/machine/fault.h"
 #include "sim/machine/repeat.h"
 
-/* Turns of polls alone before a deadlock. A kernel may count its polls before it gives up. */
+/* Turns of polls alone before a deadlock is reported. A kernel may count polls and then give up. */
 enum { STALLED_ROUNDS = 1000 };
 
 at_status sim_cluster_init(sim_cluster *cl, const sim_launch *launch, sim_watch *watch,
@@ -64,7 +64,7 @@ void sim_cluster_start(sim_cluster *cl, uint64_t position)
     }
 }
 
-/* Records the fault of a cluster whose warps all wait, or poll mbarriers that nothing completes. */
+/* Records the fault of a cluster whose warps all wait, or poll mbarriers that stay incomplete. */
 static void report_standstill(sim_cluster *cl, bool polling)
 {
     for (uint32_t r = 0; r < cl->size && cl->fault.kind == SIM_FAULT_NONE; r++) {
@@ -84,7 +84,7 @@ bool sim_cluster_turn(sim_cluster *cl)
         const uint32_t r = adverse ? cl->size - 1 - i : i;
         sim_block *b = &cl->blocks[(first + r) % cl->size];
         if (adverse && cl->size > 1 && !b->ended && rng_below(&b->order, 2)) {
-            polling = true; /* it may go on in the next turn */
+            polling = true; /* the block may get a turn next time */
             cl->left++;
             continue;
         }
@@ -133,7 +133,7 @@ void sim_cluster_run(sim_cluster *cl, uint64_t position)
     }
 }
 
-/* Returns whether a warp polls memory that other clusters may change: now, or (`ever`) so far. */
+/* Returns whether a warp polls memory that other clusters may change, or (`ever`) has polled it. */
 static bool asks_others(const sim_cluster *cl, bool ever)
 {
     for (uint32_t r = 0; r < cl->size; r++)
@@ -147,7 +147,7 @@ static bool asks_others(const sim_cluster *cl, bool ever)
     return false;
 }
 
-/* Returns whether the cluster ended because it waits for others, perhaps by a trap of its own. */
+/* Returns whether the cluster ended because it waits for others. A trap after polls counts, too. */
 static bool waits_for_others(const sim_cluster *cl)
 {
     const sim_fault_kind kind = cl->fault.kind;

@@ -1,5 +1,5 @@
-/* Values that the lanes of a warp exchange. The lanes that the mask of an operation names must all
- * execute it, unless they have exited, and the lane that executes it must be one of them. */
+/* Warp operations: lanes exchange values. All lanes in the operation's mask that have not exited
+ * must execute it, and each of these lanes must be in its own mask. */
 #include "sim/machine/execute.h"
 
 #include <stdio.h>
@@ -35,14 +35,14 @@ static bool lacks_members(const sim_warp *w, int32_t members_slot, uint32_t mask
     return (named & w->live & ~mask) != 0;
 }
 
-/* The values that lanes bring to a warp operation, each by its own instruction, and the results. */
+/* A warp operation of lanes that have met. Each lane brings its values by its own instruction. */
 typedef struct exchange {
     const sim_instruction *of[SIM_LANES];
     uint32_t lanes;
-    uint64_t a[SIM_LANES]; /* of a vote: 0 or 1 */
+    uint64_t a[SIM_LANES]; /* values; 0 or 1 for a vote */
     uint32_t members[SIM_LANES];
-    int8_t from[SIM_LANES];          /* the lane that a shuffle reads */
-    uint32_t result[SIM_LANES], yes; /* `yes`: results that are predicates */
+    int8_t from[SIM_LANES];          /* the lane from which a shuffle reads */
+    uint32_t result[SIM_LANES], yes; /* results that are predicates */
 } exchange;
 
 static int32_t members_slot(const sim_instruction *c)
@@ -50,8 +50,8 @@ static int32_t members_slot(const sim_instruction *c)
     return c->kind == SIM_WARP_BARRIER ? c->a : c->e;
 }
 
-/* Finds the lane that a lane of a shuffle reads, and whether it is within bounds. The control word
- * holds a clamp (bits 0-4) and a segment mask (bits 8-12): PTX ISA, "shfl.sync". */
+/* Finds the lane from which a lane reads in a shuffle, and whether it is in bounds. The control
+ * word has a clamp (bits 0-4) and a segment mask (bits 8-12): PTX ISA, "shfl.sync". */
 static void find_source(exchange *x, uint32_t operand, uint32_t control, int lane)
 {
     const uint32_t op = x->of[lane]->op;
@@ -104,7 +104,7 @@ static void take_away(const exchange *x, sim_warp *w, const sim_instruction *c, 
         sim_put_predicate(w, c->d2, x->yes, mask);
 }
 
-/* Marks the unpredictable value of an absent lane as missing (PTX ISA, "shfl.sync"). */
+/* Marks a value read from an absent lane as missing: it is unpredictable (PTX ISA, "shfl.sync"). */
 static void lose_absent(sim_block *b, sim_warp *w, const exchange *x, int lane, int from)
 {
     const sim_instruction *c = x->of[lane];
@@ -190,7 +190,7 @@ static void reduce(exchange *x, const sim_instruction *c)
     }
 }
 
-/* Computes the results of lanes that have met, by instructions that are all alike. */
+/* Computes the results of lanes that have met. Their instructions are alike. */
 static bool exchange_values(sim_block *b, sim_warp *w, exchange *x)
 {
     const sim_instruction *c = x->of[__builtin_ctz(x->lanes)];
@@ -228,7 +228,7 @@ static bool warp_barrier(sim_block *b, sim_warp *w, const sim_instruction *c, ui
     return true;
 }
 
-/* Compares the qualifiers, which must agree (PTX ISA, "shfl.sync"), but not the masks. */
+/* Returns whether the qualifiers agree, as they must (PTX ISA, "shfl.sync"). Masks may differ. */
 static bool are_alike(const sim_instruction *c, const sim_instruction *other)
 {
     return c->kind == other->kind &&
@@ -236,7 +236,7 @@ static bool are_alike(const sim_instruction *c, const sim_instruction *other)
                                             c->source_width == other->source_width));
 }
 
-/* Returns the lanes among `named` that wait for each other at an instruction like `c`. */
+/* Returns the lanes of `named` that wait for each other at an instruction like `c`. */
 static uint32_t find_waiting(const sim_block *b, const sim_warp *w, const sim_instruction *c,
                              uint32_t named)
 {
@@ -250,7 +250,7 @@ static uint32_t find_waiting(const sim_block *b, const sim_warp *w, const sim_in
     return waiting;
 }
 
-/* Executes the operation of lanes that have all arrived, and releases them. */
+/* Executes the operation of lanes that have all arrived, and lets these lanes go on. */
 static bool let_go(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t lanes)
 {
     exchange x = {.lanes = 0};
@@ -268,8 +268,8 @@ static bool let_go(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t
     return true;
 }
 
-/* Lets lanes that reach one operation by different instructions wait for the last to arrive. *done:
- * the path has its result, or another path runs. Returns false if there is a fault. */
+/* Lets lanes that reach one operation by different instructions wait for the last lane. Sets *done
+ * if the path has its result, or if another path runs. Returns false if there is a fault. */
 static bool meet_elsewhere(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
                            bool *done)
 {

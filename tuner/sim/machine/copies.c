@@ -1,4 +1,4 @@
-/* Copies by cp.async. A copy reads its source at once, and writes when it lands (copies.h). */
+/* cp.async: a copy reads its source at once, and writes its destination when it lands. */
 #include "sim/machine/copies.h"
 
 #include <string.h>
@@ -30,7 +30,7 @@ bool sim_copy_async(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_
     }
     if (reading && !sim_places_check_alignment(b, w, c, reading, from.address, bytes))
         return false;
-    /* Bytes that are not read become zeros, and need not exist. */
+    /* Bytes that are not read need not exist. The destination gets zeros. */
     for (uint32_t left = reading; left;) {
         const uint32_t first = given[__builtin_ctz(left)];
         uint32_t alike = 0;
@@ -78,8 +78,8 @@ bool sim_copy_commit(sim_block *b, sim_warp *w, const sim_instruction *c, uint32
     return true;
 }
 
-/* Lands a copy, as if the thread had read and written the bytes now. If an mbarrier tracks the
- * copy, the threads that it has told may use the data, too. */
+/* Lands a copy, as if the thread read and wrote the bytes now. If an mbarrier tracks the copy,
+ * threads that saw its phase complete may use the data, too. */
 static void land_copy(sim_block *b, sim_warp *w, const sim_copy *copy)
 {
     int lane = (int)copy->lane;
@@ -115,7 +115,7 @@ void sim_copy_land(sim_block *b, sim_warp *w, int lane, uint32_t before)
     w->copies.count = kept;
 }
 
-/* Adds a tracked copy that the thread has waited for to the thread's own knowledge. */
+/* Lets the thread that waited for a tracked copy know this copy. */
 static void learn_of(sim_block *b, sim_warp *w, const sim_copy *copy)
 {
     sim_clock *landed = NULL;
@@ -131,7 +131,7 @@ bool sim_copy_wait(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t
     size_t kept = 0;
     for (size_t i = 0; i < w->copies.count; i++) {
         const sim_copy *copy = &w->copies.list[i];
-        /* c->offset: groups that may stay under way; -1: copies not committed land, too. */
+        /* c->offset groups may stay under way. -1: copies that are not committed land, too. */
         uint64_t group = w->copies.groups[copy->lane];
         uint64_t landed = c->offset < 0                 ? UINT64_MAX
                           : (uint64_t)c->offset < group ? group - (uint64_t)c->offset

@@ -8,7 +8,7 @@
 
 #include "sim/machine/machine.h"
 
-/* Has an mbarrier track the lane's cp.async copies so far. Returns a number above their numbers. */
+/* Has an mbarrier track the lane's cp.async copies so far. Their numbers are below the result. */
 uint32_t sim_copy_track(sim_warp *w, int lane);
 
 /* Lands the lane's cp.async copies whose numbers are below `before`. */
@@ -16,45 +16,48 @@ void sim_copy_land(sim_block *b, sim_warp *w, int lane, uint32_t before);
 
 enum { SIM_MOST_THREADS = 1024 };
 
-typedef struct sim_tracked { /* an arrival at an mbarrier that waits for a lane's cp.async copies */
+typedef struct sim_tracked { /* an arrival at an mbarrier that completes once a lane's cp.async
+                                copies have landed */
     sim_warp *warp;
     int lane;
-    uint32_t before; /* all these copies have lower numbers */
+    uint32_t before; /* a number above the numbers of these copies */
 } sim_tracked;
 
-/* The knowledge that passes through an mbarrier, as clocks: of threads of its own block, of threads
- * of other blocks, and of the reads alone of other blocks. */
+/* The clocks that an mbarrier passes on: of threads of its own block, of threads of other blocks,
+ * and only of the reads of threads of other blocks. */
 typedef enum sim_party { SIM_PARTY_OWN, SIM_PARTY_OTHERS, SIM_PARTY_READS, SIM_PARTIES } sim_party;
 
 typedef struct sim_mbarrier_state {
     uint32_t at;                /* offset in shared memory */
-    uint32_t expected, pending; /* arrivals */
+    uint32_t expected, pending; /* arrivals of each phase; arrivals that this phase still lacks */
     sim_tracked *tracked;       /* pending arrivals that wait for copies; owned */
     size_t tracked_count;
     int64_t due_bytes;               /* bytes expected minus bytes arrived */
     uint64_t phase;                  /* completed phases */
-    sim_clock *brought[SIM_PARTIES]; /* by arrivals to the current phase; owned */
-    sim_clock *passed[SIM_PARTIES];  /* to threads that see the last phase complete; owned */
+    sim_clock *brought[SIM_PARTIES]; /* clocks of the arrivals at the current phase; owned */
+    sim_clock *passed[SIM_PARTIES]; /* clocks for threads that see the last phase complete; owned */
 } sim_mbarrier_state;
 
 typedef struct sim_flight { /* a bulk copy or asynchronous store under way */
-    bool leaving;           /* it reads shared memory; otherwise it writes there */
+    bool leaving;           /* the copy reads shared memory; false if it writes shared memory */
     uint32_t at, bytes;     /* in shared memory */
-    uint32_t barrier;       /* arriving copies: offset of the mbarrier */
+    uint32_t barrier;       /* copies into shared memory: offset of the mbarrier */
     uint32_t thread, group;
-    uint32_t number;          /* of this copy among the block's copies */
-    bool has_read;            /* leaving copies: only the writes are not complete */
-    const sim_region *region; /* the global side, at `offset`; NULL if there is no global side */
+    uint32_t number; /* of this copy among the block's copies */
+    bool has_read;   /* copies out of shared memory: the reads are over, the writes are not */
+    const sim_region *region; /* region of the copy's global memory, at `offset`; NULL if it uses no
+                                 global memory */
     uint64_t offset;
-    uint32_t moved;   /* bytes on the global side */
-    uint32_t from_at; /* copies between blocks: offset in the shared memory of `by` */
-    sim_block *by;    /* block whose thread began the copy. The block of the mbarrier keeps it */
+    uint32_t moved;   /* bytes read or written in global memory */
+    uint32_t from_at; /* copies between blocks: offset of the source in the shared memory of `by` */
+    sim_block *by;    /* block whose thread began the copy; the engine of the mbarrier's block holds
+                         the copy */
     sim_warp *warp;   /* warp of the thread that began the copy */
     const sim_instruction *instruction;
-    uint8_t *data; /* arriving copies: the bytes to write; owned */
+    uint8_t *data; /* copies into shared memory: the bytes to write; owned */
 } sim_flight;
 
-/* Returns whether a copy adds to the contents of shared memory. */
+/* Returns whether a copy combines its data with the contents of shared memory (a reduction). */
 static inline bool sim_flight_adds(const sim_instruction *c)
 {
     return c->kind != SIM_BULK_STORE && c->reduction >= 0;
@@ -78,8 +81,8 @@ bool sim_engine_allows_end(sim_block *b);
 void sim_engine_reset(sim_block *b);
 void sim_engine_free(sim_engine *engine); /* NULL is fine */
 
-/* Finds the mbarrier at address `barrier`, on which a copy of the lane to `owner` completes: *at is
- * its offset in shared memory. Returns false, with a fault, if that block has no such mbarrier. */
+/* Finds the mbarrier at address `barrier` in block `owner`, on which the lane's copy completes. *at
+ * is its offset in shared memory. Returns false, with a fault, if there is no such mbarrier. */
 bool sim_mbarrier_find_report(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                               uint64_t barrier, sim_block *owner, uint32_t *at);
 

@@ -9,7 +9,7 @@ void sim_sectors_collect(const uint64_t *addresses, uint32_t mask, uint32_t byte
         uint64_t address = addresses[__builtin_ctz(mask)];
         uint64_t sector = address / SIM_SECTOR_BYTES;
         uint32_t used = lane_bytes << (address % SIM_SECTOR_BYTES);
-        /* Ascending addresses, the usual case, need no search. */
+        /* Addresses are mostly ascending: a higher sector needs no search. */
         int at = n - 1;
         if (n == 0 || sector > highest)
             at = -1;
@@ -39,10 +39,10 @@ void sim_counter_add_sectors(sim_counter *c, const sim_sectors *s)
     c->fewest += (bytes + SIM_SECTOR_BYTES - 1) / SIM_SECTOR_BYTES;
 }
 
-/* Returns the wavefronts of the lanes of `mask`: the most distinct words that any bank delivers. */
+/* Returns the wavefronts for the lanes of `mask`: the most distinct words in one bank. */
 static uint32_t wavefronts_of(const uint64_t *addresses, uint32_t mask, uint32_t words)
 {
-    uint64_t lists[SIM_LANES][SIM_BANKS]; /* distinct words of each bank */
+    uint64_t lists[SIM_LANES][SIM_BANKS]; /* distinct words in each bank */
     uint8_t counts[SIM_BANKS] = {0};
     uint32_t most = 1;
     for (uint32_t m = mask; m; m &= m - 1) {
@@ -89,7 +89,7 @@ void sim_counter_add_shared(sim_counter *c, const uint64_t *addresses, uint32_t 
     }
 }
 
-/* Returns the largest number of lanes of `mask` at one bank. */
+/* Returns the highest number of lanes of `mask` that access one bank. */
 static uint32_t queue_of(const uint64_t *addresses, uint32_t mask)
 {
     uint8_t counts[SIM_BANKS] = {0};
@@ -115,15 +115,16 @@ void sim_counter_add_shared_atomic(sim_counter *c, const uint64_t *addresses, ui
 {
     c->shared_requests++;
     if (bytes <= 4) {
-        /* Lanes on the same word take turns, as do lanes on different words of a bank. */
+        /* Lanes on the same word, or on different words of a bank, are served one after another. */
         uint32_t n = queue_of(addresses, mask);
         c->wavefronts += n;
         c->ideal++;
         c->conflicts += n - 1;
         return;
     }
-    /* A loop of compare and swap: each half of the warp takes part, with two wavefronts a round,
-     * until its last lane is done. The hardware counts rounds as requests, and no conflicts. */
+    /* The hardware loops over a compare-and-swap. Each half of the warp takes part, with two
+     * wavefronts a round, until its last lane is done. Rounds count as requests, never as
+     * conflicts. */
     uint32_t low = mask & 0xffffu, high = mask & 0xffff0000u;
     uint32_t low_ends = queue_of(addresses, low), high_ends = queue_of(addresses, high);
     if (share_an_address(addresses, low, high))

@@ -24,13 +24,13 @@ enum { SIM_SECTOR_BYTES = 32, SIM_BANKS = 32, SIM_BANK_BYTES = 4 };
 
 typedef struct sim_counter { /* the counters of one instruction, or the sum of several */
     uint64_t issued;         /* times that a warp issued the instruction */
-    uint64_t threads;        /* active lanes, summed over these */
+    uint64_t threads;        /* active lanes, summed over `issued` */
     uint64_t requests;       /* requests to global or local memory */
     uint64_t sectors;
-    uint64_t
-        fewest; /* sectors that the requested bytes would fill without gaps, summed over requests */
-    uint64_t bytes; /* distinct bytes requested */
-    uint64_t turns; /* atomics: lanes that wait for other lanes on the same bytes */
+    uint64_t fewest; /* sectors that the requested bytes would fill without gaps, summed over
+                        requests */
+    uint64_t bytes;  /* distinct bytes requested */
+    uint64_t turns;  /* atomics: lanes that wait for other lanes on the same bytes */
     uint64_t shared_requests;
     uint64_t wavefronts; /* of shared memory */
     uint64_t ideal;      /* wavefronts without conflicts */
@@ -47,30 +47,28 @@ typedef struct sim_sectors {
     uint8_t lanes[SIM_LANES];   /* number of lanes that access each sector */
 } sim_sectors;
 
-/* Finds the sectors of an access of `bytes` a lane (a power of two, at most 32), aligned to
- * `bytes`. */
+/* Finds the sectors of an access of `bytes` a lane (a power of two, at most 32), aligned to it. */
 void sim_sectors_collect(const uint64_t *addresses, uint32_t mask, uint32_t bytes,
                          sim_sectors *out);
 
-/* Adds a request with these sectors. */
+/* Adds a request that accesses the sectors `s`. */
 void sim_counter_add_sectors(sim_counter *c, const sim_sectors *s);
 
 /* Adds an access to shared memory of `bytes` a lane (at most 16). */
 void sim_counter_add_shared(sim_counter *c, const uint64_t *addresses, uint32_t mask,
                             uint32_t bytes, bool is_store);
-/* Adds an atomic on shared memory, which serves the lanes of one word in turn. */
+/* Adds an atomic on shared memory, which serves the lanes of one word one after another. */
 void sim_counter_add_shared_atomic(sim_counter *c, const uint64_t *addresses, uint32_t mask,
                                    uint32_t bytes);
 
-/* Adds the turns of an atomic on global memory, which serves the lanes of one address in turn. The
- * caller adds its sectors. */
+/* Adds the turns of an atomic on global memory, which serves the lanes of one address one after
+ * another. The caller adds the atomic's sectors. */
 void sim_counter_add_turns(sim_counter *c, const uint64_t *addresses, uint32_t mask);
 
-/* Adds a load from constant memory, whose cache serves one address a pass to any number of lanes
- * (CUDA C++ Programming Guide, "Constant Memory"). */
+/* Adds a load from constant memory. In each pass, its cache serves any number of lanes with one
+ * address (CUDA C++ Programming Guide, "Constant Memory"). */
 void sim_counter_add_constant(sim_counter *c, const uint64_t *addresses, uint32_t mask);
 
-/* Adds `from` to `to`. */
 void sim_counter_sum(sim_counter *to, const sim_counter *from);
 
 /* Sums over a program by memory space and kind of access. */

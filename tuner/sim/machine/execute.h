@@ -2,7 +2,7 @@
  *
  * Each function executes the instruction `c` for the lanes of `mask`, at least one. It returns
  * false if it has recorded a fault in b->fault (fault.h). An instruction that must wait for other
- * lanes of the warp lets another path run first: the waiting path fetches the instruction again
+ * lanes of the warp lets another path run first. The waiting path fetches the instruction again
  * later. */
 #ifndef AUTOTUNE_SIM_MACHINE_EXECUTE_H
 #define AUTOTUNE_SIM_MACHINE_EXECUTE_H
@@ -20,7 +20,8 @@ sim_executor sim_aligned; /* faults if an address is not a multiple of c->vector
 
 /* texture.c */
 sim_executor sim_texture_fetch;
-sim_executor sim_surface_find; /* the address of a surface element, for the access that follows */
+sim_executor sim_surface_find; /* computes the address of a surface element for the next
+                                  instruction, which accesses it */
 
 /* copies.c: cp.async */
 sim_executor sim_copy_async;
@@ -49,8 +50,7 @@ sim_executor sim_warpgroup_execute;
 sim_executor sim_frames_call;
 sim_executor sim_frames_return;
 
-/* print.c: printf() and a failed assert(), whose variables lie in local memory at
- * lists[target] and after */
+/* print.c: printf() and a failed assert(); arguments are in local memory, at lists[target] ... */
 sim_executor sim_print;
 sim_executor sim_assertion;
 /* Hands the block's printed text to launch->prints. Call it before the block is reused or freed. */

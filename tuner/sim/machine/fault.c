@@ -48,7 +48,8 @@ ptx_text sim_declared_name(ptx_text name)
     return name;
 }
 
-/* Finds the variable of a byte of shared memory, and the byte's index in it, or returns false. */
+/* Finds the variable that contains a byte of shared memory, and the byte's index in this variable.
+ * Returns false if there is no variable. */
 static bool find_shared(const sim_block *b, uint64_t offset, ptx_text *name, uint64_t *within)
 {
     const ptx_module *m = b->program->module;

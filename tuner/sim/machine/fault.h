@@ -12,17 +12,18 @@ bool sim_fail(sim_block *b, const sim_warp *w, const sim_instruction *c, int lan
  * `owner` is the block of a shared address, otherwise it may be NULL. Returns false. */
 bool sim_fault_add_address(sim_block *b, const sim_block *owner, ptx_space space, uint64_t address);
 
-/* Returns a variable's name as declared: inside a function, the last part of "_ZZ1kE4tile". */
+/* Returns the name of a variable as the CUDA source declares it. PTX mangles the name of a variable
+ * inside a function: the result is "tile" for "_ZZ1kE4tile". */
 ptx_text sim_declared_name(ptx_text name);
 
 /* Names a byte of the block's shared memory: "byte 4 of tile (shared memory byte 12 of 512)". */
 void sim_shared_name(const sim_block *b, uint32_t offset, char *text, size_t size_bytes);
 
-/* Returns the branch back of the innermost loop around an instruction, which names the loop, or the
+/* Returns the backward branch of the innermost loop around the instruction at `pc`. Returns the
  * instruction itself if it is in no loop. */
 const sim_instruction *sim_loop_around(const sim_program *p, int32_t pc);
 
-/* Tells the position in its block of the thread with that linear index. */
+/* Computes the position in its block of the thread with the linear index `thread`. */
 void sim_thread_position(const sim_block *b, uint32_t thread, uint32_t position[3]);
 
 #endif

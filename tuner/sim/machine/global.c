@@ -1,4 +1,4 @@
-/* Global memory, watched for races. Each group of cells has a lock for host threads. */
+/* Race checks of global memory. Each group of cells has a lock for host threads. */
 #include "sim/machine/watch.h"
 
 #include <sched.h>
@@ -13,7 +13,7 @@
 enum {
     STRIPES = 256,
     STRIPE_CELLS = 64,   /* neighbouring cells under one lock */
-    MOST_CELLS = 1 << 24 /* most cells of a region that is watched */
+    MOST_CELLS = 1 << 24 /* a larger region is not watched */
 };
 
 static size_t cell_count(const sim_watch *w, const sim_region *r)
@@ -56,7 +56,7 @@ static void *map(size_t bytes)
     return mapped == MAP_FAILED ? NULL : mapped;
 }
 
-/* Begins to watch a region that has `lines` lines of cells. Returns false if there is no memory. */
+/* Begins to watch a region with `lines` lines of cells. Returns false if there is no memory. */
 static bool watch_region(sim_watched *r, size_t lines, bool whole_run)
 {
     *r =
@@ -72,7 +72,7 @@ static bool watch_region(sim_watched *r, size_t lines, bool whole_run)
     return true;
 }
 
-/* Notes, once, that races in the region are not looked for. */
+/* Notes, once, that no races in the region are looked for. */
 static void note_unwatched(const sim_launch *launch, const sim_region *r)
 {
     char all[SIM_UNWATCHED_BYTES + 8], one[SIM_UNWATCHED_BYTES];
@@ -103,7 +103,7 @@ at_status sim_watch_new(const sim_launch *launch, bool concurrent, sim_watch **o
         if ((count <= MOST_CELLS || launch->excerpt) &&
             watch_region(&w->regions[i], sim_line_count(count), !launch->excerpt))
             continue;
-        /* An excerpt touches little memory, but some systems promise no more than they have. */
+        /* An excerpt touches little memory, but some systems do not promise more than they have. */
         if (count <= MOST_CELLS) {
             sim_watch_free(w);
             *out = NULL;
@@ -126,21 +126,20 @@ static void unlock(const sim_watch *w, bool *which)
         __atomic_clear(which, __ATOMIC_RELEASE);
 }
 
-/* Returns the watched cells of a region, or NULL if it is not watched. */
 static const sim_watched *watched_of(const sim_watch *watch, const sim_region *region)
 {
     const sim_watched *r = &watch->regions[region - watch->memory->regions];
     return r->cells ? r : NULL;
 }
 
-/* Returns the lock of cell `n`. The cells of a line have the same lock. */
+/* Returns the lock of cell `n`. All cells of a line have the same lock. */
 static bool *lock_of(const sim_watch *watch, size_t n)
 {
     _Static_assert(STRIPE_CELLS % SIM_LINE_CELLS == 0, "lines are not in two stripes");
     return &watch->locks[n / STRIPE_CELLS % STRIPES];
 }
 
-/* Locks and returns the cell of a byte of a region, with its lock and its number. */
+/* Locks the cell of a byte of a region, and returns it with its lock and its number. */
 static sim_cell *take_cell(sim_watch *watch, const sim_watched *p, uint64_t offset, bool **which,
                            size_t *number)
 {
@@ -151,13 +150,13 @@ static sim_cell *take_cell(sim_watch *watch, const sim_watched *p, uint64_t offs
     lock(watch, *which);
     sim_line_split(&watch->pool, &p->lines[n / SIM_LINE_CELLS],
                    &cells[n / SIM_LINE_CELLS * SIM_LINE_CELLS], 0);
-    /* Write first: a page that is read first is mapped twice, which interrupts other processors. */
+    /* Write first: a page that is first read is mapped twice, which interrupts other processors. */
     cells[n].touched = true;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     return &cells[n];
 }
 
-/* Ends the history of a location: after a weak write a strong read can return one value only. */
+/* Ends the history of a location: after a weak write, a strong read can return only one value. */
 static void end_history(sim_watch *watch, sim_cell *cell, uint64_t address)
 {
     if (!watch->concurrent)
@@ -165,7 +164,7 @@ static void end_history(sim_watch *watch, sim_cell *cell, uint64_t address)
     cell->kept = false;
 }
 
-/* Returns whether a cell holds `value`. Another block's write may not be in the bytes yet. */
+/* Returns whether a cell holds `value`. Another block's write may not be in memory yet. */
 static bool is_same(const sim_cell *cell, const uint32_t *before, const sim_region *region,
                     uint64_t at, uint32_t value, uint32_t bytes)
 {
@@ -208,7 +207,7 @@ bool sim_global_touch(sim_race_access *a, uint64_t offset, uint32_t bytes, sim_t
 }
 
 /* Records a whole warp's write to the locked line of cell `n`. Returns false, and does nothing, if
- * only some values are unchanged, or the line was accessed in another way. */
+ * the write changes only some of the values, or the line was accessed in another way before. */
 static bool write_line(sim_race_access *a, const sim_watched *p, size_t n, uint32_t first,
                        uint32_t shift, const uint8_t *fresh, bool *fine)
 {
@@ -217,7 +216,7 @@ static bool write_line(sim_race_access *a, const sim_watched *p, size_t n, uint3
     sim_line *line = &p->lines[n / SIM_LINE_CELLS];
     if (!sim_line_join(&a->block->watch->pool, line, 0, first, shift))
         return false;
-    /* Without earlier accesses it does not matter. */
+    /* Without earlier accesses, the old values do not matter. */
     const bool before = line->cell.reads.last.block != 0 || line->cell.writes.last.block != 0;
     for (uint32_t i = 0; i < SIM_LINE_CELLS; i++)
         memcpy(&values[i], fresh + (size_t)i * step, step);

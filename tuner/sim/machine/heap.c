@@ -10,7 +10,7 @@
 #include "sim/machine/watch.h"
 
 enum {
-    ALIGNMENT = 16, /* also the least distance between two pieces */
+    ALIGNMENT = 16, /* also the least distance between pieces, in bytes */
     ROOM = 64 << 20,
     MOST_HELD = 8 << 20 /* the default of cudaLimitMallocHeapSize */
 };
@@ -24,7 +24,7 @@ struct sim_heap {
     uint8_t *bytes, *written, *held; /* an entry for each byte; owned */
     piece *pieces;                   /* in the order of their addresses; owned */
     size_t piece_count;
-    uint64_t used; /* bytes of ROOM that were ever allocated */
+    uint64_t used; /* bytes of ROOM that were allocated, freed or not */
     uint64_t held_bytes;
 };
 
@@ -33,7 +33,7 @@ sim_heap *sim_heap_new(void)
     sim_heap *h = calloc(1, sizeof *h);
     if (!h)
         return NULL;
-    /* Only touched pages take memory of the host. */
+    /* Only touched pages take memory on the host. */
     h->bytes = calloc(1, ROOM);
     h->written = calloc(1, ROOM);
     h->held = calloc(1, ROOM);
@@ -86,7 +86,7 @@ static piece *find(const sim_heap *h, uint64_t address)
     return found ? &h->pieces[low] : NULL;
 }
 
-/* Allocates memory for a lane. *address is 0 if memory or the alignment is not available. */
+/* Allocates memory for a lane. Sets *address to 0 if there is no memory, or no such alignment. */
 static bool give(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint64_t bytes,
                  uint64_t alignment, uint64_t *address)
 {

@@ -7,7 +7,7 @@
 
 enum { FIRST_CAPACITY = 64 };
 
-/* Returns the first slot to look in. It is the same for (aligned) strong accesses that overlap. */
+/* Returns the first slot to search: the same for overlapping strong accesses, which are aligned. */
 static size_t home(const sim_history *h, uint64_t at)
 {
     return (size_t)((at / SIM_WRITE_BYTES * UINT64_C(0x9e3779b97f4a7c15)) >> 24) &
@@ -74,7 +74,7 @@ static void remove_slot(sim_history *h, size_t hole)
 {
     drop_location(&h->slots[hole]);
     h->count--;
-    /* Entries that were put past the slot move up. */
+    /* Entries that were displaced by the removed entry move up. */
     for (size_t i = next(h, hole); h->slots[i].at; i = next(h, i)) {
         const size_t from_home = (i - home(h, h->slots[i].at)) & (h->capacity - 1);
         if (from_home < ((i - hole) & (h->capacity - 1)))
@@ -131,7 +131,7 @@ sim_write *sim_location_insert(sim_location *x, uint32_t index)
         sim_location_drop(x, 1);
         index -= index > 0;
     }
-    /* There is room for 1, 2, 4 ... writes. */
+    /* A list of writes has room for 1, 2, 4 ... writes. */
     if ((x->count & (x->count - 1)) == 0) {
         const size_t room = x->count > 0 ? 2 * (size_t)x->count : 1;
         sim_write *grown = memory_require(aligned_alloc(_Alignof(sim_write), room * sizeof *grown));

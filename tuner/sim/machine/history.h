@@ -7,28 +7,34 @@
  * the newest write, if it releases something. (Luo and Demsky, C11Tester, ASPLOS 2021; Gao et al.,
  * PCTWM, ASPLOS 2023.)
  *
- * Memory holds the newest write: its record has a value only once another write follows. */
+ * Memory holds the value of the newest write. The write's record gets the value once another write
+ * follows. */
 #ifndef AUTOTUNE_SIM_MACHINE_HISTORY_H
 #define AUTOTUNE_SIM_MACHINE_HISTORY_H
 
 #include "sim/machine/race.h"
 
-/* The threads that a release reaches: of the block, of the cluster, or of the GPU. */
+/* The threads that may acquire a release: of the block, of the cluster, or of the GPU. */
 typedef enum sim_reach { SIM_REACH_BLOCK, SIM_REACH_CLUSTER, SIM_REACH_GPU, SIM_REACHES } sim_reach;
 
 enum { SIM_WRITE_BYTES = 16, SIM_MOST_WRITES = 8, SIM_MOST_READERS = 16 };
 
 typedef struct sim_write {
-    sim_stamp by;     /* the writer; block 0: the value from before all strong writes */
-    uint32_t cluster; /* of the writer: linear index + 1 */
-    sim_clock *clocks[SIM_REACHES]; /* for readers; as much or more in a narrower reach; owned */
+    sim_stamp by;     /* the writing access; its block is 0 for the value from before all strong
+                         writes */
+    uint32_t cluster; /* linear index + 1 of the writer's cluster */
+    sim_clock *clocks[SIM_REACHES]; /* what a reader in each reach acquires; a narrower reach has at
+                                       least the entries of a wider one; owned */
     sim_clock *sequential;          /* the writer's SIM_CLOCK_SEQUENTIAL; owned */
-    const sim_instruction *update;  /* read-modify-write of the write before; NULL for a store */
-    uint64_t operand;               /* of `update` */
-    bool movable;  /* an update whose old value no thread has read: writes may come before it */
-    bool observed; /* a thread has read its value */
+    const sim_instruction
+        *update;      /* the read-modify-write that read the preceding write; NULL for a store */
+    uint64_t operand; /* operand of `update` */
+    bool movable;     /* no thread has used the old value that `update` read: a write may still be
+                         inserted before it */
+    bool observed;    /* a thread has read its value */
     uint32_t reader_count;
-    sim_stamp *readers; /* NULL or SIM_MOST_READERS; `seen` counts stale reads; owned */
+    sim_stamp *readers; /* NULL or SIM_MOST_READERS stamps, whose `seen` counts stale reads;
+                           owned */
     _Alignas(SIM_WRITE_BYTES) uint8_t value[SIM_WRITE_BYTES];
 } sim_write;
 
@@ -46,15 +52,15 @@ typedef struct sim_history { /* a hash table */
 
 /* Returns the location at `at`, or NULL if it has no history. */
 sim_location *sim_history_find(const sim_history *h, uint64_t at);
-/* Returns the location of `bytes` at `at`, made if needed. Removes other overlapping locations. */
+/* Returns the location of `bytes` at `at`, made if needed. Removes others that overlap it. */
 sim_location *sim_history_put(sim_history *h, uint64_t at, uint32_t bytes);
 /* Removes the locations that overlap `bytes` at `at`. */
 void sim_history_forget(sim_history *h, uint64_t at, uint32_t bytes);
-void sim_history_clear(sim_history *h); /* keeps its memory */
+void sim_history_clear(sim_history *h); /* keeps the allocated memory */
 void sim_history_deinit(sim_history *h);
 
-/* Inserts a write of zeros before the write with that index. Drops the oldest of
- * SIM_MOST_WRITES. */
+/* Inserts an empty write before the write with that index. A full location loses its oldest
+ * write. */
 sim_write *sim_location_insert(sim_location *x, uint32_t index);
 /* Drops the `count` oldest writes. */
 void sim_location_drop(sim_location *x, uint32_t count);

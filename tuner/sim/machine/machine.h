@@ -1,4 +1,4 @@
-/* The state that the modules of the interpreter share: of a block, its warps and its cluster. No
+/* The state of a block, its warps and its cluster, which the modules of the interpreter share. No
  * other room includes this header. tuner/sim/README.md follows a launch through the modules. */
 #ifndef AUTOTUNE_SIM_MACHINE_MACHINE_H
 #define AUTOTUNE_SIM_MACHINE_MACHINE_H
@@ -14,9 +14,9 @@ enum { SIM_BARRIER_OF_CLUSTER = SIM_BARRIERS, SIM_BARRIER_OF_WARPGROUP };
 
 typedef struct sim_path { /* lanes that are at the same instruction */
     int32_t pc;
-    int32_t reconverge; /* instruction where they wait for other lanes */
+    int32_t reconverge; /* instruction at which this path meets other lanes again */
     uint32_t mask;
-    uint32_t frame; /* index + 1 in sim_warp_flow.frames; 0: the kernel's own */
+    uint32_t frame; /* index + 1 in sim_warp_flow.frames; 0: the kernel has no frame */
 } sim_path;
 
 typedef struct sim_frame sim_frame;
@@ -27,10 +27,10 @@ typedef enum sim_warp_state { SIM_READY, SIM_POLLING, SIM_WAITING, SIM_DONE } si
 typedef struct sim_copy { /* a cp.async that has not landed */
     uint32_t lane, to, bytes;
     uint32_t group;
-    uint32_t number;        /* of this copy among the warp's copies */
+    uint32_t number;        /* number of this copy among the warp's copies */
     bool tracked;           /* an mbarrier tracks the copy */
     uint32_t from_bytes;    /* bytes that it reads; the rest of the destination becomes zeros */
-    const sim_region *from; /* NULL if races are not checked */
+    const sim_region *from; /* source in global memory; NULL if races are not checked */
     uint64_t from_at;       /* offset in `from` */
     const sim_instruction *instruction;
     uint8_t data[16];
@@ -39,97 +39,101 @@ typedef struct sim_copy { /* a cp.async that has not landed */
 typedef struct sim_products sim_products;
 typedef struct sim_warpgroup sim_warpgroup;
 
-/* The paths of a warp, and the calls that they are in (paths.c). */
+/* The paths of a warp, and the calls that these paths are in (paths.c). */
 typedef struct sim_warp_flow {
     int depth;         /* number of paths */
-    sim_frame *frames; /* calls that have not returned, perhaps with others between them; owned */
+    sim_frame *frames; /* calls that have not returned, and free entries between them; owned */
     size_t frame_count;
-    uint32_t stalled;              /* times that a path let another run since any made progress */
-    uint32_t turned;               /* times that a path let another run */
-    uint32_t split_far;            /* splits until lanes have to meet, since the last barrier */
-    sim_path paths[SIM_MAX_PATHS]; /* each path waits for those above it */
+    uint32_t stalled;   /* times that a path let another path run since a path last made progress */
+    uint32_t turned;    /* times that a path let another path run */
+    uint32_t split_far; /* splits since the last barrier that last until the lanes have to meet */
+    sim_path paths[SIM_MAX_PATHS]; /* each path waits for the paths above it */
 } sim_warp_flow;
 
-/* A warp that waits at a barrier (barrier.c), polls an mbarrier (mbarrier.c), or waits for products
- * (products.c). */
+/* The wait of a warp: at a barrier, for products (products.c), or for an mbarrier (mbarrier.c). */
 typedef struct sim_warp_wait {
     sim_warp_state state;
     uint32_t barrier;         /* SIM_WAITING: number of the barrier, or SIM_BARRIER_OF_... */
-    int32_t pc;               /* instruction at which it waits or polls */
+    int32_t pc;               /* instruction at which the warp waits or polls */
     uint32_t mask;            /* lanes that wait */
-    uint32_t arrived, waited; /* barriers of the cluster that it arrived at and saw complete */
+    uint32_t arrived, waited; /* barriers of the cluster at which the warp arrived; those that it
+                                 saw complete */
 } sim_warp_wait;
 
 /* Lanes that wait at a warp operation for other lanes of its mask (collective.c). */
 typedef struct sim_warp_meeting {
     uint32_t awaiting;     /* lanes that wait */
-    uint32_t released;     /* lanes whose operation is done and that have not gone on yet */
-    int32_t pc[SIM_LANES]; /* instruction at which each of `awaiting` waits */
+    uint32_t released;     /* lanes whose operation is done, but which have not left the instruction
+                              yet */
+    int32_t pc[SIM_LANES]; /* instruction at which each lane of `awaiting` waits */
 } sim_warp_meeting;
 
 /* The position of a warp in the order of all operations (order.c, strong.c). */
 typedef struct sim_warp_order {
     uint32_t epoch;     /* grows whenever the warp synchronises or releases */
-    uint32_t met;       /* epoch after the last barrier of the whole warp; 0: no barrier yet */
-    sim_clocks *clocks; /* of each lane; NULL until a lane learns of other warps; owned */
-    uint32_t strong_accesses; /* since the warp last let others run */
-    uint32_t given;           /* lanes that got results of the warp's last atomic with results */
-    uint32_t heard;           /* lanes that last chose to read a new write of another thread */
+    uint32_t met;       /* epoch after the last barrier of the whole warp; 0: no such barrier yet */
+    sim_clocks *clocks; /* clocks of each lane; NULL until a lane knows operations of other warps;
+                           owned */
+    uint32_t strong_accesses; /* strong accesses since the warp last let other warps run */
+    uint32_t given;           /* lanes that executed the warp's last atomic with a result */
+    uint32_t heard; /* lanes whose last choice of a write was a new write of another thread */
 } sim_warp_order;
 
 /* The cp.async copies of a warp that have not landed (copies.c). */
 typedef struct sim_warp_copies {
     sim_copy *list; /* owned */
     size_t count;
-    uint32_t begun;             /* copies so far */
+    uint32_t begun;             /* number of copies that the warp has begun */
     uint32_t groups[SIM_LANES]; /* number of the group that each lane fills */
 } sim_warp_copies;
 
 /* Polls of a warp: reads of memory that others change (repeat.h). */
 typedef struct sim_warp_polls {
     uint64_t slice_end;   /* sim_warp.executed at which other warps are scheduled */
-    uint64_t last;        /* sim_warp.executed at the last poll or barrier, */
-    uint64_t last_global; /* and at the last poll of global memory; 0: no poll yet */
+    uint64_t last;        /* sim_warp.executed at the last poll or barrier */
+    uint64_t last_global; /* sim_warp.executed at the last poll of global memory; 0: no poll yet */
     uint32_t count;       /* polls in this slice */
     uint32_t fresh;       /* polls left that may belong to the reaction to a new value */
-    int32_t pc;           /* instruction of the last poll, by the lanes of `mask` */
+    int32_t pc;           /* instruction of the last poll, executed by the lanes of `mask` */
     uint32_t mask;
-    uint64_t seen[SIM_SEEN_POLLS]; /* hashes of the addresses of polls and the values found there */
+    uint64_t seen[SIM_SEEN_POLLS]; /* hashes of the addresses and values of polls */
 } sim_warp_polls;
 
-/* The state that a warp is compared with at a branch back (repeat.c). */
+/* The state with which a warp is compared at a backward branch (repeat.c). */
 typedef struct sim_warp_loop {
-    uint32_t branches;             /* branches back taken so far */
-    const sim_instruction *branch; /* branch of the kept state; NULL if no state is kept */
-    uint8_t *kept;                 /* registers, then paths; owned */
-    int depth;                     /* number of kept paths */
+    uint32_t branches; /* backward branches taken so far */
+    const sim_instruction
+        *branch;   /* the backward branch at which the state was kept; NULL if no state is kept */
+    uint8_t *kept; /* registers, then paths; owned */
+    int depth;     /* number of kept paths */
     uint32_t lasts, looks; /* comparisons after which the state is replaced; comparisons so far */
 } sim_warp_loop;
 
-/* The state that a warp is compared with at a poll (repeat.c). */
+/* The state with which a warp is compared at a poll (repeat.c). */
 typedef struct sim_warp_stuck {
-    uint64_t change;       /* sim_cluster.changes for which the members below hold */
+    uint64_t change;       /* sim_cluster.changes when the members below were set */
     uint32_t polls;        /* polls so far */
-    uint32_t lanes;        /* lanes that came to a poll again in the same state */
+    uint32_t lanes;        /* lanes that came to the same poll again in the same state */
     uint32_t mask;         /* lanes whose state at a poll is known */
     int32_t pc;            /* instruction of the poll */
-    uint64_t state;        /* hash of the registers at that poll */
+    uint64_t state;        /* hash of the registers at the poll */
     uint32_t lasts, looks; /* as in sim_warp_loop */
 } sim_warp_stuck;
 
 struct sim_warp {
     uint8_t *registers;
-    uint8_t *lacks; /* mask of `registers`: bits without a value; NULL if all have one (values.h) */
-    uint16_t *origin_of;   /* origin of missing values, by slot / SIM_SLOT_STEP */
-    uint8_t *local;        /* [lane][local_bytes] */
-    uint8_t *local_valid;  /* whether each of these bytes was written; NULL if not checked */
+    uint8_t *lacks;      /* mask beside `registers`: bits without a value; NULL if all bits have one
+                            (values.h) */
+    uint16_t *origin_of; /* origin of missing values, by slot / SIM_SLOT_STEP */
+    uint8_t *local;      /* local memory of the warp, as [lane][local_bytes] */
+    uint8_t *local_valid;  /* whether each byte of local memory was written; NULL if not checked */
     uint32_t first_thread; /* linear index of lane 0 */
-    uint32_t whole;        /* lanes that exist */
+    uint32_t whole;        /* lanes that exist; the last warp of a block may have fewer than 32 */
     uint32_t live;         /* lanes that have not exited */
     uint64_t executed;
     uint64_t accesses;      /* accesses to memory among `executed` */
-    uint64_t lanes;         /* lanes that executed, summed over `executed` */
-    uint64_t region_hit;    /* index + 1 of the region used last */
+    uint64_t lanes;         /* active lanes, summed over `executed` */
+    uint64_t region_hit;    /* index + 1 of the region that was accessed last */
     sim_products *products; /* products of matrices (products.c); NULL if there are none; owned */
     /* Members that are used more often come first. */
     sim_warp_wait wait;
@@ -148,13 +152,13 @@ static inline sim_path *sim_top(sim_warp *w)
     return &w->flow.paths[w->flow.depth - 1];
 }
 
-/* Returns whether the warp waits at that barrier, or for products (SIM_BARRIER_OF_...). */
+/* Returns whether the warp waits at the barrier with that number (or SIM_BARRIER_OF_...). */
 static inline bool sim_waits(const sim_warp *w, uint32_t barrier)
 {
     return w->wait.state == SIM_WAITING && w->wait.barrier == barrier;
 }
 
-/* Lets the lanes of `mask`, which are at the instruction at `pc`, wait there. */
+/* Makes the lanes of `mask` wait at the instruction at `pc`. */
 static inline void sim_wait(sim_warp *w, uint32_t barrier, int32_t pc, uint32_t mask)
 {
     w->wait.state = SIM_WAITING;
@@ -169,15 +173,15 @@ enum { SIM_BETWEEN_POLLS = 1 << 12 };
 /* A barrier of a block. */
 typedef struct sim_barrier_state {
     uint32_t arrived; /* number of warps that have arrived */
-    uint32_t warps;   /* these warps, a bit each */
-    uint32_t needed;  /* warps that it waits for; 0: all that have not exited */
+    uint32_t warps;   /* warps that have arrived, one bit for each */
+    uint32_t needed;  /* number of warps that the barrier waits for; 0: all that have not exited */
     int32_t pc;       /* instruction of the warp that arrived last */
     uint32_t count;   /* result of bar.red.popc */
     bool all, any;
-    bool passed;        /* a warp has only arrived (bar.arrive) */
-    sim_clocks brought; /* knowledge of such warps; owned */
-    /* The last opening for some warps only: the warps that waited, the epoch of each after the
-     * opening, and the block's epoch before it. */
+    bool passed;        /* a warp arrived that does not wait (bar.arrive) */
+    sim_clocks brought; /* operations that the arriving warps know; owned */
+    /* The last opening for only some of the warps: the warps that waited, the epoch of each warp
+     * after the opening, and the block's epoch before it. */
     uint32_t waited, after[SIM_MAX_WARPS], epoch;
 } sim_barrier_state;
 
@@ -189,73 +193,76 @@ typedef struct sim_origin sim_origin;
 struct sim_block {
     const sim_launch *launch;
     sim_cluster *cluster; /* the block's cluster; a block without a cluster has one of its own */
-    uint32_t rank;        /* rank in the cluster */
-    sim_watch *watch;     /* watch of global memory, shared by all blocks; NULL if not checked */
+    uint32_t rank;
+    sim_watch *watch; /* watch of global memory, shared by all blocks; NULL if not checked */
     const sim_program *program;
     uint32_t block[3];
     uint64_t index;
-    uint32_t number; /* index + 1, as in stamps and clocks */
-    uint32_t run;    /* blocks that have used this state */
+    uint32_t number; /* index + 1: the number of the block in stamps and clocks */
+    uint32_t run;    /* number of blocks that have used this structure, one after another */
     bool ended;
     uint32_t thread_count, warp_count;
     sim_warp *warps;
     uint8_t *shared;
     uint8_t *shared_valid; /* SIM_NEVER_WRITTEN or SIM_WRITTEN of each byte; NULL if not checked */
-    sim_cell *cells;       /* cells of shared memory (race.h); NULL if not checked */
-    sim_line *lines;       /* lines of these cells */
+    sim_cell *cells;       /* race detection of shared memory (race.h); NULL if not checked */
+    sim_line *lines;       /* lines of `cells` */
     sim_set visits;        /* accesses to its shared memory by other blocks of the cluster */
-    sim_history history;   /* of shared memory */
-    sim_clock *fenced;     /* knowledge at sequentially consistent fences of its threads; owned */
+    sim_history history;   /* recent writes to shared memory */
+    sim_clock *fenced;     /* operations known at sequentially consistent fences of its threads;
+                              owned */
     uint32_t shared_bytes;
-    uint32_t epoch;            /* barriers of the whole block passed */
+    uint32_t epoch;            /* number of barriers of the whole block so far */
     uint32_t moment;           /* grows with each mbarrier operation */
-    uint64_t work;             /* of all its warps, as sim_launch.work */
-    uint64_t lanes;            /* of all its warps, as sim_launch.lanes */
-    bool learned;              /* a warp has clocks */
+    uint64_t work;             /* work of all its warps, as in sim_launch.work */
+    uint64_t lanes;            /* thread-instructions of all its warps, as in sim_launch.lanes */
+    bool learned;              /* at least one warp has clocks */
     sim_engine *engine;        /* copy engine (copies.h); NULL until an instruction needs it */
-    sim_warpgroup *warpgroups; /* one for every four warps; NULL until needed */
+    sim_warpgroup *warpgroups; /* one for every four warps; NULL until an instruction needs it */
     sim_barrier_state barriers[SIM_BARRIERS];
-    sim_counter *counters; /* this host thread's own; NULL if not counting */
+    sim_counter *counters; /* counters of this host thread; NULL if nothing is counted */
     uint64_t limit;
     sim_fault fault;
-    sim_printed printed;  /* text printed so far */
-    bool print_cut;       /* it printed more than fits */
+    sim_printed printed;
+    bool print_cut;       /* the block printed more than fits */
     uint8_t *memory;      /* registers of all warps */
     uint8_t *local;       /* local memory of all warps */
     uint8_t *local_valid; /* sim_warp.local_valid of all warps */
-    bool met_unwritten;   /* a load has just read uninitialised bytes */
+    bool met_unwritten;   /* the last load has read uninitialised bytes */
     uint8_t *lacks;       /* sim_warp.lacks of all warps; NULL until needed */
     uint16_t *origin_of;
-    uint8_t *origin_in; /* origins of missing values in local memory, by byte; NULL until needed */
+    uint8_t *origin_in; /* origin of the missing value of each byte of local memory; NULL until
+                           needed */
     sim_origin *origins;
     size_t origin_count;
-    bool adverse;        /* the launch's schedule is not 0 */
-    bool holds;          /* warps are held back: in half of the blocks of an adverse schedule */
-    uint32_t held;       /* warps held back until no other warp makes progress, a bit each */
-    uint32_t held_turns; /* turns since then */
-    uint64_t let_go_at;  /* sim_cluster.changes + 1 when warps were let go last; 0: never */
-    rng order;           /* choices of an adverse schedule */
+    bool adverse;  /* the launch's schedule is not 0 */
+    bool holds;    /* some warps are held back, as in half of the blocks of an adverse schedule */
+    uint32_t held; /* warps held back until no other warp makes progress, one bit for each */
+    uint32_t held_turns; /* turns since `held` was set */
+    uint64_t let_go_at;  /* sim_cluster.changes + 1 when held warps last went on; 0: never */
+    rng order;           /* random choices of an adverse schedule */
 };
 
 struct sim_cluster {
     const sim_launch *launch;
-    sim_block *blocks;  /* by rank; owned */
-    uint32_t size;      /* number of blocks */
-    uint32_t number;    /* linear index + 1 */
-    uint32_t completed; /* barriers of the cluster that have completed */
-    sim_clocks brought; /* knowledge brought to the next barrier; owned */
-    sim_clocks passed;  /* knowledge of the threads that passed the last barrier; owned */
-    sim_clock *fenced;  /* knowledge at sequentially consistent fences of cluster or wider; owned */
-    uint32_t left;      /* blocks that have not ended */
+    sim_block *blocks;   /* blocks by rank; owned */
+    uint32_t size;       /* number of blocks */
+    uint32_t number;     /* linear index + 1 */
+    uint32_t completed;  /* number of completed barriers of the cluster */
+    sim_clocks brought;  /* operations known to the warps that arrived at the next barrier; owned */
+    sim_clocks passed;   /* operations known to the warps that passed the last barrier; owned */
+    sim_clock *fenced;   /* operations known at sequentially consistent fences of at least cluster
+                            scope; owned */
+    uint32_t left;       /* blocks that have not ended */
     uint32_t standstill; /* turns in a row in which no warp made progress */
-    uint64_t changes;    /* changes of shared and global memory, and ends of warps */
+    uint64_t changes;    /* changes of shared and global memory so far, and ends of warps */
     uint64_t position;   /* position among the clusters to run */
     uint64_t idle_polls; /* polls since the last change; 0 while a warp computes without a poll */
     bool yielded; /* a thread ended its slice after an access to global memory in this turn */
     sim_fault fault;
 };
 
-/* Notes that a thread changed memory that others see, or that a warp ended. */
+/* Notes that a thread changed memory that other threads see, or that a warp ended. */
 static inline void sim_note_change(const sim_block *b, sim_warp *w)
 {
     b->cluster->changes++;
@@ -263,7 +270,7 @@ static inline void sim_note_change(const sim_block *b, sim_warp *w)
     w->polls.count = 0;
 }
 
-enum { SIM_SLICE_POLLS = 4 }; /* polls after which a warp lets others run */
+enum { SIM_SLICE_POLLS = 4 }; /* polls after which a slice ends */
 
 /* Values of sim_block.shared_valid. */
 enum { SIM_NEVER_WRITTEN, SIM_WRITTEN };
@@ -275,24 +282,24 @@ typedef struct sim_watched {
     uint32_t *values; /* last value written to each cell */
 } sim_watched;
 
-/* The race detection of a launch: the cells of regions that may be written, shared by host threads.
+/* The race detection of a launch. Host threads share the cells of the regions that may be written.
  * Regions of more than a few million cells are not watched. */
 struct sim_watch {
     sim_pool pool;
     const sim_memory *memory;
     sim_watched *regions; /* owned */
-    sim_history history;  /* of global memory */
-    sim_clock *fenced;    /* knowledge at sequentially consistent fences so far; owned */
+    sim_history history;  /* recent writes to global memory */
+    sim_clock *fenced;    /* operations known at sequentially consistent fences so far; owned */
     uint32_t cell_bytes;
     bool concurrent;
-    bool *locks; /* of groups of cells */
+    bool *locks; /* one lock for each group of cells */
 };
 static inline bool sim_is_watched(const sim_watch *w, const sim_region *r)
 {
     return w->regions[r - w->memory->regions].cells != NULL;
 }
 
-/* Returns the offset in local memory of the variables that a call hands over through its lists. */
+/* Returns the offset in local memory from which a call counts the offsets of its arguments. */
 static inline size_t sim_local_at(const sim_block *b, const sim_warp *w, const sim_instruction *c,
                                   int lane)
 {
@@ -301,7 +308,7 @@ static inline size_t sim_local_at(const sim_block *b, const sim_warp *w, const s
            (base ? ((const uint64_t *)(const void *)base)[lane] : 0);
 }
 
-/* Returns the lanes of a register, 4 or 8 bytes each. */
+/* Return the lanes of a register of 4 or 8 bytes a lane. */
 static inline uint32_t *sim_lanes32(const sim_warp *w, int32_t slot)
 {
     return (uint32_t *)(void *)(w->registers + slot);

@@ -68,7 +68,7 @@ void sim_engine_free(sim_engine *engine)
     free(engine);
 }
 
-/* Finds a copy that still reads or writes the shared memory of the block that ends. */
+/* Finds a copy that still uses the shared memory of the block, which is about to end. */
 static const sim_flight *find_unfinished(const sim_block *b)
 {
     for (uint32_t r = 0; r < b->cluster->size; r++) {
@@ -113,7 +113,7 @@ static void complete_if_due(sim_block *b, sim_mbarrier_state *m)
         return;
     m->pending = m->expected;
     m->phase++;
-    /* The phase hands on the knowledge of its arrivals, and the engine's copies. */
+    /* Threads that see the phase complete know what its arrivals knew, and the engine's copies. */
     const sim_known engine = {.block = b->number,
                               .unit = SIM_UNIT_ENGINE + m->at / MBARRIER_BYTES,
                               .lanes = 1,
@@ -150,7 +150,7 @@ static bool init_barrier(sim_block *b, sim_warp *w, const sim_instruction *c, in
     return true;
 }
 
-/* Lands the copies that report to this mbarrier: all have arrived when a thread tests it. */
+/* Lands all copies that complete on this mbarrier, since a thread tests it now. */
 static void land(sim_block *b, sim_mbarrier_state *m)
 {
     sim_engine *e = b->engine;
@@ -174,7 +174,7 @@ static void land(sim_block *b, sim_mbarrier_state *m)
             memcpy(b->shared + f.at, f.data, f.bytes);
         }
         free(f.data);
-        /* The engine's accesses are known to threads that see this phase complete. */
+        /* Threads that see this phase complete know the engine's accesses. */
         int lane = (int)(f.thread - f.warp->first_thread);
         sim_stamp landed = sim_race_access_of(f.by, f.warp, f.instruction, lane).stamp;
         landed.block = b->number;
@@ -231,14 +231,14 @@ static bool arrive(sim_block *b, sim_block *owner, sim_warp *w, const sim_instru
                         "it completes the phase, although it has .noComplete");
     if (c->releases && (owner == b || c->scope > SIM_SCOPE_BLOCK))
         sim_order_release(b, w, lane, &m->brought[owner == b ? SIM_PARTY_OWN : SIM_PARTY_OTHERS]);
-    /* The arriving thread's reads are over, whatever the scope. */
+    /* The arriving thread's earlier reads are over, whatever the scope. */
     if (c->releases && owner != b)
         sim_order_release(b, w, lane, &m->brought[SIM_PARTY_READS]);
     complete_if_due(owner, m);
     return true;
 }
 
-/* Adds an arrival that completes once the thread's copies land, and that releases nothing else. */
+/* Adds an arrival that counts once the thread's copies have landed. It releases nothing else. */
 static bool arrive_copied(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                           sim_mbarrier_state *m)
 {
@@ -265,7 +265,7 @@ static bool test(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
             ? sim_lanes64(w, c->b)[lane] & ((UINT64_C(1) << SIM_MBARRIER_PENDING) - 1)
             : sim_lanes32(w, c->b)[lane];
     bool done = c->op == SIM_MBARRIER_TEST ? m->phase > asked : (m->phase & 1) != asked;
-    /* A single warp must not wait for other warps. */
+    /* Other warps do not run, so the test must succeed. */
     done = done || b->launch->first_warp_only;
     sim_put_predicate(w, c->d, done ? UINT32_MAX : 0, 1u << lane);
     if (!done || !c->acquires)
@@ -313,7 +313,7 @@ static bool apply(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruc
     }
 }
 
-/* Returns whether another block of the cluster may execute this operation on the mbarrier. */
+/* Returns whether another block of the cluster may execute this operation on an mbarrier. */
 static bool is_for_all(const sim_instruction *c)
 {
     return (c->op >= SIM_MBARRIER_ARRIVE && c->op <= SIM_MBARRIER_ARRIVE_DROP) ||
@@ -321,7 +321,7 @@ static bool is_for_all(const sim_instruction *c)
            c->op == SIM_MBARRIER_COMPLETE;
 }
 
-/* Gives lanes that arrive together the state before the first arrival, as an H100 does. */
+/* Gives all lanes that arrive together the state before the first arrival, as an H100 does. */
 static void share_state(sim_warp *w, const sim_instruction *c, const uint64_t *address,
                         uint32_t mask)
 {

@@ -74,7 +74,7 @@ void sim_region_make(const sim_region *r, uint64_t offset, uint64_t bytes)
             make_chunk(r, chunk);
 }
 
-/* Writes "dst[12][5]" and the text `after`, or nothing if the elements are not known. */
+/* Writes "dst[12][5]" and the text `after`. Writes nothing if the elements are not known. */
 static void name_element(const sim_region *r, uint64_t offset, const char *after, char *text,
                          size_t size_bytes)
 {

@@ -1,7 +1,7 @@
 /* Global memory of a simulated device: named regions at their own addresses, and the heap of
  * malloc() and new.
  *
- * A region borrows its bytes, and a map that tells for each byte whether it was written. Unused
+ * A region borrows its bytes, and the map that records for each byte whether it was written. Unused
  * addresses separate regions, so that an access beside a buffer is detected. If a region is larger
  * than this machine's memory, its contents are made chunk by chunk at the first access. */
 #ifndef AUTOTUNE_SIM_MACHINE_MEMORY_H
@@ -15,13 +15,13 @@
 
 enum { SIM_CHUNK_BYTES = 512 };
 
-enum { SIM_PLACE_BYTES = 320 }; /* of a text that names a place in memory */
+enum { SIM_PLACE_BYTES = 320 }; /* most bytes of a text that names an address */
 
 /* Values of sim_region.valid; 0 is an uninitialised byte. Values other than SIM_BYTE_WRITTEN occur
  * only if not all blocks of a launch run. */
 enum {
     SIM_BYTE_WRITTEN = 1,
-    SIM_BYTE_UPDATED, /* by an atomic: the parts of blocks that do not run are missing */
+    SIM_BYTE_UPDATED, /* updated by atomics: updates by blocks that do not run are missing */
     SIM_BYTE_LAST     /* this value and above: written by the last launch of a plan */
 };
 
@@ -35,18 +35,19 @@ typedef struct sim_region {
     char name[64];
     uint64_t base, size_bytes;
     uint8_t *bytes;
-    uint8_t *valid;      /* SIM_BYTE_ of each byte; NULL: all bytes are written */
-    const uint8_t *held; /* whether each byte may be accessed now; NULL: all may */
+    uint8_t *valid;      /* SIM_BYTE_ value of each byte; NULL if all bytes are written */
+    const uint8_t *held; /* whether each byte may be accessed now; NULL if all bytes may be */
     bool read_only;      /* kernels must not write here */
     bool filled;   /* bytes that are not written hold the value that the buffer was filled with */
-    uint8_t *made; /* SIM_CHUNK_ of each chunk; NULL: all are made */
+    uint8_t *made; /* SIM_CHUNK_ value of each chunk; NULL if all chunks are made */
     sim_make make;
     void *context;                  /* of `make` */
-    const struct buffer_plan *plan; /* the buffer's elements, for messages; NULL if not known */
+    const struct buffer_plan *plan; /* the buffer's elements, for messages; NULL if they are not
+                                       known */
 } sim_region;
 
 typedef struct sim_memory {
-    sim_region *regions; /* by base */
+    sim_region *regions; /* sorted by base */
     size_t count;
 } sim_memory;
 
@@ -64,21 +65,21 @@ const sim_region *sim_memory_nearest(const sim_memory *m, uint64_t address);
 /* Makes the absent chunks that contain `bytes` at `offset`, inside the region. */
 void sim_region_make(const sim_region *r, uint64_t offset, uint64_t bytes);
 
-/* Names a byte of a region, perhaps after its end: "dst[12][5] (byte 788 of dst)". */
+/* Writes the name of a byte of a region, perhaps after its end: "dst[12][5] (byte 788 of dst)". */
 void sim_region_name(const sim_region *r, uint64_t offset, char *text, size_t size_bytes);
 
 /* Describes an address: "src[1024], 0 bytes after the end of src (4096 bytes)". */
 void sim_memory_describe(const sim_memory *m, uint64_t address, char *text, size_t size_bytes);
 
 /* The heap of a device (heap.c): a region in which only allocated bytes may be accessed (CUDA C++
- * Programming Guide, "Dynamic Global Memory Allocation"). No byte is allocated twice, so that a use
- * after free() is always found. A GPU's default heap size limits the memory allocated at a time.
+ * Programming Guide, "Dynamic Global Memory Allocation"). No byte is allocated twice, so that each
+ * use after free() is found. The default heap size of a GPU limits the bytes allocated at a time.
  * Programs that use the heap run on one host thread. */
 typedef struct sim_heap sim_heap;
 
-sim_heap *sim_heap_new(void);        /* NULL if there is no memory */
+sim_heap *sim_heap_new(void);        /* returns NULL if there is no memory */
 void sim_heap_free(sim_heap *heap);  /* NULL is fine */
-void sim_heap_reset(sim_heap *heap); /* frees all pieces and forgets what was written */
+void sim_heap_reset(sim_heap *heap); /* frees all pieces and marks all bytes as not written */
 sim_region sim_heap_region(const sim_heap *heap);
 
 #endif

@@ -26,7 +26,7 @@ static void join_all(sim_clocks *into, const sim_clocks *other)
         sim_clock_join(&into->of[i], other->of[i]);
 }
 
-/* Returns the clocks of the warp's lanes, made at the first call. */
+/* Returns the clocks of the warp's lanes. Makes them at the first call. */
 static sim_clocks *clocks_of(sim_block *b, sim_warp *w)
 {
     if (!w->order.clocks)
@@ -109,11 +109,11 @@ sim_reach sim_order_reach(const sim_block *b, const sim_stamp *s)
     return SIM_REACH_GPU;
 }
 
-/* Adds the knowledge of the lanes of `mask` and their own operations to *to. */
+/* Adds the operations that the lanes of `mask` know, and their own operations, to *to. */
 static void add_own(sim_block *b, const sim_warp *w, uint32_t mask, sim_clock **to)
 {
     uint32_t unit = w->first_thread / SIM_LANES, n = 0;
-    const sim_clock *before = NULL; /* lanes mostly know the same */
+    const sim_clock *before = NULL; /* lanes mostly have the same clock */
     sim_known own[3];
     own[n++] =
         (sim_known){.block = b->number, .unit = unit, .lanes = mask, .until = w->order.epoch};
@@ -181,7 +181,7 @@ void sim_order_exchange(sim_block *b, sim_warp *w, uint32_t mask, const int8_t f
     SIM_EACH_OF(l, mask) any = any || known[from[l]] != known[l];
     if (!any)
         return;
-    /* A lane must not hand on what it learns here in the same exchange. */
+    /* A lane must not pass on what it learns in the same exchange. */
     for (int l = 0; l < SIM_LANES; l++)
         sim_clock_keep(known[l]);
     SIM_EACH_OF(l, mask)
@@ -266,7 +266,7 @@ void sim_order_learn(sim_block *b, sim_warp *w, uint32_t unit, uint32_t until)
     sim_clocks *clocks = clocks_of(b, w);
     for (int l = 0; l < SIM_LANES; l++) {
         sim_clock **at = &clocks[l].of[SIM_CLOCK_KNOWN];
-        const bool again = l > 0 && *at == before; /* lanes mostly know the same */
+        const bool again = l > 0 && *at == before; /* lanes mostly have the same clock */
         if (!again)
             put(&before, *at);
         if (again)
@@ -279,7 +279,7 @@ void sim_order_learn(sim_block *b, sim_warp *w, uint32_t unit, uint32_t until)
 
 /* Passes a sequentially consistent fence. Fences whose scopes include each other's threads have one
  * order (PTX ISA, "Fence-SC"): a fence knows what earlier fences of its block, cluster or GPU knew.
- * Only adverse schedules, in which reads choose among writes, need this. */
+ * This matters only in adverse schedules, in which reads choose among writes. */
 static void pass_sequential_fence(sim_block *b, sim_warp *w, int scope, uint32_t mask)
 {
     sim_clock *now = NULL;
@@ -320,7 +320,7 @@ void sim_order_fence(sim_block *b, sim_warp *w, const sim_instruction *c, uint32
     {
         sim_clock *now = NULL;
         add_own(b, w, 1u << l, &now);
-        /* The knowledge includes that of earlier fences. */
+        /* Earlier fences add nothing: the known operations include theirs. */
         for (int i = 0; i < c->scope; i++)
             put(&clocks[l].of[SIM_CLOCK_FENCED + i], now);
         sim_clock_drop(now);
@@ -365,7 +365,7 @@ bool sim_order_propagate(const sim_write *from, sim_write *to)
     const sim_clock *before[2] = {NULL, NULL};
     bool any = false;
     for (int i = 0; i < to->by.scope; i++) {
-        /* A release of another thread reaches as far as it did before. */
+        /* A release of another thread, which the write passes on, keeps its reach. */
         int reach = i;
         if (from && from->by.block != to->by.block && i < SIM_REACH_CLUSTER)
             reach = SIM_REACH_CLUSTER;

@@ -1,85 +1,90 @@
-/* The order of the operations of a launch: program order, barriers of warps, blocks and clusters,
- * mbarriers, and reads of released writes (PTX ISA, "memory consistency model", causality order).
+/* The order of the operations of a launch: the causality order of the PTX ISA ("memory consistency
+ * model"). Program order, barriers of warps, blocks and clusters, mbarriers, and reads of released
+ * writes establish it.
  *
- * Operations of a thread are ordered by sim_warp_order.epoch, which grows whenever its warp
- * synchronises or releases. A thread knows all that its block did before the last barrier of the
- * whole block (sim_block.epoch), all that its warp did before the last barrier of the whole warp
- * (sim_warp_order.met), and a clock of other operations, which most kernels never need. Barriers
- * join the knowledge of their participants.
+ * A thread knows an operation that happened before the thread's next operation. The number of a
+ * warp's operation is sim_warp_order.epoch, which grows whenever the warp synchronises or releases.
+ * A thread knows all that its block did before the last barrier of the whole block
+ * (sim_block.epoch), and all that its warp did before the last barrier of the whole warp
+ * (sim_warp_order.met). Clocks hold the other known operations; most kernels never need clocks. At
+ * a barrier, each participant learns what the others know.
  *
  * Two rules are wider than the ISA's, because CUDA's documentation and samples rely on them and
- * GPUs keep them. First, a fence also serves the threads that its thread meets at a barrier, before
- * the fence (all fence, then one sets the flag) or after it (one reads the flag, then all fence).
- * Second, an atomic without a stated order, whose result is used, acquires loosely: all releases of
- * its own block, and releases of other blocks as far as no cache can hold an older value. So the
- * last block to take a ticket may add up results of other blocks that no thread has read yet. */
+ * GPUs keep them. First, a fence also works across a barrier: all threads fence and meet, then one
+ * thread sets the flag; or one thread reads the flag, then all threads meet and fence. Second, an
+ * atomic without a stated order, whose result is used, acquires loosely: all releases of its own
+ * block, and releases of other blocks if no cache can hold an older value. So the last block to
+ * take a ticket may add up results of other blocks that no thread has read yet. */
 #ifndef AUTOTUNE_SIM_MACHINE_ORDER_H
 #define AUTOTUNE_SIM_MACHINE_ORDER_H
 
 #include "sim/machine/history.h"
 
-/* The clocks of a thread: its knowledge of others. */
+/* The clocks of a thread: the operations that it knows, or will know after its next fence. */
 enum {
-    SIM_CLOCK_KNOWN,  /* happened before its next operation */
-    SIM_CLOCK_FENCED, /* was known at its last fence; by sim_reach of the fence */
-    SIM_CLOCK_SEEN = SIM_CLOCK_FENCED +
-                     SIM_REACHES, /* was read from a release, not acquired yet; by sim_reach */
-    SIM_CLOCK_LOOSE = SIM_CLOCK_SEEN + SIM_REACHES, /* was acquired loosely of other blocks */
+    SIM_CLOCK_KNOWN,  /* operations that happened before its next operation */
+    SIM_CLOCK_FENCED, /* operations known at its last fence, by sim_reach of the fence */
+    SIM_CLOCK_SEEN =
+        SIM_CLOCK_FENCED +
+        SIM_REACHES, /* operations that it read from a release but has not acquired, by sim_reach */
+    SIM_CLOCK_LOOSE =
+        SIM_CLOCK_SEEN + SIM_REACHES, /* operations of other blocks that it acquired loosely */
     SIM_CLOCK_READ,       /* operations whose reads are over; their writes may not have arrived */
-    SIM_CLOCK_PROXIED,    /* was known at its last proxy fence */
-    SIM_CLOCK_SEQUENTIAL, /* was known at sequentially consistent fences before its own */
-    SIM_CLOCK_SEEN_SEQUENTIAL, /* the same, as read from a release; by sim_reach */
+    SIM_CLOCK_PROXIED,    /* operations known at its last proxy fence */
+    SIM_CLOCK_SEQUENTIAL, /* operations known at sequentially consistent fences before its own */
+    SIM_CLOCK_SEEN_SEQUENTIAL, /* the same, but read from a release, by sim_reach */
     SIM_CLOCK_COUNT = SIM_CLOCK_SEEN_SEQUENTIAL + SIM_REACHES
 };
 
 typedef struct sim_clocks {
     sim_clock *of[SIM_CLOCK_COUNT]; /* owned */
-    sim_clock *polled; /* the release that the thread read last, already joined; owned */
-    bool acquired;     /* the thread acquired it; false: it only saw it */
+    sim_clock *polled; /* clock of the release that the thread read last, already added to `of`;
+                          owned */
+    bool acquired;     /* the thread acquired that release; false if it only read the write */
 } sim_clocks;
 
-void sim_clocks_deinit(sim_clocks *clocks); /* also of all zeros */
+void sim_clocks_deinit(sim_clocks *clocks); /* `clocks` may be all zeros */
 
 /* Returns whether the lane's next operation follows `access`. */
 bool sim_order_follows(const sim_block *b, const sim_warp *w, int lane, const sim_stamp *access);
-/* Returns whether a completed access is in one of the lane's clocks, SIM_CLOCK_... */
+/* Returns whether a completed access is in the lane's clock of the kind `clock`. */
 bool sim_order_knows(const sim_warp *w, int lane, int clock, const sim_stamp *access);
-/* Returns whether the lane may no longer read a value from before the write `access`: the lane
+/* Returns whether the lane may no longer read a value older than the write `access`: the lane
  * follows the write, acquired it loosely, or passed a sequentially consistent fence after a fence
- * that follows it (PTX ISA, "Fence-SC"). Such fences have an order in adverse schedules alone,
- * where it could also be the other order: it excuses no race. */
+ * that follows the write (PTX ISA, "Fence-SC"). An adverse schedule chooses the order of these
+ * fences, and another order is possible. So their order does not make a race impossible. */
 bool sim_order_has_reached(const sim_block *b, const sim_warp *w, int lane,
                            const sim_stamp *access);
 /* Returns the smallest reach that includes the block and the thread of the access. */
 sim_reach sim_order_reach(const sim_block *b, const sim_stamp *access);
 
-/* Makes the warps of a block that starts know nothing. */
+/* Empties the clocks of the warps of a block that starts. */
 void sim_order_reset(sim_block *b);
 void sim_order_deinit(sim_block *b);
 
-/* Orders the lanes of `mask` at a barrier. */
+/* Orders the lanes of `mask`, which meet at a barrier. */
 void sim_order_warp(sim_block *b, sim_warp *w, uint32_t mask);
 /* Orders all warps of the block at `barrier`. */
 void sim_order_block(sim_block *b, uint32_t barrier);
-/* Add a warp's knowledge to a barrier of some warps, and the barrier's knowledge to a warp. */
+/* Add a warp's known operations to a barrier of some warps, and the barrier's to a warp. */
 void sim_order_arrive(sim_block *b, sim_warp *w, sim_clocks *to);
 void sim_order_leave(sim_block *b, sim_warp *w, const sim_clocks *from);
-/* Adds only the warp's fenced knowledge: a relaxed arrival. */
+/* Adds what a relaxed arrival passes on: the operations known at the warp's last fence. */
 void sim_order_arrive_relaxed(const sim_warp *w, sim_clocks *to);
 
-/* Notes that lane l got a value of lane from[l]. It learns what that lane has acquired of other
- * warps, as cooperative groups require, and nothing of their own warp. */
+/* Notes that lane l got a value from lane from[l]. Lane l learns what that lane knows of other
+ * warps, as cooperative groups require, but nothing of their own warp. */
 void sim_order_exchange(sim_block *b, sim_warp *w, uint32_t mask, const int8_t from[SIM_LANES]);
 
-/* Adds a lane's knowledge to the clock of an mbarrier. */
+/* Adds the operations that a lane knows to the clock of an mbarrier. */
 void sim_order_release(sim_block *b, sim_warp *w, int lane, sim_clock **to);
 /* Adds a clock of an mbarrier to one of the lane's clocks, SIM_CLOCK_KNOWN or SIM_CLOCK_READ. */
 void sim_order_acquire(sim_block *b, sim_warp *w, int lane, int clock, sim_clock *from);
 
-/* Adds to *to the lane's copies that an mbarrier tracks and whose numbers are below `before`. */
+/* Adds the lane's copies that an mbarrier tracks and whose numbers are below `before` to *to. */
 void sim_order_copies(sim_block *b, const sim_warp *w, int lane, uint32_t before, sim_clock **to);
 
-/* Adds the operations of a unit of the block, up to the number `until`, to all lanes' knowledge. */
+/* Adds the operations of a unit of the block, up to number `until`, to the clocks of all lanes. */
 void sim_order_learn(sim_block *b, sim_warp *w, uint32_t unit, uint32_t until);
 
 /* Execute a fence, or a proxy fence, of the lanes of `mask`. */
@@ -93,8 +98,8 @@ void sim_order_read(sim_block *b, sim_warp *w, const sim_instruction *c, int lan
  * write that a read-modify-write reads, otherwise NULL. Returns false if all clocks are empty. */
 bool sim_order_write(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                      const sim_write *before, sim_write *to);
-/* Adds the releases of `from` to `to`, its read-modify-write. Returns false if there are no
- * clocks. */
+/* Adds the releases of `from` to `to`, the read-modify-write of it. Returns false without
+ * releases. */
 bool sim_order_propagate(const sim_write *from, sim_write *to);
 
 #endif

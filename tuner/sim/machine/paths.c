@@ -1,6 +1,6 @@
-/* The stack of paths is a tree in preorder: above each path lie the paths that it waits for. Paths
- * without common lanes are siblings, or in different families. Any of them may run (CUDA C++
- * Programming Guide, "Independent Thread Scheduling"). */
+/* The stack of paths is a tree in preorder: above each path lie the paths that it waits for.
+ * Neighbouring paths without common lanes are siblings and form a family. Paths without common
+ * lanes may run in any order (CUDA C++ Programming Guide, "Independent Thread Scheduling"). */
 #include "sim/machine/paths.h"
 
 #include <stdlib.h>
@@ -16,7 +16,7 @@ static bool are_apart(const sim_path *a, const sim_path *b)
     return (a->mask & b->mask) == 0;
 }
 
-/* Moves the paths from `middle` on below those from `first` on. */
+/* Moves the paths from index `middle` on below the paths from index `first` on. */
 static void rotate(sim_warp_flow *f, int first, int middle)
 {
     sim_path above[SIM_MAX_PATHS];
@@ -35,7 +35,7 @@ static int find_siblings(const sim_warp_flow *f, int at)
     return first;
 }
 
-/* Splits off waiting lanes, since the others may wait for them. Returns whether there were any. */
+/* Splits off waiting lanes, since other lanes may wait for them. Returns whether there were any. */
 static bool split_waiting(sim_warp_flow *f)
 {
     uint32_t above = 0;
@@ -60,7 +60,8 @@ static bool split_waiting(sim_warp_flow *f)
     return false;
 }
 
-/* Lists the highest members of the top path's families with several members, innermost first. */
+/* Lists the families of the top path and of the paths that wait for it, innermost first. Only
+ * families of several paths count. Each entry is the index of a family's highest path. */
 static int find_families(const sim_warp_flow *f, int begins[SIM_MAX_PATHS])
 {
     int count = 0;
@@ -78,9 +79,9 @@ static bool turn_family(sim_block *b, sim_warp *w)
     int begins[SIM_MAX_PATHS], count = find_families(&w->flow, begins);
     if (count == 0)
         return false;
-    /* Families take turns, too: a path may wait for a path of another family. */
+    /* Families take turns: a path may wait for a path of another family. */
     const uint32_t spread = w->flow.turned++ * 0x9e3779b9u >>
-                            16; /* spreads the choice, so that it does not depend on parity */
+                            16; /* hash of the turn, so that the choice does not depend on parity */
     uint32_t choice =
         b->adverse ? (uint32_t)rng_below(&b->order, (uint64_t)count) : spread % (uint32_t)count;
     rotate(&w->flow, find_siblings(&w->flow, begins[choice]), begins[choice]);
@@ -89,15 +90,15 @@ static bool turn_family(sim_block *b, sim_warp *w)
 
 void sim_paths_switch(sim_block *b, sim_warp *w, bool polls)
 {
-    enum { SPLITS_ONE_IN = 4 }; /* one turn in this many splits off lanes that wait */
+    enum { SPLITS_ONE_IN = 4 }; /* one turn in this many splits off waiting lanes */
     if (w->flow.depth > 1 && (polls || rng_below(&b->order, SPLITS_ONE_IN) == 0) &&
         split_waiting(&w->flow))
         return;
     turn_family(b, w);
 }
 
-/* Merges siblings at the top path's instruction that wait for no path into it. Paths that leave a
- * warp operation do not merge with paths that arrive there. Returns whether any merged. */
+/* Merges siblings that are at the top path's instruction and wait for no other path. Paths that
+ * leave a warp operation do not merge with paths that arrive there. Returns whether any merged. */
 static bool merge(sim_warp *w)
 {
     const sim_path top = *sim_top(w);
@@ -122,7 +123,7 @@ static bool merge(sim_warp *w)
     return joined != 0;
 }
 
-/* Ends waiting lanes that would only exit. Returns whether there were any. */
+/* Ends waiting lanes that would only exit next. Returns whether there were any. */
 static bool end_waiting(const sim_block *b, sim_warp *w)
 {
     uint32_t above = sim_top(w)->mask, ended = 0;
@@ -166,7 +167,7 @@ bool sim_paths_let_go(sim_warp *w)
             continue;
         sim_top(w)->pc--;
         w->flow.stalled = 0;
-        if (gone == path->mask) /* the path goes on when it is chosen to run */
+        if (gone == path->mask) /* the whole path goes on once it is chosen to run */
             return true;
         memmove(path + 2, path + 1, (size_t)(w->flow.depth++ - 1 - i) * sizeof *path);
         path[1] = (sim_path){path->pc + 1, path->reconverge, gone, path->frame};
@@ -189,7 +190,7 @@ bool sim_has_all_lanes(sim_block *b, sim_warp *w, const sim_instruction *c, uint
     return false;
 }
 
-/* Returns whether the next instruction always follows this one: split lanes may stay split. */
+/* Returns whether the next instruction always follows: split lanes may stay split. */
 static bool goes_straight(const sim_instruction *c)
 {
     return c->kind == SIM_COMPUTE || c->kind == SIM_COMPARE || c->kind == SIM_LOGIC ||
@@ -209,7 +210,7 @@ static int32_t find_end(const sim_program *p, int32_t pc, int32_t reconverge, bo
     return pc;
 }
 
-/* Returns whether the warp polls there and has just found the same values as before. */
+/* Returns whether the warp polls at `pc` and has just found the same values again. */
 static bool polls_there(const sim_warp *w, int32_t pc)
 {
     enum { RECENT = 64 };
@@ -220,10 +221,10 @@ bool sim_paths_split(sim_block *b, sim_warp *w)
 {
     enum {
         SPLITS_ONE_IN = 4,
-        IN_STEP_ONE_IN = 2, /* the same where lanes rely on running in step */
-        FAR_ONE_IN = 4,     /* one split in this many lasts until the lanes have to meet, */
-        MOST_FAR = 2,       /* at most that often between two barriers */
-        MOST_PATHS = 6      /* each path costs the time of its code */
+        IN_STEP_ONE_IN = 2, /* the same, where lanes may rely on running in step */
+        FAR_ONE_IN = 4,     /* one split in this many lasts until the lanes have to meet */
+        MOST_FAR = 2,       /* splits between two barriers that may last so long */
+        MOST_PATHS = 6      /* a limit, since each path costs the time of its code */
     };
     const sim_path top = *sim_top(w);
     const uint32_t some = (uint32_t)rng_next(&b->order) & top.mask;
@@ -254,24 +255,24 @@ bool sim_paths_split(sim_block *b, sim_warp *w)
     return true;
 }
 
-/* Frames of calls: the state of the caller of a function that may be called again while it runs.
- * All lanes of a path call together and share a frame. They may return separately. */
+/* The frame of a call: the state of the caller of a function that may be called again while it
+ * runs. All lanes of a path call together and share a frame. They may return at different times. */
 
 struct sim_frame {
-    const sim_instruction *call; /* NULL if the call has ended */
+    const sim_instruction *call; /* NULL if the call has ended and the entry is free */
     uint32_t outer;              /* the caller's frame, as sim_path.frame */
     uint32_t level;              /* depth of the call, from 1 on */
     uint32_t mask;               /* lanes that have not returned */
-    int32_t reconverge;          /* sim_path.reconverge of the caller */
+    int32_t reconverge;          /* sim_path.reconverge of the calling path */
     uint8_t *saved; /* registers of the caller; NULL if the kernel is the caller; owned */
     uint8_t *lacks; /* sim_warp.lacks of these registers, in `saved`; NULL if all had a value */
-    uint16_t *origin_of; /* sim_warp.origin_of of these registers, in `saved` */
+    uint16_t *origin_of; /* sim_warp.origin_of of these registers, stored in `saved` */
 };
 
 /* The entries of a call in sim_program.lists. */
 enum { LIST_CALLEE, LIST_CALLER, LIST_PARAMETERS, LIST_RESULTS, LIST_PLACES };
 
-/* Returns the address of a frame in local memory; the kernel's variables are at 0. */
+/* Returns the address of a frame in local memory. At level 0 are the kernel's own variables. */
 static uint64_t base_of(const sim_program *p, uint32_t level)
 {
     return level ? p->frames_at + (uint64_t)(level - 1) * p->frame_bytes : 0;
@@ -326,7 +327,7 @@ static void save(sim_warp *w, const sim_body *caller, sim_frame *f)
     }
 }
 
-/* Writes a body's saved registers to the lanes of `mask`; if `saved` is NULL, bytes of `value`. */
+/* Fills a body's registers in the lanes of `mask` from `saved`, or with `value` if it is NULL. */
 static void put_lanes(const sim_program *p, const sim_body *body, uint8_t *registers,
                       const uint8_t *saved, uint8_t value, uint32_t mask)
 {

@@ -4,26 +4,26 @@
 
 #include "sim/machine/machine.h"
 
-/* Lets another path of a diverged warp, if any, run instead of the top path. `polls`: the top path
- * may be waiting for the other path. */
+/* Lets another path of a diverged warp, if any, run instead of the top path. `polls` is true if the
+ * top path may be waiting for another path. */
 void sim_paths_switch(sim_block *b, sim_warp *w, bool polls);
 
-/* Lets another path run if the top path waits for other lanes at the instruction just fetched,
- * which it will fetch again. Joins paths at the same instruction. Returns false if no path can
+/* Lets another path run because the top path waits for other lanes at the instruction just fetched,
+ * which it fetches again. Joins paths at the same instruction. Returns false if no path can
  * help. */
 bool sim_paths_yield(sim_block *b, sim_warp *w);
 
-/* Splits a path of which some lanes have met their partners at a warp operation: these lanes go on
- * alone. Call it if no whole path can help. Returns false if there are no such lanes. */
+/* Splits a path if only some of its lanes have met their partners at a warp operation: these lanes
+ * go on alone. Call this when sim_paths_yield() returned false. Returns false if there are none. */
 bool sim_paths_let_go(sim_warp *w);
 
-/* Splits the top path at a strong access, or where it asks which lanes are active, since lanes need
- * not run in step. Some lanes run ahead to the end of straight code with strong accesses, or until
- * all lanes have to meet. Returns whether it split the path. */
+/* Splits the top path at a strong access or at activemask, since lanes need not run in step. Some
+ * lanes run ahead to the end of straight code with strong accesses, or until all lanes have to
+ * meet. Returns whether it split the path. */
 bool sim_paths_split(sim_block *b, sim_warp *w);
 
-/* Returns whether all lanes of the warp execute the instruction. If not, the instruction must
- * return *out: true if another path runs now, or false, with a fault. */
+/* Returns whether all lanes of the warp execute the instruction. If not, the caller must return
+ * *out: true if another path runs now, or false, with a fault. */
 bool sim_has_all_lanes(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
                        bool *out);
 

@@ -40,7 +40,7 @@ bool sim_places_check_alignment(sim_block *b, sim_warp *w, const sim_instruction
     return true;
 }
 
-/* Finds all lanes' bytes in one region, the usual case. Otherwise returns false, finds nothing. */
+/* Finds the bytes of all lanes if they are in one region, as usual. Otherwise returns false. */
 static bool resolve_within(const sim_region *r, uint32_t bytes, bool is_write, sim_places *p)
 {
     uint64_t low = UINT64_MAX, high = 0;
@@ -52,7 +52,7 @@ static bool resolve_within(const sim_region *r, uint32_t bytes, bool is_write, s
     if (r->held || low < r->base || high - r->base >= r->size_bytes ||
         bytes > r->size_bytes - (high - r->base) || (is_write && r->read_only))
         return false;
-    /* Chunks between the chunks of the lanes must not be made. */
+    /* Chunks between the lanes' chunks must not be made. */
     if (r->made && high - low > (uint64_t)SIM_LANES * bytes)
         return false;
     if (r->made)
@@ -67,7 +67,7 @@ static bool resolve_within(const sim_region *r, uint32_t bytes, bool is_write, s
     return true;
 }
 
-/* Records the fault of an access that leaves `r`, the region of its first byte, or is forbidden. */
+/* Records the fault of an access that is forbidden, or leaves `r`, the region of its first byte. */
 static bool refuse(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                    const sim_region *r, uint64_t address, uint32_t bytes, bool is_write)
 {
@@ -128,7 +128,7 @@ static bool find_in_regions(sim_block *b, sim_warp *w, const sim_instruction *c,
 }
 
 /* Finds the lanes' bytes in shared, local or parameter memory. Address 0 of lane l is at `first` +
- * l * `stride`. The lane may access `size` bytes. */
+ * l * `stride`. Each lane may access `size` bytes. */
 static bool resolve_window(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
                            uint32_t bytes, uint64_t size, uint8_t *first, uint8_t *valid,
                            size_t stride, sim_places *p)
@@ -148,7 +148,7 @@ static bool resolve_window(sim_block *b, sim_warp *w, const sim_instruction *c, 
     return true;
 }
 
-/* Checks that an access stays in the variable of its address. A GPU may lay out others after it. */
+/* Checks that an access stays in the variable of its address. On a GPU, another may follow. */
 static bool is_within_object(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
                              uint32_t bytes, const sim_places *p)
 {
@@ -184,7 +184,7 @@ static bool find(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t m
         return resolve_window(b, w, c, mask, bytes, program->local_bytes, w->local, w->local_valid,
                               program->local_bytes, p);
     case PTX_SPACE_PARAM:
-        /* Only loads reach parameters: decoding refuses other accesses. */
+        /* Only loads access parameters. The decoder refuses other accesses. */
         return resolve_window(b, w, c, mask, bytes, program->parameter_bytes,
                               (uint8_t *)(uintptr_t)b->launch->parameters, NULL, 0, p);
     default:
@@ -224,7 +224,7 @@ void sim_count_request(sim_block *b, const sim_instruction *c, uint32_t mask, pt
         else
             sim_counter_add_shared(n, address, mask, bytes, c->kind == SIM_STORE);
     } else if (space == PTX_SPACE_LOCAL && n) {
-        /* Local memory is interleaved: lanes at the same offset share sectors. */
+        /* Local memory is interleaved: lanes that access the same offset share sectors. */
         n->requests++;
         n->bytes += (uint64_t)__builtin_popcount(mask) * bytes;
         n->sectors += ((uint64_t)__builtin_popcount(mask) * bytes + 31) / 32;

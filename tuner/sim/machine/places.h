@@ -1,7 +1,7 @@
-/* The bytes on the host that the lanes of one access read or write.
+/* The host memory that the lanes of one access read or write.
  *
- * An access to memory has these steps: compute each lane's address, find its bytes in an array that
- * the lane may access, count the requests of a GPU, and show the access to the race detector. */
+ * An access to memory has four steps: compute each lane's address, find the host memory of the
+ * lane's bytes, count the requests of a GPU, and show the access to the race detector. */
 #ifndef AUTOTUNE_SIM_MACHINE_PLACES_H
 #define AUTOTUNE_SIM_MACHINE_PLACES_H
 
@@ -10,14 +10,15 @@
 typedef struct sim_places {
     ptx_space space;
     sim_block *owner;            /* block whose shared memory is accessed */
-    uint64_t address[SIM_LANES]; /* in that space */
+    uint64_t address[SIM_LANES]; /* address of each lane in `space` */
     uint8_t *at[SIM_LANES];
-    uint8_t *valid[SIM_LANES]; /* map of written bytes; NULL: not tracked, or all written */
-    const sim_region *region[SIM_LANES]; /* global memory: the region of each lane, */
-    const sim_region *only;              /* and of all lanes; NULL if that is not known */
+    uint8_t *valid[SIM_LANES]; /* map of written bytes; NULL if all are written, or nothing is
+                                  checked */
+    const sim_region *region[SIM_LANES]; /* global memory: region of each lane */
+    const sim_region *only; /* global memory: region of all lanes; NULL if it is not known */
 } sim_places;
 
-/* Computes the lanes' addresses: the register at `slot`, of `width` bytes a lane, plus `offset`. */
+/* Computes each lane's address: the register at `slot`, of `width` bytes a lane, plus `offset`. */
 void sim_places_address(const sim_warp *w, int32_t slot, uint32_t width, int64_t offset,
                         uint64_t *address);
 
@@ -33,16 +34,16 @@ static inline uint64_t sim_lane_address(const sim_warp *w, int32_t slot, uint32_
 bool sim_places_check_alignment(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
                                 const uint64_t *address, uint32_t bytes);
 
-/* Finds `bytes` at p->address of each lane of `mask` in p->space (shared memory: of p->owner), and
- * checks their alignment. Returns false, with a fault, if a lane may not access them. */
+/* Finds `bytes` at p->address of each lane of `mask` in p->space (shared memory: in p->owner), and
+ * checks the alignment. Returns false, with a fault, if a lane may not access its bytes. */
 bool sim_places_find(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
                      uint32_t bytes, bool is_write, sim_places *p);
 
-/* Does the same for global memory, at any alignment. */
+/* Does the same for global memory, without a check of the alignment. */
 bool sim_places_find_global(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
                             uint32_t bytes, bool is_write, sim_places *p);
 
-/* Finds the region and the offset of a lane's bytes in global memory, for the end of a copy. */
+/* Returns the region and the offset of the bytes that a lane accesses in global memory. */
 static inline void sim_places_region(const sim_places *p, int lane, const sim_region **region,
                                      uint64_t *offset)
 {
@@ -55,22 +56,22 @@ static inline void sim_places_region(const sim_places *p, int lane, const sim_re
 void sim_count_request(sim_block *b, const sim_instruction *c, uint32_t mask, ptx_space space,
                        const uint64_t *address, uint32_t bytes);
 
-/* Counts the requests that ptxas makes of one access (sim/decode/reshape.h). */
+/* Counts the requests that the machine code makes for one access (sim/decode/reshape.h). */
 void sim_count_requests(sim_block *b, const sim_instruction *c, uint32_t mask, ptx_space space,
                         const uint64_t *address, uint32_t bytes);
 
-/* Shows an access of a lane to `bytes` of shared or global memory to the race detector (watch.h).
- * `fresh` are the bytes written, or NULL. Returns false, with a fault, if there is a race. */
+/* Shows a lane's access to `bytes` of shared or global memory to the race detector (watch.h).
+ * `fresh` has the bytes that it writes, or is NULL. Returns false, with a fault, at a race. */
 bool sim_touch_lane(sim_race_access *a, int lane, const sim_places *p, uint32_t bytes,
                     sim_touch kind, const uint8_t *fresh);
 
-/* Checks the lanes of `mask` that can be checked together. Returns the other lanes. Sets *fine to
- * false, with a fault, if there is a race. */
+/* Shows the accesses of those lanes of `mask` that can be checked together. Returns the other
+ * lanes. Sets *fine to false, with a fault, if there is a race. */
 uint32_t sim_touch_together(sim_race_access *a, uint32_t mask, const sim_places *p, uint32_t bytes,
                             sim_touch kind, const uint8_t *fresh, bool *fine);
 
-/* Loads 1, 2, 4 or 8 bytes, by a relaxed atomic of the host: host threads that run other blocks may
- * access the same bytes. */
+/* Loads 1, 2, 4 or 8 bytes by a relaxed atomic of the host, since host threads that run other
+ * blocks may access the same bytes. */
 static inline uint64_t sim_load_bytes(const uint8_t *at, uint32_t bytes)
 {
     switch (bytes) {

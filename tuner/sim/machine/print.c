@@ -10,7 +10,7 @@
 #include "sim/machine/fault.h"
 #include "sim/machine/run.h"
 
-/* The most bytes of a format or string, of a width or precision, and of a conversion. */
+/* Most bytes of a format or a string; largest width or precision; most bytes of one conversion. */
 enum { MOST_TEXT = 1024, MOST_FIELD = 400, MOST_NUMBER = 1600 };
 
 void sim_prints_init(sim_prints *p)
@@ -41,7 +41,7 @@ static void add_block(sim_prints *p, const sim_printed *block, bool cut)
     p->count++;
     p->bytes += block->bytes;
     p->cut = p->cut || cut;
-    /* The blocks that are kept do not depend on their order of arrival. */
+    /* So the kept texts do not depend on the order in which blocks end. */
     while (p->count > 0 && p->bytes - p->blocks[p->count - 1].bytes >= SIM_PRINT_BYTES) {
         p->count--;
         p->bytes -= p->blocks[p->count].bytes;
@@ -66,7 +66,7 @@ char *sim_prints_text(const sim_prints *p, uint64_t last)
         return NULL;
     }
     used = used > SIM_PRINT_BYTES ? SIM_PRINT_BYTES : used;
-    size_t whole = used; /* text up to the last whole line */
+    size_t whole = used; /* bytes up to the end of the last whole line */
     while (cut && whole > 0 && text[whole - 1] != '\n')
         whole--;
     used = whole > 0 ? whole : used;
@@ -74,7 +74,7 @@ char *sim_prints_text(const sim_prints *p, uint64_t last)
     return text;
 }
 
-/* Reads memory of any space as a thread sees it, unchecked. Returns false if there is no memory. */
+/* Reads memory of any space as a thread sees it, unchecked. Returns false outside all memory. */
 static bool peek(const sim_block *b, const sim_warp *w, int lane, uint64_t address, void *to,
                  uint32_t bytes)
 {
@@ -110,7 +110,7 @@ static const char *peek_string(const sim_block *b, const sim_warp *w, int lane, 
     return text;
 }
 
-/* Returns the value of the variable with index `i` that a call hands over. */
+/* Returns the value of argument `i` of a call. */
 static uint64_t argument(const sim_block *b, const sim_warp *w, const sim_instruction *c, int lane,
                          int i, uint32_t bytes)
 {
@@ -131,13 +131,13 @@ bool sim_assertion(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t
                     (unsigned)argument(b, w, c, lane, 2, 4), function);
 }
 
-/* A printf() of a thread in progress. */
+/* A printf() of one lane that is being executed. */
 typedef struct printing {
     sim_block *block;
     const sim_warp *warp;
     int lane;
-    uint64_t values; /* address of the values */
-    uint64_t at;     /* offset of the next value */
+    uint64_t values; /* address of the argument values */
+    uint64_t at;     /* offset of the next value from `values` */
 } printing;
 
 static void put(sim_block *b, const char *text, size_t bytes)
@@ -153,7 +153,7 @@ static void put(sim_block *b, const char *text, size_t bytes)
     b->printed.bytes += bytes;
 }
 
-/* Returns the next value, aligned to its size as compilers do, or 0 after the last value. */
+/* Returns the next value. Values are aligned to their size. Returns 0 after the last value. */
 static uint64_t take(printing *p, uint32_t bytes)
 {
     uint64_t v = 0;
@@ -163,7 +163,7 @@ static uint64_t take(printing *p, uint32_t bytes)
     return v;
 }
 
-/* Reads a width or precision: digits, or a value for '*'. */
+/* Reads a width or precision: digits, or the next value for a '*'. */
 static int take_field(printing *p, const char **at)
 {
     int n = 0;
@@ -176,8 +176,8 @@ static int take_field(printing *p, const char **at)
     return n > MOST_FIELD ? MOST_FIELD : n < -MOST_FIELD ? -MOST_FIELD : n;
 }
 
-/* Prints the conversion after a '%' at `at`. Returns the text after it. Knows all conversions of
- * the C standard but 'n'; prints others as they are, as in CUDA. */
+/* Prints the conversion after the '%' before `at`. Returns the text after the conversion. All
+ * conversions of C work, except 'n'. Other letters are printed as they are, as in CUDA. */
 static const char *convert(printing *p, const char *at)
 {
     const char *begin = at;
@@ -199,7 +199,7 @@ static const char *convert(printing *p, const char *at)
     const char kind = *at;
     const bool is_signed = kind == 'd' || kind == 'i', is_unsigned = kind && strchr("uoxX", kind);
     const char *length =
-        is_signed || is_unsigned ? PRId64 : "d"; /* "ld", whose last letter is replaced */
+        is_signed || is_unsigned ? PRId64 : "d"; /* "ld": its last letter is replaced */
     snprintf(form + n, sizeof form - n, "*.*%.*s%c",
              is_signed || is_unsigned ? (int)strlen(length) - 1 : 0, length, kind);
     if (is_signed) {

@@ -12,7 +12,7 @@
 #include "sim/program/matrix.h"
 #include "sim/program/warpgroup.h"
 
-/* Checks that the metadata of a sparse product gives the place of each element. */
+/* Checks that the metadata of a sparse product gives a valid position for each element. */
 static bool check_metadata(sim_block *b, const sim_warp *w, const sim_instruction *c)
 {
     int lane;
@@ -37,8 +37,8 @@ bool sim_multiply(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t 
 
 enum { WARPS = SIM_WARPGROUP_WARPS, PIECE_BYTES = SIM_WARPGROUP_CHUNK_BYTES };
 
-typedef struct part { /* a warp's part of a product under way */
-    uint32_t number;  /* of the product in its warpgroup */
+typedef struct part { /* a warp's part of a product that is under way */
+    uint32_t number;  /* number of the product in its warpgroup */
     sim_warp *warp;
     const sim_instruction *instruction;
     uint64_t descriptors[2];
@@ -49,18 +49,21 @@ struct sim_warpgroup {
     size_t part_count;
 };
 
-typedef struct held { /* how products use a register; numbers of products are from 1; 0: none */
-    uint32_t filled;  /* the last product that fills it, or the register from which it was moved */
-    uint32_t read;    /* the last product that reads it, as a fragment of matrix a */
-    uint32_t fences;  /* 1 + fences before its value was computed; 0: not since the first fence */
+typedef struct held { /* the products that use a register. Products are numbered from 1; 0: no
+                         product */
+    uint32_t filled;  /* last product that fills the register, or fills the register from which the
+                         value was moved */
+    uint32_t read;    /* last product that reads the register as a fragment of matrix a */
+    uint32_t fences;  /* 1 + number of fences before its value was computed; 0: value older than the
+                         first fence */
 } held;
 
 struct sim_products {
     uint32_t begun, waited; /* products issued; products known to be complete */
     uint32_t fences;
-    uint32_t *groups; /* `begun` at the commit of each group that may be under way; owned */
+    uint32_t *groups; /* `begun` at the commit of each group that may still be under way; owned */
     size_t group_count;
-    uint64_t hash; /* hash of all products and their operands */
+    uint64_t hash; /* hash of all products so far and their operands */
     const sim_instruction *last;
     held *registers; /* by slot / SIM_SLOT_STEP; NULL if races are not checked; owned */
 };
@@ -112,7 +115,7 @@ void sim_warpgroups_free(sim_block *b)
     free(b->warpgroups);
 }
 
-/* Returns the warp's product with that number, which is under way. */
+/* Returns the instruction of the warp's product with that number, which is under way. */
 static const sim_instruction *find_product(const sim_block *b, const sim_warp *w, uint32_t number)
 {
     const sim_warpgroup *g = &b->warpgroups[group_of(w)];
@@ -138,7 +141,6 @@ static held *held_in(const sim_products *s, int32_t slot)
     return &s->registers[slot / SIM_SLOT_STEP];
 }
 
-/* Returns whether the instruction only moves the bits of its operands. */
 static bool moves(const sim_instruction *c)
 {
     return c->kind == SIM_COMPUTE &&
@@ -175,7 +177,7 @@ bool sim_warpgroup_step(sim_block *b, sim_warp *w, const sim_instruction *c)
     return true;
 }
 
-/* Returns whether both have one shape: only then they may fill one accumulator. */
+/* Returns whether two products have one shape: then they may fill the same accumulators. */
 static bool are_alike(const sim_block *b, const sim_instruction *c, const sim_instruction *other)
 {
     const sim_matrix *x = &sim_warpgroup_product_of(b->program, c)->part,
@@ -183,8 +185,8 @@ static bool are_alike(const sim_block *b, const sim_instruction *c, const sim_in
     return x->n == y->n && x->k == y->k && x->elements[SIM_MATRIX_D] == y->elements[SIM_MATRIX_D];
 }
 
-/* Checks and marks the registers of a product. Their values must be older than a wgmma.fence, and
- * two products may fill them only as accumulators of one shape. */
+/* Checks the registers of a product, and marks them as used. A wgmma.fence must lie between earlier
+ * writes to them and the product. Two products may fill them only as accumulators of one shape. */
 static bool take_registers(sim_block *b, sim_warp *w, const sim_instruction *c)
 {
     sim_products *s = w->products;
@@ -216,7 +218,7 @@ static bool take_registers(sim_block *b, sim_warp *w, const sim_instruction *c)
     return true;
 }
 
-/* Checks the metadata of a sparse product, and that the layout of b is known. */
+/* Checks the metadata of a sparse product, and that its layout of matrix b is known. */
 static bool take_metadata(sim_block *b, sim_warp *w, const sim_instruction *c, uint64_t of_b)
 {
     const sim_products *s = w->products;
@@ -248,7 +250,7 @@ static bool begin(sim_block *b, sim_warp *w, const sim_instruction *c, const uin
     return true;
 }
 
-/* Reads the descriptors, and whether the product is added to d. Checks that all lanes agree. */
+/* Reads the descriptors of a product, and whether it is added to d. Checks that all lanes agree. */
 static bool find_descriptors(sim_block *b, sim_warp *w, const sim_instruction *c, part *of,
                              bool *keeps)
 {
@@ -301,7 +303,7 @@ static bool multiply(sim_block *b, sim_warp *w, const sim_instruction *c)
     return true;
 }
 
-/* Returns the number of the last product that a wait needs complete. */
+/* Returns the number of the last product that must be complete when a wait ends. */
 static uint32_t needed(const sim_products *s, const sim_instruction *c)
 {
     const size_t stay = (size_t)c->offset;
@@ -321,7 +323,7 @@ static bool may_pass(const sim_block *b, const sim_warp *w, uint32_t until)
     return true;
 }
 
-/* Ends the part's reads of shared memory. */
+/* Ends the reads of shared memory by a warp's part of a product. */
 static void land(sim_block *b, const part *of)
 {
     const sim_warpgroup_product *x = sim_warpgroup_product_of(b->program, of->instruction);

@@ -1,12 +1,12 @@
 /* Products of matrices by warpgroups of four warps (wgmma): the products under way, and the
- * registers and shared memory that only they may access meanwhile. execute.h has the instructions.
- * PTX ISA, "wgmma.mma_async", "wgmma.fence", "wgmma.wait_group" and "async proxy".
+ * registers and shared memory that only these products may access meanwhile. execute.h has the
+ * instructions. PTX ISA, "wgmma.mma_async", "wgmma.fence", "wgmma.wait_group" and "async proxy".
  *
  * A warp computes its part of a product when it issues the instruction. Flags beside each register
- * record that the result may come later. A product reads shared memory until the first of the four
- * warps has waited for it; a warp can wait once all four have issued it. Threads that waited know
- * that the reads are over. The compiler moves registers: a moved value stays unusable while a
- * product fills the original. */
+ * record that a GPU may write the result later. A product reads shared memory until the first of
+ * the four warps has waited for the product. A warp's wait ends once all four warps have issued the
+ * product. Threads that waited know that the reads are over. The compiler moves registers: a moved
+ * value stays unusable while a product fills the register from which it was moved. */
 #ifndef AUTOTUNE_SIM_MACHINE_PRODUCTS_H
 #define AUTOTUNE_SIM_MACHINE_PRODUCTS_H
 
@@ -16,7 +16,7 @@
  * Returns false, with a fault, if it uses registers of a product under way. */
 bool sim_warpgroup_step(sim_block *b, sim_warp *w, const sim_instruction *c);
 
-/* Ends waits for products that the whole warpgroup has issued. Returns whether there were any. */
+/* Lets warps go on whose products the whole warpgroup has issued. Returns whether any went on. */
 bool sim_warpgroups_open(sim_block *b);
 
 /* Records the fault of a warp that waits for products in vain. */

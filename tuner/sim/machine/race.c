@@ -24,7 +24,7 @@ static void unlock(sim_pool *pool)
     __atomic_clear(&pool->lock, __ATOMIC_RELEASE);
 }
 
-/* The first bytes of a chunk, and of a free piece, point to the next one. */
+/* A free piece and a chunk start with a pointer to the next piece or chunk. */
 static void *pop(void **list)
 {
     void *first = *list;
@@ -80,9 +80,9 @@ void sim_pool_deinit(sim_pool *pool)
 }
 
 enum {
-    FIRST_CLASS = 7, /* the smallest sim_more: 128 bytes for four stamps */
+    FIRST_CLASS = 7, /* class of the smallest sim_more: 128 bytes, for four stamps */
     MOST_CLASS = 17,
-    MOST_LOOKED_AT = 64 /* stamps of a set that are compared with a new one */
+    MOST_LOOKED_AT = 64 /* most stamps of a set that are compared with a new stamp */
 };
 
 sim_race_access sim_race_access_of(sim_block *b, sim_warp *w, const sim_instruction *c, int lane)
@@ -119,7 +119,7 @@ void sim_set_clear(sim_pool *pool, sim_set *set)
     set->last.block = 0;
 }
 
-/* Makes room for one more stamp in a set. Returns false if the set is as long as it may become. */
+/* Makes room for one more stamp in a set. Returns false if the set has its largest size. */
 static bool make_room(sim_pool *pool, sim_set *set)
 {
     sim_more *old = set->more;
@@ -138,18 +138,18 @@ static bool make_room(sim_pool *pool, sim_set *set)
     return true;
 }
 
-/* Does the work of sim_order_follows(), in the usual cases without a call. */
+/* Does the same as sim_order_follows(). In the usual cases it makes no call. */
 static inline bool follows(const sim_race_access *a, const sim_stamp *s)
 {
     if (sim_race_is_past(a, s))
         return true;
-    /* Without clocks the warp knows nothing of other warps. */
+    /* A warp without clocks knows no operations of other warps. */
     if (!a->warp->order.clocks && (s->block != a->stamp.block || s->unit != a->stamp.unit))
         return false;
     return sim_order_follows(a->block, a->warp, a->lane, s);
 }
 
-/* Returns whether all accesses to come follow `old`: only the block itself accesses its shared
+/* Returns whether all future accesses follow `old`: only the block itself accesses its shared
  * memory, and all its threads have passed the same barriers. */
 static bool is_settled(const sim_race_access *a, const sim_stamp *old)
 {
@@ -181,7 +181,7 @@ void sim_set_add(const sim_race_access *a, sim_set *set, const sim_stamp *stamp)
         sim_race_unite(&set->last, &fresh);
         return;
     }
-    /* Without clocks this thread knows nothing of other blocks, whose accesses are older. */
+    /* Without clocks, this thread knows nothing of other blocks: their accesses stay. */
     bool learned = a->warp->order.clocks != NULL;
     sim_more *more = set->more;
     uint32_t looked = 0;
@@ -197,7 +197,7 @@ void sim_set_add(const sim_race_access *a, sim_set *set, const sim_stamp *stamp)
         *old = more->stamps[--more->count];
     }
     if (set->last.block != 0 && !is_superfluous(a, &fresh, &set->last)) {
-        /* Without room the oldest stamp is dropped, and a race with it is not found. */
+        /* Without room, the oldest stamp is dropped: a race with it is not found. */
         if (make_room(&a->block->watch->pool, set))
             set->more->stamps[set->more->count++] = set->last;
         else
@@ -206,8 +206,8 @@ void sim_set_add(const sim_race_access *a, sim_set *set, const sim_stamp *stamp)
     set->last = fresh;
 }
 
-/* Notes volatile accesses by lanes of one warp. Kernels that rely on lanes in step have them, so
- * they are no race, and order nothing. Adverse schedules split lanes there. */
+/* Notes volatile accesses by lanes of one warp, as in kernels that rely on lanes in step. They are
+ * no race, and order nothing. Adverse schedules split the lanes there. */
 static void note_lanes_in_step(const sim_race_access *a, const sim_stamp *s)
 {
     uint8_t *ran = a->block->adverse ? NULL : a->block->launch->ran;
@@ -219,7 +219,7 @@ static void note_lanes_in_step(const sim_race_access *a, const sim_stamp *s)
         __atomic_fetch_or(&ran[s->pc], SIM_RAN_IN_STEP, __ATOMIC_RELAXED);
 }
 
-/* Returns whether both are strong and the scope of each includes the other's thread. */
+/* Returns whether both accesses are strong and the scope of each includes the other's thread. */
 static bool is_morally_strong(const sim_race_access *a, const sim_stamp *s)
 {
     const sim_stamp *own = &a->stamp;
@@ -239,8 +239,8 @@ static bool conflicts(const sim_race_access *a, const sim_cell *cell, const sim_
     return !fresh || !sim_order_knows(a->warp, a->lane, SIM_CLOCK_LOOSE, s);
 }
 
-/* Returns whether the access follows a strong read or an atomic that read the strong write. That
- * write happened before such an access (PTX ISA, "observation"). */
+/* Returns whether `a` follows a strong read that read the strong write `write`. Then the write
+ * happened before `a` (PTX ISA, "observation"). */
 static bool was_observed(const sim_race_access *a, const sim_cell *cell, const sim_stamp *write)
 {
     if (write->scope == 0)
@@ -253,8 +253,8 @@ static bool was_observed(const sim_race_access *a, const sim_cell *cell, const s
     return false;
 }
 
-/* Returns whether both write one value. `same`: `a` writes the value that is in memory now, where
- * no copy under way has written yet. */
+/* Returns whether both accesses write the same value. `same`: `a` writes the value that memory
+ * holds now. A copy under way has not changed memory yet. */
 static bool writes_alike(const sim_race_access *a, const sim_stamp *s, bool same)
 {
     if (s->flags & SIM_STAMP_UNDER_WAY)
@@ -273,7 +273,7 @@ static const sim_stamp *find_conflict(const sim_race_access *a, const sim_cell *
         const sim_stamp *s = sim_set_get(set, i - 1);
         if (!conflicts(a, cell, s, reads) || (set == &cell->writes && writes_alike(a, s, same)))
             continue;
-        /* Once the reads of a copy's data are over, its destination may be written again. */
+        /* A read that is over sees no later write. A copy that was read may be overwritten, too. */
         const bool is_over = set == &cell->reads || (!reads && s->unit >= SIM_UNIT_ENGINE);
         if ((set == &cell->writes && was_observed(a, cell, s)) ||
             (is_over && sim_order_knows(a->warp, a->lane, SIM_CLOCK_READ, s)))
@@ -285,7 +285,7 @@ static const sim_stamp *find_conflict(const sim_race_access *a, const sim_cell *
 
 static bool check_writes(const sim_race_access *a, const sim_cell *cell, bool same, bool reads)
 {
-    /* All accesses in the set are atomics of GPU scope, and so is this one. */
+    /* All accesses in the set are atomics of GPU scope, and so is `a`. */
     if (a->stamp.scope > SIM_REACH_GPU && cell->weakest_write > SIM_REACH_GPU &&
         !a->instruction->is_volatile)
         return true;
@@ -329,8 +329,8 @@ static const sim_stamp *noncoherent_read(const sim_set *reads)
     return &reads->last;
 }
 
-/* Returns whether the last read was by the same instruction of the same warp, and nothing was
- * written except before a barrier that the whole block has passed. Most reads are such. */
+/* Returns whether the last read was by the same instruction of the same warp, and no write came
+ * since the last barrier of the whole block. Most reads are of this kind. */
 static inline bool is_again(const sim_race_access *a, const sim_cell *cell)
 {
     const sim_stamp *last = &cell->reads.last, *own = &a->stamp;
@@ -377,7 +377,7 @@ static bool check_write(const sim_race_access *a, sim_cell *cell, bool same)
     return cell->reads.last.block == 0 || check_reads(a, cell);
 }
 
-/* Removes the access with that index from a set. Another access takes its place. */
+/* Removes the access with index `i` from a set. Another access gets this index. */
 static void remove_at(sim_set *set, uint32_t i)
 {
     sim_stamp *removed = sim_set_at(set, i);
@@ -398,9 +398,9 @@ static void remove_those(const sim_race_access *a, sim_set *set,
         remove_at(set, sim_set_older(set));
 }
 
-/* Forgets the accesses that a weak write of another value replaces. It follows all earlier writes,
- * and conflicts with what conflicts with them. Reads stay until all later accesses follow them: a
- * later write of the same value does not race with this write, but may race with the read. */
+/* Forgets the accesses that a weak write of a new value replaces. It follows all earlier writes,
+ * and conflicts with all that conflict with them. Reads stay until all later accesses follow them:
+ * a later write of the same value does not race with this write, but may race with the read. */
 static void forget_replaced(const sim_race_access *a, sim_cell *cell)
 {
     cell->stale = cell->stale || cell->reads.last.block != 0;
@@ -426,13 +426,14 @@ bool sim_race_write(const sim_race_access *a, sim_cell *cell, bool same)
     sim_stamp stamp = a->stamp;
     if (stamp.scope) {
         cell->kept = true;
-        /* Writes between which no thread reads may count as one. */
+        /* Several writes may count as one if no thread reads between them. */
         if (stamp.scope && (cell->strong == cell->observed || observes(a)))
             cell->strong++;
         stamp.seen = cell->strong;
         if (observes(a)) {
             cell->observed = cell->strong;
-            /* Later accesses follow the writes that this one observed, or conflict with it, too. */
+            /* A later access follows the writes that this one observed, or conflicts with it,
+             * too. */
             remove_those(a, &cell->writes, is_morally_strong);
         }
     } else if (!same) {
@@ -442,8 +443,8 @@ bool sim_race_write(const sim_race_access *a, sim_cell *cell, bool same)
     return true;
 }
 
-/* Checks that a proxy fence orders the writes of threads before a read by the engine. Fences of
- * other blocks of the grid are not followed: their writes are not checked. */
+/* Checks that a proxy fence orders the writes of threads before a read by the copy engine. Writes
+ * of other blocks outside the cluster are not checked, since their fences are not followed. */
 static bool check_proxies(const sim_race_access *a, const sim_cell *cell)
 {
     const sim_set *set = &cell->writes;
@@ -492,8 +493,8 @@ static void remove_under_way(const sim_race_access *a, sim_set *set, uint32_t nu
     }
 }
 
-/* Records a read by a product in the stamp of earlier products of its warpgroup: a thread that
- * knows of a product knows of the earlier ones. Returns false if there is no such stamp. */
+/* Records a read by a product in the stamp of earlier products of its warpgroup, since a thread
+ * that knows a product knows the earlier products. Returns false if there is no such stamp. */
 static bool follow_product(sim_set *reads, const sim_stamp *landed)
 {
     for (uint32_t i = 0; i <= sim_set_older(reads); i++) {
@@ -525,7 +526,7 @@ bool sim_line_suits(const sim_race_access *a, sim_touch touch)
     return touch != SIM_TOUCH_ATOMIC && a->stamp.scope == 0 && !a->warp->order.clocks;
 }
 
-/* Copies the set of a line's cell for another cell, which `lanes` accessed. */
+/* Copies the set of a line's shared cell for one cell of the line, which `lanes` accessed. */
 static sim_set copy_of(sim_pool *pool, const sim_set *set, uint32_t lanes)
 {
     sim_set copy = {.last = set->last};

@@ -1,4 +1,4 @@
-/* Faults of races, in words: the operation, the place, the other thread, and the missing order. */
+/* Faults of races, in words: the operation, the place, the other thread, the missing order. */
 #include "sim/machine/race.h"
 
 #include <inttypes.h>
@@ -8,7 +8,7 @@
 #include "sim/machine/fault.h"
 #include "sim/machine/order.h"
 
-/* Describes the place of an access: "dst[1] (byte 4 of dst)". */
+/* Writes the name of the accessed byte: "dst[1] (byte 4 of dst)". */
 static void describe_place(const sim_race_access *a, char *text, size_t bytes)
 {
     const sim_block *owner = a->owner;
@@ -21,7 +21,7 @@ static void describe_place(const sim_race_access *a, char *text, size_t bytes)
                  owner->block[2]);
 }
 
-/* Returns the thread of an access, if possible a thread that the present thread does not follow. */
+/* Returns a thread that made the access, if possible one whose access `a` does not follow. */
 static uint32_t thread_of(const sim_race_access *a, const sim_stamp *s)
 {
     if (s->unit >= SIM_UNIT_PRODUCTS)
@@ -45,7 +45,7 @@ static bool is_this_thread(const sim_race_access *a, const sim_stamp *s)
            thread_of(a, s) == a->warp->first_thread + (uint32_t)a->lane;
 }
 
-/* Writes "thread (1,0,0) of block (2,0,0)", without the block if no other has the memory. */
+/* Writes "thread (1,0,0) of block (2,0,0)", without the block if no other block has the memory. */
 static void describe_party(const sim_race_access *a, const sim_stamp *s, char *text, size_t bytes)
 {
     const uint32_t *grid = a->block->launch->grid;
@@ -57,7 +57,7 @@ static void describe_party(const sim_race_access *a, const sim_stamp *s, char *t
                  block / grid[0] % grid[1], block / grid[0] / grid[1]);
 }
 
-/* Writes "; the other access is at FILE:LINE" if the line is known and is not that of `a`. */
+/* Writes "; the other access is at FILE:LINE" if this line is known and is not the line of `a`. */
 static void describe_line(const sim_race_access *a, const sim_stamp *s, char *text, size_t bytes)
 {
     const sim_program *p = a->block->program;
@@ -82,7 +82,7 @@ static report_parts describe_all(const sim_race_access *a, const sim_stamp *s)
     return parts;
 }
 
-/* Adds the place to the fault. Returns false. */
+/* Adds the accessed address to the fault. Returns false. */
 static bool touches(const sim_race_access *a)
 {
     return a->region ? sim_fault_add_address(a->block, NULL, PTX_SPACE_GLOBAL,
@@ -115,8 +115,8 @@ static const char *what_is_missing(const sim_race_access *a, const sim_stamp *s)
                                                  : "a barrier of the cluster between";
 }
 
-/* The position of a thread in the data if a row of blocks covers a row of data, or in a grid of one
- * row of blocks, if one block does. The thread's next column is `step` further on. */
+/* The column and row of a thread if the threads of a row of blocks access a row of data. In a grid
+ * of one row of blocks, each block accesses a row. `step` leads to the thread's next column. */
 typedef struct coord {
     uint64_t column, row, step;
 } coord;
@@ -133,8 +133,8 @@ static coord find_coord(const sim_block *b, uint32_t block, uint32_t thread)
                    (uint64_t)grid[0] * size[0]};
 }
 
-/* Writes "; perhaps an index runs past its row ..." if the element is in the row of one thread, and
- * would be beyond the end of the other thread's earlier row. */
+/* Writes "; perhaps an index runs past its row ..." if the element lies in one thread's row, just
+ * beyond the end of the other thread's earlier row. */
 static void describe_overrun(const sim_race_access *a, const sim_stamp *s, char *text, size_t bytes)
 {
     const sim_instruction *c = a->instruction;

@@ -8,12 +8,13 @@
 #include "sim/machine/fault.h"
 
 enum {
-    LOOK_EVERY = 64,          /* branches back between two comparisons */
+    LOOK_EVERY = 64,          /* backward branches between two comparisons */
     LOOK_FROM = 1 << 14,      /* instructions of a warp before the first comparison */
-    POLLS_BEFORE = 1 << 13,   /* polls of a cluster without a change before the first comparison */
-    POLLS_FOR_SOME = 1 << 14, /* polls after which some lanes stand for a warp: its other lanes may
-                                 wait to meet them */
-    ONE_POLL_IN = 31 /* polls for each compared poll; a prime, to compare each poll of a loop */
+    POLLS_BEFORE = 1 << 13,   /* idle polls of a cluster before the first comparison */
+    POLLS_FOR_SOME = 1 << 14, /* idle polls after which some lanes may stand for their warp: the
+                                 other lanes may wait to meet them */
+    ONE_POLL_IN = 31 /* one poll in this many is compared; a prime, so that each poll of a loop is
+                        compared at some time */
 };
 
 static size_t path_bytes(const sim_warp *w)
@@ -56,7 +57,7 @@ bool sim_repeat_branch(sim_block *b, sim_warp *w, const sim_instruction *c, uint
     return true;
 }
 
-/* Returns a hash of the registers that decide where the warp goes, without mere counters. */
+/* Returns a hash of the registers that decide the control flow. Mere counters are left out. */
 static uint64_t state_of(const sim_block *b, const sim_warp *w)
 {
     const size_t steps = b->program->register_bytes / SIM_SLOT_STEP;
@@ -111,8 +112,8 @@ bool sim_repeat_is_stuck(const sim_cluster *cl)
     return true;
 }
 
-/* Returns whether the warp has seen that hash lately, and notes it. A set of the table is large
- * enough for the polls of almost any loop: otherwise they would seem new for ever. */
+/* Returns whether the warp has found this hash lately, and notes it. The table has enough room for
+ * the polls of almost any loop: polls that do not fit would seem new for ever. */
 static bool has_seen(sim_warp *w, uint64_t found)
 {
     enum { PLACES = 4 };
@@ -129,7 +130,7 @@ void sim_note_poll(const sim_block *b, sim_warp *w, const sim_instruction *c, ui
                    uint64_t found, bool is_global)
 {
     enum { FRESH_POLLS = 4 };
-    /* The number distinguishes polls of this block from polls of an earlier block in its place. */
+    /* The number distinguishes this block's polls from those of the block that used `b` before. */
     if (!has_seen(w, found ^ (uint64_t)b->number << 32)) {
         w->polls.fresh = FRESH_POLLS;
         return;

@@ -1,6 +1,7 @@
 /* Schedules clusters that may wait for one another, on one host thread. As on a GPU, clusters begin
- * in order when there is room, and stay resident until they end. A resident that only polls memory
- * that others may change is put aside until memory has changed. Nothing is copied or run twice. */
+ * in order when there is room, and stay resident until they end. A resident cluster that only polls
+ * memory which others may change is put aside until memory has changed. Nothing is copied or run
+ * twice. */
 #include "sim/machine/schedule.h"
 
 #include <stdlib.h>
@@ -11,24 +12,23 @@
 
 enum { PROGRESS_STEPS = 1000 };
 enum {
-    MOST_BYTES_LOG2 = 30,    /* bytes of the state of all resident clusters */
-    POLLS_BEFORE_ASIDE = 16, /* polls after which a resident cluster is put aside */
-    /* A resident cluster that is put aside tries at times whether it can go on. */
-    TRY_POLLS = 16, /* polls of a try */
-    TRY_TURNS = 64, /* turns of running resident blocks between two tries, for every four resident
-                       blocks aside */
-    /* Rounds and failed tries of all resident blocks before some are checked for longer: */
+    MOST_BYTES_LOG2 = 30, /* most bytes of the state of all resident clusters, as a power of two */
+    POLLS_BEFORE_ASIDE = 16, /* idle polls after which a resident cluster is put aside */
+    /* A cluster that was put aside is tried at times: does it go on? */
+    TRY_POLLS = 16, /* most polls of one try */
+    TRY_TURNS = 64, /* turns of running clusters between two tries, for each four clusters aside */
+    /* Rounds without progress, and tries in them, before some clusters are checked for longer: */
     QUIET_ROUNDS = 256,
     QUIET_TRIES = 8192,
-    SURE_CLUSTERS = 8,    /* resident clusters that are checked */
-    SURE_POLLS = 1 << 15, /* polls of each */
-    /* Adverse schedules. */
-    ADVERSE_WIDTH = 4, /* resident clusters that run side by side */
-    MOST_HELD = 4,     /* resident clusters held back at a time */
-    HOLDS_ONE_OF = 8,  /* after the first hold, holds back one resident in this many */
-    HOLDING_SCHEDULES =
-        12,            /* schedules in a row that hold resident blocks back; as many then do not */
-    GOES_ON_ONE_IN = 4 /* one change of memory in this many lets a held cluster go on */
+    SURE_CLUSTERS = 8,    /* number of clusters that are checked */
+    SURE_POLLS = 1 << 15, /* most polls of each of these clusters */
+    /* Of adverse schedules: */
+    ADVERSE_WIDTH = 4,      /* clusters that run side by side */
+    MOST_HELD = 4,          /* clusters held back at a time */
+    HOLDS_ONE_OF = 8,       /* after the first time, one cluster in this many is held back */
+    HOLDING_SCHEDULES = 12, /* this many schedules in a row hold clusters back, and as
+                               many do not */
+    GOES_ON_ONE_IN = 4      /* one change of memory in this many lets a held cluster go on */
 };
 
 typedef enum resident_state { IS_FREE, RUNS, IS_ASIDE, IS_HELD, STATES } resident_state;
@@ -37,30 +37,30 @@ typedef struct resident {
     sim_cluster cluster;
     uint64_t position;
     resident_state state;
-    uint64_t held_as;    /* IS_HELD: number of holds before it */
-    uint64_t yielded_as; /* schedule 0: number of its last yield among all yields; 0: it has not
-                            yielded */
+    uint64_t held_as;    /* IS_HELD: number of clusters that were held back before */
+    uint64_t yielded_as; /* schedule 0: number of its last yield, counted over all clusters; 0: it
+                            has not yielded */
 } resident;
 
-/* A cluster with a position below `begun` was admitted: it waits to begin, is a resident, or has
- * ended. At most most_admitted() clusters are admitted and have not ended. */
+/* Clusters with positions below `begun` are admitted: each of them waits to begin, is resident, or
+ * has ended. At most most_admitted() clusters are admitted and have not ended. */
 typedef struct resident_blocks {
     const sim_launch *launch;
     sim_watch *watch;
     uint64_t total, ended;
-    uint64_t begun;    /* clusters that are admitted: those with lower positions */
-    uint64_t *waiting; /* admitted clusters that have not begun, ascending, in [waiting_first,
-                          waiting_end) */
+    uint64_t begun;    /* number of admitted clusters */
+    uint64_t *waiting; /* admitted clusters that have not begun, ascending; the entries in
+                          [waiting_first, waiting_end) */
     size_t waiting_first, waiting_end;
     resident **all;
-    size_t count;      /* allocated members of `all` */
-    size_t most;       /* resident clusters that there is memory for */
-    size_t in[STATES]; /* members of `all` in each state */
-    uint64_t holds;    /* resident clusters held back so far */
+    size_t count;      /* number of allocated members of `all` */
+    size_t most;       /* number of resident clusters for which there is memory */
+    size_t in[STATES]; /* number of members of `all` in each state */
+    uint64_t holds;    /* number of clusters held back so far */
     uint64_t yields;
-    size_t yielders; /* resident clusters of schedule 0 that have yielded */
-    bool left; /* adverse schedules: the last resident that ran yielded after it changed memory
-                  that others may read */
+    size_t yielders; /* schedule 0: number of resident clusters that have yielded */
+    bool left; /* adverse schedules: the cluster that ran last yielded after it changed memory of
+                  all blocks */
     rng order;
     sim_fault *fault;
 } resident_blocks;
@@ -77,7 +77,7 @@ static void admit(resident_blocks *r)
         r->waiting[r->waiting_end++] = r->begun++;
 }
 
-/* Takes the first cluster that waits to begin; in an adverse schedule, one of the last quarter. */
+/* Takes the first cluster that waits to begin. Adverse schedules take one of the last quarter. */
 static uint64_t take_waiting(resident_blocks *r)
 {
     size_t count = r->waiting_end - r->waiting_first;
@@ -113,7 +113,7 @@ static at_status add(resident_blocks *r, resident **out, at_error *error)
     return sim_cluster_init(&(*out)->cluster, r->launch, r->watch, error);
 }
 
-/* Ends an excerpt that has run enough: clusters that have not begun never will. */
+/* Ends an excerpt that has run enough clusters: no more clusters begin. */
 static void end_excerpt(resident_blocks *r)
 {
     if (!r->launch->excerpt || sim_excerpt_goes_on(r->launch))
@@ -154,8 +154,8 @@ static void end(resident_blocks *r, resident *one)
     admit(r);
 }
 
-/* Returns whether schedule 0 chooses `a` before `b`: first clusters that have not yielded, in the
- * order of their numbers, then those whose last yield is the longest ago. */
+/* Returns whether schedule 0 runs `a` before `b`. Clusters that have not yielded come first, by
+ * number. The others follow in the order of their last yields. */
 static bool comes_first(const resident *a, const resident *b)
 {
     return a->yielded_as != b->yielded_as ? a->yielded_as < b->yielded_as
@@ -171,7 +171,7 @@ static resident *first_running(const resident_blocks *r)
     return found;
 }
 
-/* Draws a resident in that state. Returns NULL if there is none. */
+/* Draws a random cluster in the state. Returns NULL if there is none. */
 static resident *any_in(resident_blocks *r, resident_state state)
 {
     uint64_t n = r->in[state] > 0 ? rng_below(&r->order, r->in[state]) : 0;
@@ -181,8 +181,9 @@ static resident *any_in(resident_blocks *r, resident_state state)
     return NULL;
 }
 
-/* In some adverse schedules, holds back a resident that just accessed memory that all share, until
- * the others end, wait, or change memory several times. Returns whether it does. */
+/* In some adverse schedules, holds back a cluster that has just accessed global memory, until
+ * others end, wait, or have changed memory several times. Returns whether it holds the cluster
+ * back. */
 static bool hold(resident_blocks *r, resident *one)
 {
     const bool may = r->launch->schedule && one->cluster.yielded && r->in[IS_HELD] < MOST_HELD &&
@@ -194,7 +195,7 @@ static bool hold(resident_blocks *r, resident *one)
     return true;
 }
 
-/* Lets a random held resident or the one held first go on: others may have waited for it. */
+/* Lets a held cluster go on, because others may wait for it: the one held first or a random one. */
 static void let_one_go_on(resident_blocks *r)
 {
     resident *one = any_in(r, IS_HELD);
@@ -207,7 +208,7 @@ static void let_one_go_on(resident_blocks *r)
     enter(r, one, RUNS);
 }
 
-/* Gives one running resident a turn. Returns true if it no longer runs. */
+/* Gives one running cluster a turn. Returns true if the cluster no longer runs. */
 static bool advance(resident_blocks *r)
 {
     resident *one = r->launch->schedule ? any_in(r, RUNS) : first_running(r);
@@ -220,7 +221,7 @@ static bool advance(resident_blocks *r)
     }
     if (hold(r, one))
         return true;
-    /* The resident may wait for others, or for clusters that have not begun. */
+    /* The cluster may wait for other clusters, which may not have begun. */
     if (!r->launch->schedule && one->cluster.yielded) {
         r->yielders += one->yielded_as == 0;
         one->yielded_as = ++r->yields;
@@ -231,8 +232,8 @@ static bool advance(resident_blocks *r)
     return true;
 }
 
-/* Tries whether a resident that was put aside can go on, for at most `most` polls. `news`: any new
- * value is enough. Returns whether it runs or has ended. */
+/* Tries whether a cluster that was put aside can go on, for at most `most` polls. If `news`, any
+ * new value is enough. Returns false if the cluster still waits. */
 static bool try_resident(resident_blocks *r, resident *one, uint64_t most, bool news)
 {
     uint64_t changes = one->cluster.changes;
@@ -242,7 +243,8 @@ static bool try_resident(resident_blocks *r, resident *one, uint64_t most, bool 
             end(r, one);
             return true;
         }
-        /* A turn may lack a poll. A resident that runs long without a poll has left the loop. */
+        /* A cluster can have a turn without a poll. Many turns without polls show that it goes
+         * on. */
         bool looks = one->cluster.idle_polls >= before;
         before = one->cluster.idle_polls;
         if (one->cluster.changes != changes || (news && one->cluster.yielded) || !looks)
@@ -254,7 +256,7 @@ static bool try_resident(resident_blocks *r, resident *one, uint64_t most, bool 
     return true;
 }
 
-/* Tries all resident clusters that were put aside. Returns whether any can go on. */
+/* Tries all clusters that were put aside. Returns whether any can go on. */
 static bool try_all(resident_blocks *r)
 {
     bool any = false;
@@ -264,8 +266,8 @@ static bool try_all(resident_blocks *r)
     return any;
 }
 
-/* In an adverse schedule, lets some clusters aside try between two changes of memory that all
- * share: one, or, in eager schedules, many, since few may be there in time to find a mistake. */
+/* In an adverse schedule, tries clusters aside between two changes of memory. An eager schedule
+ * tries many, since few clusters may be there in time to find a mistake; others try one. */
 static void try_between(resident_blocks *r)
 {
     enum { TRIES_ONE_IN = 2, MANY = 8, RUNNING = 2 * ADVERSE_WIDTH, BETWEEN_POLLS = 4 };
@@ -278,8 +280,7 @@ static void try_between(resident_blocks *r)
         try_resident(r, any_in(r, IS_ASIDE), BETWEEN_POLLS, true);
 }
 
-/* Returns whether the checked resident blocks aside wait for ever. Kernels may count polls and go
- * on. */
+/* Returns whether the checked clusters wait for ever. A kernel may count polls and then go on. */
 static bool wait_for_ever(resident_blocks *r)
 {
     size_t asked = 0;
@@ -294,7 +295,7 @@ static bool wait_for_ever(resident_blocks *r)
     return true;
 }
 
-/* Records that no resident can go on. In an excerpt they may wait for blocks that do not run. */
+/* Records that no resident cluster can go on. In an excerpt, they may wait for absent blocks. */
 static void give_up(resident_blocks *r)
 {
     resident *first = NULL;
@@ -348,8 +349,8 @@ static at_status run(resident_blocks *r, at_error *error)
             if (r->fault->kind == SIM_FAULT_NONE)
                 try_between(r);
         }
-        /* Residents aside try less often the more there are, so that they cost a share of the
-         * others' work. The others may run for ever while they wait for a resident aside. */
+        /* The more clusters are aside, the less often they are tried, so that tries take a fixed
+         * share of the time. Running clusters alone might wait for ever for a cluster aside. */
         const size_t share = r->in[IS_ASIDE] / 4;
         if (r->fault->kind == SIM_FAULT_NONE &&
             (r->in[RUNS] == 0 || since > share || turns / TRY_TURNS > share)) {

@@ -7,8 +7,8 @@
 #include "sim/machine/schedule.h"
 #include "sim/machine/watch.h"
 
-/* Most host threads: more wait at the locks of a watched launch. On 64 cores the proofs of a
- * transpose's finalists took 12 s with 64 threads, and 0.3 s on a host of 16 cores. */
+/* Most host threads. More threads wait at the locks of a watched launch: the proofs of a
+ * transpose's finalists took 12 s with 64 threads on 64 cores, and 0.3 s on a host of 16 cores. */
 enum {
     MAX_HOST_THREADS = 16,
     MAX_BLOCK_THREADS = 1024,
@@ -20,11 +20,12 @@ enum {
 typedef struct crew {
     const sim_launch *launch;
     sim_watch *watch;
-    uint64_t total;       /* number of clusters to run */
+    uint64_t total;
     uint64_t next;        /* position of the next cluster; atomic */
-    pthread_mutex_t lock; /* of the members below */
+    pthread_mutex_t lock; /* guards the members below */
     sim_fault fault;      /* fault of the lowest cluster */
-    uint64_t fault_at; /* its position; UINT64_MAX if there is none; also read without the lock */
+    uint64_t fault_at;    /* its position; UINT64_MAX if there is no fault; also read without the
+                             lock */
     at_status status;
     at_error error;
 } crew;
@@ -48,7 +49,7 @@ static void *work(void *context)
     at_status status = sim_cluster_init(&cluster, launch, c->watch, &error);
     while (!status) {
         uint64_t at = __atomic_fetch_add(&c->next, 1, __ATOMIC_RELAXED);
-        /* Run clusters before a faulty cluster, too: the fault of the lowest is reported. */
+        /* Clusters before a faulty one must run, too: the lowest fault is reported. */
         if (at >= c->total || at > __atomic_load_n(&c->fault_at, __ATOMIC_RELAXED))
             break;
         if (launch->excerpt) {
@@ -116,13 +117,13 @@ static long thread_count(const sim_launch *l, uint64_t total)
     return (uint64_t)n > total ? (long)total : n;
 }
 
-/* Distributes the clusters over at most `wanted` host threads. */
+/* Runs the clusters on at most `wanted` host threads. */
 static at_status run_apart(crew *c, long wanted, at_error *error)
 {
     pthread_t helpers[MAX_HOST_THREADS];
     long started = 0;
     pthread_mutex_init(&c->lock, NULL);
-    /* The caller's thread is one of the crew. With fewer helpers the run only takes longer. */
+    /* The caller's thread works, too. If a thread cannot be created, the run only takes longer. */
     while (started < wanted - 1 && pthread_create(&helpers[started], NULL, work, c) == 0)
         started++;
     work(c);
@@ -141,7 +142,7 @@ at_status sim_run(const sim_launch *launch, sim_fault *fault, at_error *error)
     at_status status = check_launch(launch, &c.total, error);
     if (status || c.total == 0)
         return status;
-    /* A sampled run goes block by block, since its observer counts by blocks. */
+    /* The observer of a sampled run counts block by block, so blocks must not run side by side. */
     bool together = launch->program->communicates && !launch->observer && !launch->first_warp_only;
     long wanted = together ? 1 : thread_count(launch, c.total);
     if (launch->check)

@@ -9,26 +9,25 @@
 #include "sim/machine/machine.h"
 
 /* Runs all `total` clusters of a launch whose blocks communicate, on this host thread
- * (resident_blocks.c). *fault tells how the launch ended. Adds to launch->counters. Fails with
- * AT_NO_MEMORY. */
+ * (resident_blocks.c). Sets *fault. Adds to launch->counters. Fails with AT_NO_MEMORY. */
 at_status sim_resident_blocks_run(const sim_launch *launch, sim_watch *watch, uint64_t total,
                                   sim_fault *fault, at_error *error);
 
-/* Allocates a cluster's blocks. Fails with AT_NO_MEMORY; also then call sim_cluster_deinit(). */
+/* Allocates a cluster's blocks. Fails with AT_NO_MEMORY; call sim_cluster_deinit() even then. */
 at_status sim_cluster_init(sim_cluster *cl, const sim_launch *launch, sim_watch *watch,
                            at_error *error);
 void sim_cluster_deinit(sim_cluster *cl);
 
-/* Returns the host memory that a cluster of the launch needs, in bytes. */
+/* Returns the host memory, in bytes, that a cluster of the launch needs. */
 uint64_t sim_cluster_bytes(const sim_launch *launch);
 
 /* Makes `cl` the cluster at `position` among the clusters to run. Its blocks have not begun. */
 void sim_cluster_start(sim_cluster *cl, uint64_t position);
 
-/* Gives each block a turn. Returns false if the cluster has ended, or has a fault in cl->fault. */
+/* Gives each block a turn. Returns false once the cluster has ended, or has a fault (cl->fault). */
 bool sim_cluster_turn(sim_cluster *cl);
 
-/* Runs the cluster at `position` to its end; cl->fault tells how it ended. */
+/* Runs the cluster at `position` to its end, or to the fault in cl->fault. */
 void sim_cluster_run(sim_cluster *cl, uint64_t position);
 
 /* Records a fault with the text `what` at a poll of a cluster whose warps all poll or wait. */
@@ -36,33 +35,33 @@ void sim_cluster_report_waiting(sim_cluster *cl, sim_fault_kind kind, const char
 
 #define SIM_NOBODY_CHANGES "it polls memory that no running thread changes any more"
 
-/* Returns whether an excerpt (sim_excerpt) starts another cluster. */
+/* Returns whether the excerpt (sim_excerpt) of a launch needs another cluster. */
 bool sim_excerpt_goes_on(const sim_launch *launch);
 
-/* Returns whether the cluster ended because absent blocks of an excerpt did not run, and counts
- * it. */
+/* Returns whether the cluster ended because an excerpt's absent blocks did not run. Counts it
+ * there. */
 bool sim_cluster_ended_for_others(const sim_cluster *cl);
 
 /* Adds the counters of the cluster's blocks to launch->counters. */
 void sim_cluster_sum_counters(const sim_cluster *cl);
 
-/* Allocates the block of `rank` in a cluster, and sets the registers that all such blocks share.
- * Fails with AT_NO_MEMORY; also then call sim_block_deinit(). */
+/* Allocates the block of `rank` in a cluster, and sets the registers that are the same in all
+ * blocks of this rank. Fails with AT_NO_MEMORY; call sim_block_deinit() even then. */
 at_status sim_block_init(sim_block *b, const sim_launch *launch, sim_cluster *cluster,
                          uint32_t rank, sim_watch *watch, at_error *error);
 void sim_block_deinit(sim_block *b);
 
-/* Returns the host memory that a block of the launch needs at first, in bytes. */
+/* Returns the host memory, in bytes, that a block of the launch needs when it starts. */
 uint64_t sim_block_bytes(const sim_launch *launch);
 
-/* Makes `b` the block at `position` of the grid, at its first instruction. */
+/* Makes `b` the block at `position` in the grid. Its warps are at their first instruction. */
 void sim_block_start(sim_block *b, const uint32_t position[3]);
 
 /* The result of a block's turn. */
 typedef enum sim_turn {
     SIM_TURN_FAULT,   /* b->fault has the fault */
     SIM_TURN_ON,      /* a warp made progress, or the block ended */
-    SIM_TURN_POLLING, /* all warps that ran only polled */
+    SIM_TURN_POLLING, /* all warps that could run only polled */
     SIM_TURN_STUCK    /* no warp could run */
 } sim_turn;
 

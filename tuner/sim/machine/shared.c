@@ -29,7 +29,7 @@ static void forget(sim_block *owner, sim_cell *cell)
     cell->run = owner->run;
 }
 
-/* Returns the cell of a byte, emptied if an earlier block with this state has used it. */
+/* Returns the cell of a byte. Empties the cell if an earlier block has used it. */
 static inline sim_cell *cell_of(sim_block *owner, uint32_t offset)
 {
     size_t n = offset >> __builtin_ctz(owner->program->shared_cell_bytes);
@@ -41,7 +41,7 @@ static inline sim_cell *cell_of(sim_block *owner, uint32_t offset)
     return cell;
 }
 
-/* Ends the history of a location: after a weak write a strong read can return one value only. */
+/* Ends the history of a location: after a weak write, a strong read can return only one value. */
 static void end_history(sim_block *owner, sim_cell *cell, uint32_t at)
 {
     sim_history_forget(&owner->history, SIM_SHARED_WINDOW + at, owner->program->shared_cell_bytes);
@@ -120,7 +120,7 @@ bool sim_shared_touch(sim_race_access *a, uint32_t offset, uint32_t bytes, sim_t
     return true;
 }
 
-/* Returns the number of cells of a line that already hold the values that are written there. */
+/* Returns the number of a line's cells that already hold the values which a write brings. */
 static uint32_t count_same(const sim_block *owner, uint32_t at, uint32_t step, const uint8_t *fresh)
 {
     uint32_t same = 0;
@@ -210,7 +210,7 @@ static bool is_under_way_to(const sim_cell *cell)
     return found;
 }
 
-/* Returns whether all cp.async under way to these bytes bring the same values as `copy`. */
+/* Returns whether each cp.async under way to these bytes brings the same value as `copy`. */
 static bool all_bring(const sim_block *b, const sim_copy *copy, uint32_t at, uint32_t bytes)
 {
     for (uint32_t w = 0; w < b->warp_count; w++)
@@ -257,7 +257,7 @@ void sim_shared_land(sim_block *b, sim_block *owner, sim_warp *w, const sim_inst
         memset(owner->shared_valid + offset, SIM_WRITTEN, bytes);
 }
 
-/* Notes a lane's access to another block's memory, until that block knows that it is over. */
+/* Notes a lane's access to another block's memory, until this block knows that it is over. */
 static void visit(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruction *c, int lane)
 {
     if (!owner->cells)
@@ -268,7 +268,7 @@ static void visit(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruc
     sim_set_add(&a, &owner->visits, &a.stamp);
 }
 
-/* Returns the rank of the block that owns an address, which becomes one of the block's own. */
+/* Returns the rank of the block that owns an address, which becomes an address in this block. */
 static uint64_t take_rank(const sim_block *b, uint64_t *address)
 {
     uint64_t peer = *address / SIM_PEER_BYTES;
@@ -341,7 +341,7 @@ bool sim_own_place(sim_block *b, sim_warp *w, const sim_instruction *c, int lane
                      "%s in shared memory of another block: only its own is possible", what));
 }
 
-/* Returns whether any thread of the block knows that the access is over. */
+/* Returns whether any thread of the block knows that the visit is over. */
 static bool is_over(const sim_block *b, const sim_stamp *visit)
 {
     for (uint32_t i = 0; i < b->warp_count; i++)

@@ -10,12 +10,12 @@
 #include "sim/program/operations.h"
 
 enum {
-    MOST_STALE_READS = 4,          /* of a write by a thread, which then reads a newer write */
-    MOST_STRONG_ACCESSES = 1 << 10 /* of a warp, after which others are scheduled */
+    MOST_STALE_READS = 4, /* times that a thread may read a write which is not the newest */
+    MOST_STRONG_ACCESSES = 1 << 10 /* strong accesses of a warp after which other warps run */
 };
 
-/* Returns the history of a lane's memory, or NULL if no strong read can return a released value
- * there. Global memory of several host threads has no history: their blocks do not communicate. */
+/* Returns the history of the memory that a lane accesses, or NULL if strong reads there can only
+ * return the newest write. Global memory of several host threads is not used to communicate. */
 static sim_history *history_of(const sim_block *b, const sim_places *p, int lane)
 {
     if (!b->launch->check)
@@ -38,7 +38,7 @@ static bool keeps_older(const sim_block *b, uint32_t bytes)
     return b->adverse && b->program->reorders && bytes <= SIM_WRITE_BYTES;
 }
 
-/* Returns whether the lane follows the access of one of the stamp's lanes. */
+/* Returns whether the lane follows the access of at least one of the stamp's lanes. */
 static bool has_reached_any(const sim_block *b, const sim_warp *w, int lane, const sim_stamp *s)
 {
     if (!w->order.clocks && s->block != b->number)
@@ -66,7 +66,7 @@ static uint32_t find_floor(const sim_block *b, const sim_warp *w, int lane, cons
     return 0;
 }
 
-/* Returns the entry of the lane among the readers of a write, or NULL. */
+/* Returns the lane's entry among the readers of a write, or NULL. */
 static sim_stamp *find_reader(const sim_block *b, const sim_warp *w, int lane,
                               const sim_write *write)
 {
@@ -86,7 +86,7 @@ static bool is_exhausted(const sim_block *b, const sim_warp *w, int lane, const 
              : write->reader_count == SIM_MOST_READERS;
 }
 
-/* Notes that the lane has read a write: its later reads return no older write. */
+/* Notes that the lane has read a write. Later reads of the lane return no older write. */
 static void note_reader(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                         sim_location *x, uint32_t index)
 {
@@ -111,14 +111,14 @@ static void note_reader(sim_block *b, sim_warp *w, const sim_instruction *c, int
     }
     if (!write->readers)
         write->readers = memory_new(SIM_MOST_READERS, sizeof *write->readers);
-    /* Without room no thread may read older writes. */
+    /* Without room for the reader, the older writes are dropped. */
     if (write->reader_count == SIM_MOST_READERS)
         sim_location_drop(x, index);
     else
         write->readers[write->reader_count++] = a.stamp;
 }
 
-/* Returns whether a write may come right before the write with that index. */
+/* Returns whether a write may be inserted before the write with that index. */
 static bool may_precede(const sim_location *x, uint32_t index)
 {
     for (; index < x->count && x->writes[index].update; index++)
@@ -129,9 +129,9 @@ static bool may_precede(const sim_location *x, uint32_t index)
 
 typedef enum leaning { TO_NEWEST, TO_NEWER, TO_OLDER, TO_OLDEST } leaning;
 
-/* Draws the kind of write that an instruction's lanes prefer, by schedule. Outcomes of no
- * interleaving need old values: at random (store buffering), or after a new value (message
- * passing). */
+/* Draws whether an instruction's lanes prefer old or new writes; the schedule decides how. Some
+ * outcomes need old values: at random (store buffering), or after a new value (message passing). No
+ * interleaving of the accesses has these outcomes. */
 static leaning draw_leaning(sim_block *b, const sim_warp *w, uint32_t mask, bool reads)
 {
     enum { AT_RANDOM, OLD, AFTER_NEW, MODES, OF = 8 };
@@ -153,7 +153,7 @@ static uint32_t draw_index(sim_block *b, leaning how, uint32_t oldest, uint32_t 
                : oldest + (how == TO_NEWER) + (uint32_t)rng_below(&b->order, newest - oldest);
 }
 
-/* Notes whether the lane has chosen a new write of another thread. */
+/* Notes whether the lane has read a new write of another thread. */
 static void note_heard(const sim_block *b, sim_warp *w, int lane, const sim_write *write,
                        leaning how)
 {
@@ -199,7 +199,7 @@ uint32_t sim_strong_read(sim_block *b, sim_warp *w, const sim_instruction *c, ui
     return stale;
 }
 
-/* Inserts a write of the lane at that index of a location. */
+/* Inserts a write of the lane before the write with index `index`. */
 static sim_write *insert(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                          sim_location *x, uint32_t index)
 {
@@ -210,8 +210,8 @@ static sim_write *insert(sim_block *b, sim_warp *w, const sim_instruction *c, in
     return write;
 }
 
-/* Returns the write before that index whose releases the new write hands on: the write that a
- * read-modify-write reads, or the thread's last one (PTX ISA, "release pattern"), or NULL. */
+/* Returns the write whose releases the write at `index` passes on: the write that a
+ * read-modify-write reads, or the thread's last write (PTX ISA, "release pattern"); or NULL. */
 static const sim_write *find_predecessor(const sim_location *x, uint32_t index)
 {
     const sim_write *write = &x->writes[index];
@@ -225,7 +225,7 @@ static const sim_write *find_predecessor(const sim_location *x, uint32_t index)
     return NULL;
 }
 
-/* Replaces the only write of a location. The new write is kept if it releases anything. */
+/* Replaces the only write of a location. Keeps the new write only if it releases anything. */
 static void replace(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, sim_history *h,
                     uint64_t at, uint32_t bytes)
 {
@@ -241,8 +241,8 @@ static void replace(sim_block *b, sim_warp *w, const sim_instruction *c, int lan
         sim_location_drop(x, x->count - 1);
 }
 
-/* Returns the location of an access, whose newest write has the value `old`. A new location starts
- * with the value from before all strong writes. */
+/* Returns the location of an access, made if needed. Its newest write gets the value `old`. A new
+ * location starts with the value from before all strong writes. */
 static sim_location *open_location(sim_history *h, uint64_t at, uint32_t bytes, const void *old)
 {
     sim_location *x = sim_history_put(h, at, bytes);
@@ -252,7 +252,7 @@ static sim_location *open_location(sim_history *h, uint64_t at, uint32_t bytes, 
     return x;
 }
 
-/* Passes the value of a write on through the read-modify-writes after it. */
+/* Recomputes the read-modify-writes after a write from the write's value. */
 static void pass_on(sim_location *x, uint32_t index, bool flush)
 {
     for (; index + 1 < x->count && x->writes[index + 1].update; index++) {
@@ -304,7 +304,7 @@ int sim_strong_choose(sim_block *b, const sim_warp *w, int lane, const sim_place
         return SIM_READS_MEMORY;
     memcpy(sim_location_newest(x)->value, p->at[lane], bytes);
     uint32_t index = draw_index(b, how, find_floor(b, w, lane, x), x->count - 1);
-    /* The oldest write makes room for the new one. */
+    /* The new write replaces the oldest write if there is no room. */
     index += index == 0 && x->count == SIM_MOST_WRITES;
     for (; index + 1 < x->count; index++) {
         const sim_write *write = &x->writes[index];
@@ -364,7 +364,7 @@ void sim_strong_updated(sim_block *b, sim_warp *w, const sim_instruction *c, int
     memcpy(p->at[lane], sim_location_newest(x)->value, bytes);
 }
 
-/* Returns a hash of the instruction, the addresses, the values found there, and the operands. */
+/* Returns a hash of the instruction, the addresses, the values there, and the operands. */
 static uint64_t look_at(const sim_block *b, const sim_instruction *c, uint32_t mask,
                         const sim_places *p, uint32_t bytes, const uint32_t *offered)
 {
@@ -385,7 +385,7 @@ void sim_strong_poll(const sim_block *b, sim_warp *w, const sim_instruction *c, 
                   p->space == PTX_SPACE_GLOBAL);
 }
 
-/* Returns whether the warp's last read found the same as before, and nothing new shortly before. */
+/* Returns whether the warp's last read found the same values again, and no new value recently. */
 static bool polls(const sim_warp *w)
 {
     return w->polls.last == w->executed && w->polls.fresh == 0;
@@ -393,7 +393,7 @@ static bool polls(const sim_warp *w)
 
 bool sim_strong_waits(sim_block *b, const sim_warp *w, const sim_instruction *c)
 {
-    enum { SELDOM = 2, OFTEN = 8 }; /* 1 / SELDOM or 1 / OFTEN of the reads is not delayed */
+    enum { SELDOM = 2, OFTEN = 8 }; /* one read in this many is not delayed */
     const bool reads = c->kind == SIM_LOAD || (c->kind == SIM_ATOMIC && c->d2 != 0);
     return reads && c->scope != 0 && b->program->reorders && w->flow.stalled == 0 && !polls(w) &&
            rng_below(&b->order, b->launch->schedule / 2 % 2 ? SELDOM : OFTEN) != 0;

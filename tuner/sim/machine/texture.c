@@ -14,18 +14,18 @@
 
 enum { CHANNELS = 4, SIDES = 3 };
 
-/* The read of one lane. */
+/* A read through a texture by one lane. */
 typedef struct fetch {
     sim_block *block;
     sim_warp *warp;
     const sim_instruction *instruction;
     const sim_texture *texture;
     int lane;
-    uint64_t *first; /* address of the first texel that it reads; 0: it reads none */
+    uint64_t *first; /* gets the address of the first texel that is read; 0 if none is read */
     uint64_t layer;
 } fetch;
 
-/* Weights of a filter have 8 bits after the point, rounded half up (measured on an H200). */
+/* The weights of a filter have 8 fractional bits, rounded half up (measured on an H200). */
 static const float weights = 256;
 
 static uint32_t value_of(const sim_texture *t, const uint8_t *at)
@@ -110,7 +110,7 @@ static float texels_of(const sim_texture *t, float at, uint32_t axis)
     return fminf(fmaxf(at, -2), n + 2);
 }
 
-/* Finds the first of the two texels that a filter mixes on each axis, and the second's weight. */
+/* Finds on each axis the first of the two texels that a filter mixes, and the second's weight. */
 static void find_footprint(uint32_t rank, const float at[SIDES], int64_t first[SIDES],
                            float part[SIDES])
 {
@@ -190,8 +190,8 @@ static bool fetch_one(fetch *f, uint32_t out[CHANNELS])
     return t->is_linear && c->source_type == PTX_F32 ? mix(f, at, out) : read_texel(f, texel, out);
 }
 
-/* Returns the texture or surface of the handle in a lane's slot a. Returns NULL, with a fault, if
- * the handle is wrong, or the dimensions or layers differ from those of the instruction. */
+/* Returns the texture or surface of the handle in a lane's register a. Returns NULL, with a fault,
+ * if the handle is invalid, or if the dimensions or layers do not match the instruction. */
 static const sim_texture *texture_of(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                                      bool is_surface)
 {
@@ -261,7 +261,7 @@ static position read_position(const sim_block *b, const sim_warp *w, const sim_i
     return s;
 }
 
-/* Moves a coordinate into 0 ... most. Returns whether it was there already. */
+/* Moves a coordinate into the range 0 ... `most`. Returns whether it was in the range already. */
 static bool clamp(int64_t *at, int64_t most)
 {
     const int64_t was = *at;

@@ -8,43 +8,43 @@
 
 enum { LOADS = 64, GROUPS = 8, MBARRIERS = 64 };
 
-/* Asynchronous operations of one kind. A warp waits for groups of them. */
+/* Asynchronous operations of one kind. A warp commits them in groups and waits for groups. */
 typedef struct flights {
-    uint64_t open;           /* end of the last operation that is not committed */
+    uint64_t open;           /* end of the last operation that is in no committed group */
     uint64_t groups[GROUPS]; /* ends of the committed groups, in a ring */
     uint32_t group_count;
 } flights;
 
 typedef struct traced_warp {
-    uint64_t front;      /* no instruction begins before this time */
+    uint64_t front;      /* earliest start of the next instruction */
     uint64_t begun;      /* start of the last instruction */
     uint64_t stored;     /* start of the last store or other instruction without a result */
     uint64_t written[2]; /* start of the last store to global and to shared memory */
     flights copies, products;
-    uint64_t multiplied;   /* end of the tensor core's work */
-    uint64_t loads[LOADS]; /* ends of the last words loaded, in a ring */
+    uint64_t multiplied;   /* time at which the tensor core is free again */
+    uint64_t loads[LOADS]; /* ends of the last loads, one entry for each word, in a ring */
     uint32_t load_count;
-    uint32_t passed[SIM_BARRIERS]; /* arrivals at each barrier */
-    int32_t waits;                 /* 2 * barrier + turn that it waits for; -1: it does not wait */
+    uint32_t passed[SIM_BARRIERS]; /* number of arrivals at each barrier */
+    int32_t waits; /* 2 * barrier + turn for which the warp waits; -1 if it does not wait */
 } traced_warp;
 
 struct sim_trace {
     sim_latencies latencies;
-    uint8_t
-        *unrolled;   /* by pc of a branch back: iterations of its loop that ptxas unrolls; owned */
-    uint32_t *turns; /* [warp][pc]: iterations of the loop so far; owned */
+    uint8_t *unrolled; /* by pc of a backward branch: iterations of its loop that ptxas unrolls;
+                          owned */
+    uint32_t *turns;   /* [warp][pc]: iterations of the loop so far; owned */
     size_t code_count;
-    uint32_t window; /* words of loads under way of a thread, at most */
+    uint32_t window; /* most words of loads that a thread has under way */
     uint32_t slots;
     traced_warp *warps; /* of the blocks of the cluster; owned */
     uint64_t *ready;    /* [warp][slot]: end of the instruction that wrote the register; owned */
-    /* [rank][barrier][turn]: last arrivals; owned. No warp is two turns ahead of another. */
+    /* [rank][barrier][turn]: last arrivals; owned. No warp is two turns ahead of another warp. */
     uint64_t (*barriers)[SIM_BARRIERS][2];
     size_t ranks; /* blocks of a cluster */
     uint64_t mbarriers[MBARRIERS];
-    sim_level
-        reached;  /* level of the current access, set by the observer and taken by the next step */
-    uint64_t end; /* latest end in the cluster so far */
+    sim_level reached; /* level that the current access reaches, set by the observer and taken by
+                          the next step */
+    uint64_t end;      /* latest end in the cluster so far */
 };
 
 void sim_trace_free(sim_trace *t)
@@ -67,7 +67,7 @@ static bool is_constant(const sim_program *p, int32_t slot)
     return false;
 }
 
-/* Returns whether the loop from `first` to `last` only adds a constant to the register. */
+/* Returns whether the loop from `first` to `last` changes the register only by a constant. */
 static bool steps_evenly(const sim_program *p, int32_t first, int32_t last, int32_t slot)
 {
     int writes = 0;
@@ -83,8 +83,8 @@ static bool steps_evenly(const sim_program *p, int32_t first, int32_t last, int3
     return writes == 1 && even;
 }
 
-/* Returns the iterations that ptxas unrolls into one: four (CUDA 13, sm_90) if the body is short,
- * nothing forbids it, and the counter that the loop compares grows by a constant. */
+/* Returns the number of iterations that ptxas unrolls into one: four (CUDA 13, sm_90), if the body
+ * is short, nothing forbids it, and a constant is added to the loop counter. */
 static uint8_t unrolls(const sim_program *p, int32_t pc)
 {
     enum { LONGEST = 64, ITERATIONS = 4 };
@@ -105,8 +105,8 @@ static uint8_t unrolls(const sim_program *p, int32_t pc)
     return 1;
 }
 
-/* Returns whether the instruction becomes a chain of dependent machine instructions, with a branch
- * around a function for rare operands. Later instructions stay after that branch. */
+/* Returns whether the machine code of the instruction is a chain of dependent instructions, with a
+ * branch around a function for rare operands. Later instructions stay after that branch. */
 static bool is_chain(const sim_instruction *c)
 {
     return c->kind == SIM_COMPUTE && c->cost->specials > 0;
@@ -204,7 +204,7 @@ static void list_put(const view *v, const sim_instruction *c, int count, uint64_
         put(v, v->block->program->lists[c->list + i], at);
 }
 
-/* Returns the time from `at` on when `words` more words fit into the `window` under way. */
+/* Returns the earliest time, from `at` on, at which `words` more words fit into the `window`. */
 static uint64_t reserve(const traced_warp *w, uint32_t window, uint32_t words, uint64_t at)
 {
     for (uint32_t i = 0; i < words && w->load_count + i >= window; i++)
@@ -212,7 +212,7 @@ static uint64_t reserve(const traced_warp *w, uint32_t window, uint32_t words, u
     return at;
 }
 
-/* Returns a thread's most words of loads under way, by the machine code's order if it is known. */
+/* Returns the most words of loads under way in a thread. Notes of the machine code may limit it. */
 static uint32_t window_of(const sim_trace *t, const sim_program *p, const sim_instruction *c)
 {
     const uint32_t ahead =
@@ -271,7 +271,7 @@ static uint64_t *mbarrier_at(sim_trace *t, const sim_warp *w, int32_t slot, uint
     return &t->mbarriers[((address + (uint64_t)offset) / 8) % MBARRIERS];
 }
 
-/* Returns the end of the committed groups, apart from the last `left`. */
+/* Returns the end of the last committed group, without the newest `left` groups. */
 static uint64_t group_end(const flights *f, uint32_t left)
 {
     uint64_t at = 0;
@@ -287,10 +287,10 @@ static void commit(flights *f)
     f->open = 0;
 }
 
-/* Adds a product of a warpgroup, whose warps have a tensor core each. For all types it takes n / 2
- * clocks: 64 * n * 16 products of halves at 512 a clock (sm_90; H100 white paper: 989 teraflops at
- * 1.83 GHz on 132 SMs). m64n256k16 took 128 clocks in Luo et al., "Benchmarking and Dissecting the
- * Nvidia Hopper GPU Architecture via Microbenchmarking". Not measured here. */
+/* Adds a product of a warpgroup. Each of its warps has a tensor core. A product of any type takes n
+ * / 2 clocks: 64 * n * 16 products of halves, at 512 a clock (sm_90; H100 white paper: 989
+ * teraflops at 1.83 GHz on 132 SMs). m64n256k16 took 128 clocks in Luo et al., "Benchmarking and
+ * Dissecting the Nvidia Hopper GPU Architecture via Microbenchmarking". Not measured here. */
 static void multiply(traced_warp *w, const sim_program *p, const sim_instruction *c, uint64_t at)
 {
     const int32_t clocks = sim_warpgroup_product_of(p, c)->part.n / 2;
@@ -302,7 +302,7 @@ static void synchronise(sim_trace *t, traced_warp *w, uint32_t rank, uint32_t id
 {
     uint64_t *last = &t->barriers[rank][id][w->passed[id] & 1];
     const uint64_t at = later(w->front, w->stored);
-    /* The first arrival of a turn finds the time of the turn before the last. */
+    /* The first arrival of a turn overwrites the time of the turn before the last one. */
     *last = later(*last, at);
     w->waits = (int32_t)(id * 2 + (w->passed[id]++ & 1));
 }
@@ -314,8 +314,8 @@ static void resume(sim_trace *t, traced_warp *w, uint32_t rank)
     w->waits = -1;
 }
 
-/* Returns whether it is a branch in machine code, too: ptxas predicates a few skipped instructions.
- * A store before a branch stays before it, and has waited for its operands. */
+/* Returns whether the branch is a branch in machine code, too: ptxas predicates short skipped code
+ * instead. A store before a branch stays before the branch, and has waited for its operands. */
 static bool is_jump(const sim_program *p, const sim_instruction *c)
 {
     enum { MOST_PREDICATED = 12 };
@@ -323,7 +323,7 @@ static bool is_jump(const sim_program *p, const sim_instruction *c)
     return c->target > pc + MOST_PREDICATED;
 }
 
-/* Adds a branch back: later instructions follow all earlier ones, unless the loop is unrolled. */
+/* Adds a backward branch. Later instructions wait for all earlier ones, unless it is unrolled. */
 static void repeat(const sim_trace *t, traced_warp *w, const view *v, const sim_warp *warp,
                    const sim_instruction *c, uint32_t mask)
 {
@@ -429,7 +429,7 @@ void sim_trace_step(sim_trace *t, const sim_block *b, const sim_warp *warp,
         other(t, w, &v, warp, c, mask, b->rank, at);
         break;
     }
-    /* The branch is the last but one of the chain's instructions. */
+    /* The branch is the instruction before the last one of the chain. */
     if (is_chain(c))
         w->front = later(w->front, at + latency_of(t, c) - t->latencies.compute);
     if (!c->extra && c->count_class != SIM_CLASS_MOVE)

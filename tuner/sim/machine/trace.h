@@ -1,14 +1,15 @@
-/* The critical path of a block: when it would end if it had an SM for itself.
+/* The critical path of a block: the time at which it would end if it had an SM for itself.
  *
- * In: the instructions of its warps as they are executed, with the level of memory that each access
- * reaches. Out: clocks from the start of the block to the end of its last warp.
+ * The input is each executed instruction of its warps, with the level of memory that an access
+ * reaches. The output is the number of clocks from the start of the block to the end of its last
+ * warp.
  *
- * An instruction begins when its operands are there, whatever precedes it in its loop iteration,
- * since a compiler moves loads up. It stays after the last branch, barrier, fence or wait, and
- * after earlier iterations; but ptxas unrolls a short loop four times if it knows the counter. A
- * thread's registers limit its words of loads under way, as does its machine code if notes in the
- * PTX give that (ptx/notes.h). A store before a branch stays before it. Bulk copies end at their
- * mbarrier. */
+ * An instruction begins when its operands are ready. It need not wait for the preceding
+ * instructions of its loop iteration, since a compiler moves loads up. It waits for the last
+ * branch, barrier, fence or wait, and for earlier iterations; but ptxas unrolls a short loop four
+ * times if it knows the counter. The number of registers limits the words that a thread's loads
+ * have under way. If notes in the PTX give the order of the machine code (ptx/notes.h), this order
+ * limits them, too. A store before a branch stays before it. Bulk copies end at their mbarrier. */
 #ifndef AUTOTUNE_SIM_MACHINE_TRACE_H
 #define AUTOTUNE_SIM_MACHINE_TRACE_H
 
@@ -16,7 +17,8 @@
 
 typedef enum sim_level { SIM_LEVEL_L1, SIM_LEVEL_L2, SIM_LEVEL_DRAM, SIM_LEVEL_COUNT } sim_level;
 
-typedef struct sim_latencies { /* clocks until a dependent instruction can begin */
+typedef struct sim_latencies { /* clocks from the start of an instruction to the start of an
+                                  instruction that needs its result */
     uint32_t compute;          /* arithmetic on 32 bits and less */
     uint32_t wide;             /* arithmetic on doubles */
     uint32_t special, shuffle, constant, shared, barrier;
@@ -27,8 +29,8 @@ typedef struct sim_trace sim_trace;
 struct sim_block;
 struct sim_warp;
 
-/* Makes a trace for the clusters of a launch, one at a time. A thread has registers for `window`
- * words of loads. Fails with AT_NO_MEMORY. */
+/* Makes a trace for the clusters of a launch, one after another. A thread has registers for
+ * `window` words of loads under way. Fails with AT_NO_MEMORY. */
 at_status sim_trace_new(const sim_launch *launch, const sim_latencies *latencies, uint32_t window,
                         sim_trace **out, at_error *error);
 void sim_trace_free(sim_trace *t); /* NULL is fine */
@@ -36,13 +38,13 @@ void sim_trace_free(sim_trace *t); /* NULL is fine */
 /* Starts a cluster. */
 void sim_trace_begin(sim_trace *t);
 
-/* Notes that part of the current access reaches `level`. The observer calls it. */
+/* Notes that part of the current access reaches `level`. The launch's observer calls this. */
 void sim_trace_reach(sim_trace *t, sim_level level);
 
 /* Returns the clocks from the start of the cluster to the latest end so far. */
 uint64_t sim_trace_end(const sim_trace *t);
 
-/* Adds an instruction that a warp has executed for the lanes of `mask`. The machine calls it. */
+/* Adds an instruction that the lanes of `mask` have executed. The interpreter calls this. */
 void sim_trace_step(sim_trace *t, const struct sim_block *b, const struct sim_warp *w,
                     const sim_instruction *c, uint32_t mask);
 

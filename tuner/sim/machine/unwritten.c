@@ -1,4 +1,4 @@
-/* Loads that find uninitialised bytes, stores that leave such bytes, and origins for faults. */
+/* Loads of uninitialised bytes, stores of missing values, and their origins, which faults name. */
 #include "sim/machine/values.h"
 
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 struct sim_origin {
     int32_t pc;
     char where[SIM_ORIGIN_BYTES];
-    bool is_placed; /* the members below are known */
+    bool is_placed; /* the members below are valid */
     const sim_block *owner;
     ptx_space space;
     uint64_t address;
@@ -41,7 +41,7 @@ void sim_values_reserve(sim_block *b)
     b->origin_of = memory_new(b->warp_count * bytes / SIM_SLOT_STEP + 1, sizeof *b->origin_of);
 }
 
-/* Begins to keep masks for the block. At first all bits have a value. */
+/* Begins to keep masks for the block. No bits are missing at first. */
 static void begin(sim_block *b)
 {
     size_t bytes = b->program->register_bytes, slots = bytes / SIM_SLOT_STEP;
@@ -127,7 +127,7 @@ void sim_values_lose(sim_block *b, sim_warp *w, const sim_instruction *c, int la
                                     : sim_values_origin(b, (int32_t)(c - b->program->code), where);
 }
 
-/* Returns whether bytes are marked as written. Other host threads may write the marks meanwhile. */
+/* Returns whether all bytes are marked as written. Other host threads may mark bytes meanwhile. */
 static bool all_written(const uint8_t *valid, uint32_t bytes)
 {
     for (uint32_t i = 0; i < bytes; i++)
@@ -136,7 +136,7 @@ static bool all_written(const uint8_t *valid, uint32_t bytes)
     return true;
 }
 
-/* Returns whether blocks of an excerpt that ran wrote these bytes, or no launch may write them. */
+/* Returns whether blocks that ran in an excerpt wrote these bytes, or no launch writes them. */
 static bool is_seen(const sim_region *r, const uint8_t *valid, uint32_t bytes)
 {
     for (uint32_t i = 0; !r->read_only && i < bytes; i++) {
@@ -228,7 +228,7 @@ uint64_t sim_unwritten_bits(const sim_places *p, int lane, uint32_t bytes, uint3
     return bits;
 }
 
-/* Sets the address of the register's origin to that of a lane's missing byte, if it has none. */
+/* Sets the address of the register's origin, if it has none, to that of a lane's missing byte. */
 static void place_origin(sim_block *b, const sim_warp *w, int32_t slot, const sim_places *p,
                          uint64_t address)
 {
@@ -274,13 +274,13 @@ void sim_lose_unwritten(sim_block *b, sim_warp *w, const sim_instruction *c, uin
     }
 }
 
-/* Notes the register's origin for bytes of local memory (`valid`: their entry in local_valid). */
+/* Stores the register's origin for bytes of local memory; `valid` is their entry in local_valid. */
 static void keep_origin(sim_block *b, const sim_warp *w, int32_t slot, const uint8_t *valid,
                         uint32_t bytes)
 {
     if (!b->origin_in)
         b->origin_in = calloc(b->warp_count, (size_t)b->program->local_bytes * SIM_LANES + 1);
-    if (b->origin_in) /* without memory the fault only lacks its origin */
+    if (b->origin_in) /* if there is no memory, a fault lacks its origin */
         memset(b->origin_in + (valid - b->local_valid), w->origin_of[slot / SIM_SLOT_STEP], bytes);
 }
 

@@ -4,7 +4,7 @@
 #include "sim/program/operations.h"
 #include "sim/program/warpgroup.h"
 
-/* Returns the lanes in which some bit of `bits` has no value. Width 0: a predicate. */
+/* Returns the lanes in which some bit of `bits` has no value. The width of a predicate is 0. */
 static uint32_t lacking(const sim_warp *w, int32_t slot, uint32_t width, uint64_t bits)
 {
     uint32_t lanes = 0;
@@ -42,7 +42,7 @@ static void put_predicate(sim_warp *w, int32_t slot, uint32_t lanes, uint32_t ma
         *sim_lacks32(w, slot) = (*sim_lacks32(w, slot) & ~mask) | (lanes & mask);
 }
 
-/* Marks a result: bits of `lanes` have no value, those of the other lanes of `mask` have one. */
+/* Marks a result: it has no value in `lanes`, and a value in the other lanes of `mask`. */
 static void put_whole(sim_warp *w, int32_t slot, uint32_t width, uint32_t lanes, uint32_t mask)
 {
     uint64_t lacks[SIM_LANES];
@@ -56,7 +56,7 @@ static void put_whole(sim_warp *w, int32_t slot, uint32_t width, uint32_t lanes,
     put(w, slot, width, lacks, mask);
 }
 
-/* Checks that the register has a value in all lanes of `mask`, which they need for `what`. */
+/* Checks that the register has a value in all lanes of `mask`, which need it for `what`. */
 static bool need(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask, int32_t slot,
                  uint32_t width, const char *what)
 {
@@ -69,7 +69,7 @@ static uint64_t lacks_of(const sim_warp *w, int32_t slot, uint32_t width, int l)
     return width == 8 ? sim_lacks64(w, slot)[l] : sim_lacks32(w, slot)[l];
 }
 
-/* Moves the masks as the operation moves bits. All bits are missing if a selector has no value. */
+/* Moves masks as the operation moves bits. If a selector has no value, all bits are missing. */
 static void move_bits(const sim_warp *w, const sim_instruction *c, const int32_t slots[4],
                       int moved, uint64_t lacks[SIM_LANES])
 {
@@ -215,7 +215,7 @@ static void compare(sim_warp *w, const sim_instruction *c, uint32_t mask)
     if ((a | b) & mask)
         inherit(w, c->d, a & mask ? c->a : c->b);
     if (c->c != SIM_NO_SLOT) {
-        /* The result of the comparison may be either. */
+        /* The comparison, which has no value, may give either result. */
         third = *sim_lacks32(w, c->c);
         if (third & mask)
             inherit(w, c->d, c->c);
@@ -258,8 +258,8 @@ static const char address[] = "the address", condition[] = "the condition",
                   operand[] = "an operand",
                   places_of_elements[] = "where elements of a sparse row are";
 
-/* Returns a lane's missing result bits, and their register in *from. A shuffle reads one lane.
- * Votes, matches and reductions read all lanes of the mask; each bit of a ballot reads one. */
+/* Returns a lane's missing result bits; *from is the register that lacks them. A shuffle reads one
+ * lane. Votes, matches and reductions read all lanes of the mask; a bit of a ballot reads one. */
 static uint64_t lost_in_exchange(const sim_warp *w, const sim_instruction *const of[], int lane,
                                  int source, uint32_t lost, int32_t *from)
 {
@@ -347,7 +347,7 @@ static bool step_access(sim_block *b, sim_warp *w, const sim_instruction *c, uin
     return true;
 }
 
-/* Follows instructions that have an effect beside their result. */
+/* Checks instructions that have another effect than their result. */
 static bool step_other(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     bool fine = true;
@@ -459,7 +459,7 @@ static bool step(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t m
     case SIM_VOTE:
     case SIM_MATCH:
     case SIM_REDUCE:
-        return true; /* followed when its lanes have met */
+        return true; /* checked when the lanes have met */
     default:
         return step_other(b, w, c, mask);
     }

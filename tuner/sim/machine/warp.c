@@ -32,7 +32,7 @@ static void compute(sim_warp *w, const sim_instruction *c, uint32_t mask)
         float f[SIM_LANES];
     } result;
     uint32_t flushed[3][SIM_LANES];
-    /* Slots that an operation does not use may point anywhere valid. */
+    /* Operands that an operation does not use may point to any register. */
     const void *sources[4] = {
         w->registers + (c->a < 0 ? 0 : c->a), w->registers + (c->b < 0 ? 0 : c->b),
         w->registers + (c->c < 0 ? 0 : c->c), w->registers + (c->e < 0 ? 0 : c->e)};
@@ -136,7 +136,7 @@ static void select_lanes(sim_warp *w, const sim_instruction *c, uint32_t mask)
     }
 }
 
-/* Counts four cycles an instruction. In an adverse schedule clocks start apart and run faster. */
+/* Returns four cycles an instruction. In adverse schedules, clocks start apart and run faster. */
 static bool put_clock(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     const uint64_t begun =
@@ -166,8 +166,8 @@ static bool test_space(sim_block *b, sim_warp *w, const sim_instruction *c, uint
     return true;
 }
 
-/* Splits the top path into `count` groups of lanes. The old path stays as the place where they
- * meet, unless they meet where it was to meet others anyway. */
+/* Splits the top path into `count` groups of lanes. The old path stays below them: the groups meet
+ * there. It goes if its own meeting point is the same. */
 static bool split(sim_block *b, sim_warp *w, const sim_instruction *c, const sim_path *groups,
                   int count)
 {
@@ -200,8 +200,8 @@ static void reverse(sim_path *groups, int count)
     }
 }
 
-/* Returns whether the code from `pc` on soon ends the thread. Such a path should go first: its
- * lanes are gone when the others reach a barrier. */
+/* Returns whether the code from `pc` on soon ends the thread. Such a path goes first: its lanes
+ * have ended when the other lanes reach a barrier. */
 static bool ends_at(const sim_program *p, int32_t pc)
 {
     for (int n = 0; n < 64 && (size_t)pc < p->code_count; n++, pc++) {
@@ -265,7 +265,7 @@ static bool branch_indexed(sim_block *b, sim_warp *w, const sim_instruction *c, 
     return split(b, w, c, groups, count);
 }
 
-/* Returns whether it is the address of a function without code, such as one of the driver. */
+/* Returns whether the address is that of a function without code, such as one of the driver. */
 static bool is_outside(const ptx_module *m, uint64_t address)
 {
     bool outside = false;
@@ -274,7 +274,7 @@ static bool is_outside(const ptx_module *m, uint64_t address)
     return outside;
 }
 
-/* Finds the index of each lane's function among those that its address may belong to. */
+/* Finds each lane's function: its index in the list of functions that the call may reach. */
 static bool find_callee(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     const uint64_t *address = sim_lanes64(w, c->a);
@@ -335,7 +335,7 @@ static bool do_nothing(sim_block *b, sim_warp *w, const sim_instruction *c, uint
     return true;
 }
 
-/* Marks stack memory that was given back as not written. Addresses beyond it are ignored. */
+/* Marks freed stack memory as not written. Ignores addresses beyond local memory. */
 static bool forget(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     const uint64_t all = b->program->local_bytes;
@@ -350,7 +350,7 @@ static bool forget(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t
     return true;
 }
 
-/* Instructions that are rare or may stop the warp. step() has the others. */
+/* Instructions that are rare or may stop the warp. step() executes the others. */
 static sim_executor *const executors[] = {
     [SIM_BRANCH_INDEXED] = branch_indexed,
     [SIM_CALLEE] = find_callee,
@@ -448,7 +448,7 @@ static void end_early(const sim_block *b, sim_warp *w)
 
 /* Returns whether a split of the top path may change the result: at strong accesses of a program
  * with strong writes, and at activemask, since lanes need not run together (CUDA C++ Programming
- * Guide, "__activemask"). Before the first branch they do. */
+ * Guide, "__activemask"). Before the first branch, all lanes run together. */
 static bool may_split(const sim_block *b, sim_warp *w, const sim_instruction *c)
 {
     return (c->scope != 0 && c->kind != SIM_FENCE && b->program->writes_strongly) ||
@@ -485,7 +485,7 @@ bool sim_warp_run(sim_block *b, sim_warp *w)
             n->issued++;
             n->threads += (uint64_t)__builtin_popcount(mask);
         }
-        /* A branch that no lane takes has been evaluated, too. */
+        /* A branch that no lane takes has run, too. */
         if (b->launch->ran && (mask != 0 || c->kind == SIM_BRANCH))
             note_ran(&b->launch->ran[top->pc],
                      mask != 0 && c->kind == SIM_BRANCH && c->target <= top->pc);
@@ -501,7 +501,7 @@ bool sim_warp_run(sim_block *b, sim_warp *w)
         if (stalled != 0 && w->flow.stalled == stalled)
             w->flow.stalled = 0;
     }
-    /* Lanes that poll may be waiting for other lanes of their warp. */
+    /* Lanes that poll may wait for other lanes of their warp. */
     bool polls = w->polls.count > 0 || w->wait.state == SIM_POLLING;
     if ((w->wait.state == SIM_READY && !b->launch->trace) || polls)
         sim_paths_switch(b, w, polls);

@@ -1,50 +1,49 @@
-/* Race checks of accesses to shared memory of a cluster's blocks (shared.c, with reads of
- * uninitialised bytes) and to global memory (global.c). race.h has the rules. */
+/* Race checks of accesses to the shared memory of a cluster's blocks (shared.c) and to global
+ * memory (global.c). shared.c also finds reads of uninitialised bytes. race.h has the rules. */
 #ifndef AUTOTUNE_SIM_MACHINE_WATCH_H
 #define AUTOTUNE_SIM_MACHINE_WATCH_H
 
 #include "sim/machine/machine.h"
 
-/* Checks and records a lane's access to `bytes` of shared memory of `a->owner`, a block of its
- * cluster. `fresh` are the bytes that it writes, since several lanes may write the same value.
+/* Checks and records a lane's access to `bytes` of the shared memory of `a->owner`, a block of its
+ * cluster. `fresh` has the bytes that the lane writes, since writes of one value do not race.
  * Returns false, with a fault, if there is a race or a read of uninitialised bytes. */
 bool sim_shared_touch(sim_race_access *a, uint32_t offset, uint32_t bytes, sim_touch touch,
                       const uint8_t *fresh);
 
-/* Does the same for a whole warp that accesses `bytes` a lane, side by side from `offset` on, line
- * by line (sim_line). Returns the checked lanes; the caller checks the others one by one. Sets
- * *fine to false if there is a fault. */
+/* Does the same for a whole warp whose lanes access `bytes` each, side by side from `offset` on.
+ * Checks line by line (sim_line). Returns the checked lanes; the caller checks the other lanes one
+ * by one. Sets *fine to false if there is a fault. */
 uint32_t sim_shared_touch_row(sim_race_access *a, uint32_t offset, uint32_t bytes, sim_touch touch,
                               const uint8_t *fresh, bool *fine);
 
-/* Does the same for lanes of `mask` that all read one word. If the result is false, the caller must
- * check the lanes one by one. */
+/* Does the same for lanes that all read one word. Returns false if it cannot check all at once. */
 bool sim_shared_read_word(sim_race_access *a, uint32_t mask, uint32_t offset, uint32_t bytes);
 
-/* Begins a copy that reads or writes shared memory of `owner`, and ends with sim_shared_land().
+/* Begins a copy that reads or writes shared memory of `owner`. sim_shared_land() ends the copy.
  * Returns false, with a fault, if there is a race. */
 bool sim_shared_begin(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruction *c,
                       int lane, uint32_t offset, uint32_t bytes, sim_touch touch, uint32_t number,
                       bool bulk);
-/* Begins a cp.async, whose data is known already. Returns false, with a fault, likewise. */
+/* Begins a cp.async, which has already read its data. Returns false, with a fault, at a race. */
 bool sim_shared_begin_async(sim_block *b, sim_warp *w, const sim_copy *copy);
 /* Ends a copy. It becomes the access `landed`, by the thread or by the copy engine. */
 void sim_shared_land(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruction *c,
                      int lane, uint32_t offset, uint32_t bytes, bool writes, uint32_t number,
                      const sim_stamp *landed);
 
-/* Empties the shared memory of a block that starts. */
+/* Prepares the shared memory of a block that starts. No byte counts as written. */
 void sim_shared_reset(sim_block *b);
 
-/* Finds the block that owns a shared address. *address becomes an address of that block's own.
- * `visits`: the thread accesses the memory itself, so that the owner must not end before it knows
- * that the access is over. Returns NULL, with a fault, if the access is not allowed. */
+/* Finds the block that owns a shared address. Changes *address to an address in that block.
+ * `visits`: the thread itself accesses the memory, so the owner must not end before it knows that
+ * the access is over. Returns NULL, with a fault, if the access is not allowed. */
 sim_block *sim_cluster_owner(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                              uint64_t *address, bool visits);
 
-/* Finds `bytes` at a shared or generic address, in the block of the cluster that owns them. `what`
- * names the access in messages; `visits` as above (false for the copy engine). Returns false, with
- * a fault, if the access is not allowed. */
+/* Finds `bytes` at a shared or generic address in the block of the cluster that owns them. `what`
+ * names the access in messages. `visits` is as above, and false for the copy engine. Returns false,
+ * with a fault, if the access is not allowed. */
 bool sim_shared_place(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                       uint64_t address, uint32_t bytes, uint32_t alignment, const char *what,
                       bool visits, sim_block **owner, uint32_t *offset);
@@ -53,17 +52,16 @@ bool sim_shared_place(sim_block *b, sim_warp *w, const sim_instruction *c, int l
 bool sim_own_place(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint64_t address,
                    uint32_t bytes, uint32_t alignment, const char *what, uint32_t *offset);
 
-/* Returns whether the block may end: false, with a fault, if other blocks may access its memory. */
+/* Returns whether the block may end. If other blocks may access its memory, records a fault. */
 bool sim_cluster_allows_end(sim_block *b);
 
-/* Makes the watch over a launch's global memory. `concurrent`: several host threads run its blocks.
- * Fails with AT_NO_MEMORY. */
+/* Makes the watch over a launch's global memory. Fails with AT_NO_MEMORY. `concurrent`: several
+ * host threads run the blocks. */
 at_status sim_watch_new(const sim_launch *launch, bool concurrent, sim_watch **out,
                         at_error *error);
 void sim_watch_free(sim_watch *watch); /* NULL is fine */
 
-/* Do for a region of global memory what the functions above do for shared memory. values.h has the
- * checks of uninitialised bytes. */
+/* Do the same for a region of global memory. values.h has the checks of uninitialised bytes. */
 bool sim_global_touch(sim_race_access *a, uint64_t offset, uint32_t bytes, sim_touch touch,
                       const uint8_t *fresh);
 uint32_t sim_global_touch_row(sim_race_access *a, uint64_t offset, uint32_t bytes, sim_touch touch,
