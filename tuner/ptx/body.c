@@ -13,7 +13,7 @@ static int add_operands(ptx_parser *p, const ptx_operand *items, int count)
     return first;
 }
 
-/* Returns the index of a label of the current block, added if missing. Returns 0 on failure. */
+/* Returns the index of a label of the current block, made if needed. Returns 0 on failure. */
 static int find_label(ptx_parser *p, ptx_text name)
 {
     int kind, index;
@@ -100,7 +100,7 @@ static void parse_number(ptx_parser *p, ptx_operand *out)
     ptx_advance(p);
 }
 
-/* Parses operands up to and including `close`. Returns their number, at most `most`. */
+/* Parses operands up to `close`, which it also reads. Returns their number, at most `most`. */
 static int parse_items(ptx_parser *p, char close, ptx_operand *items, int most, int depth)
 {
     int count = 0;
@@ -150,7 +150,7 @@ static void parse_address(ptx_parser *p, ptx_operand *out)
     out->first = add_operands(p, parts, out->count);
 }
 
-/* Parses "|b" after the operand "a" in *out, which becomes the pair. */
+/* Parses "|b" after the operand "a" in *out. *out becomes the pair. */
 static void parse_pair(ptx_parser *p, ptx_operand *out)
 {
     ptx_operand items[2] = {*out, {0}};
@@ -204,7 +204,7 @@ static void parse_guard(ptx_parser *p, ptx_statement *s)
     ptx_advance(p);
 }
 
-/* Reads an opcode and its modifiers on the same line. They may be apart: "prmt .b32". */
+/* Reads an opcode and its modifiers on the same line. Space may separate them: "prmt .b32". */
 static void take_opcode(ptx_parser *p, ptx_statement *s)
 {
     s->opcode = p->token.text;
@@ -221,8 +221,8 @@ static bool at_modifier(const ptx_parser *p, const char *modifier)
     return p->token.kind == PTX_TOKEN_MODIFIER && ptx_text_is(p->token.text, modifier);
 }
 
-/* Defines the label `name`; the current token is its ':'. A table of targets may follow, or a call
- * prototype, which is skipped because each call states its own operands. */
+/* Defines the label `name`; the current token is its ':'. A table of targets or a call prototype
+ * may follow. A prototype is skipped, because each call states its own operands. */
 static void define_label(ptx_parser *p, ptx_text name)
 {
     ptx_advance(p);
@@ -287,7 +287,7 @@ static void parse_instruction(ptx_parser *p)
     ptx_keep(p, &p->module->statements, &p->module->statement_count, &s, sizeof s);
 }
 
-/* Parses a directive in a body. A directive that cannot be parsed declares nothing. */
+/* Parses a directive in a body. If this is impossible, the directive declares nothing. */
 static void parse_directive(ptx_parser *p)
 {
     ptx_text t = p->token.text;
@@ -311,7 +311,7 @@ static void parse_directive(ptx_parser *p)
 }
 
 /* Ends a nested block. Its undefined labels become labels of the outer block. `first_around` is the
- * first label of the outer block, `first_operand` the first operand of this block. */
+ * first label of the outer block; `first_operand` is the first operand of the nested block. */
 static void end_labels(ptx_parser *p, size_t mark, int first_around, size_t first_operand)
 {
     ptx_module *m = p->module;

@@ -17,14 +17,14 @@ static void add_variable(ptx_parser *p, ptx_variable v)
         free(v.initial);
 }
 
-/* The modifiers before a declaration's first name. */
+/* The modifiers of a declaration, which precede its first name. */
 typedef struct declaration {
     ptx_space space;
     ptx_type type;
     bool has_type;
-    uint32_t vector; /* .v2, .v4 */
+    uint32_t vector; /* 2 or 4 for .v2 or .v4 */
     int64_t alignment;
-    bool opaque; /* texture, sampler or surface reference: has a name but no value */
+    bool opaque; /* a texture, sampler or surface reference, which has a name but no value */
 } declaration;
 
 static bool is_opaque(ptx_text t)
@@ -47,7 +47,7 @@ static bool take_space(ptx_text t, ptx_space *space)
 static void parse_declaration(ptx_parser *p, declaration *d)
 {
     *d = (declaration){.space = PTX_SPACE_GENERIC, .vector = 1};
-    bool pointer = false; /* .ptr precedes the space and alignment of the pointee */
+    bool pointer = false; /* after .ptr come the space and alignment of the pointee */
     while (p->token.kind == PTX_TOKEN_MODIFIER) {
         ptx_text t = p->token.text;
         ptx_space space;
@@ -106,7 +106,7 @@ static void convert_initial(const ptx_token *t, bool negative, ptx_type type, ui
     }
 }
 
-/* Parses the name of a function or variable of the module, perhaps with an offset: "f", "x+8". */
+/* Parses the name of a function or variable of the module. An offset may follow: "f", "x+8". */
 static void parse_name(ptx_parser *p, ptx_relocation *r)
 {
     int kind = PTX_NAME_LABEL;
@@ -122,7 +122,7 @@ static void parse_name(ptx_parser *p, ptx_relocation *r)
 }
 
 /* Parses an element that is an address ("f", "generic(x)+8") or a byte of an address ("0xFF00(f)").
- * `mask` is 0 if the element has no mask. */
+ * `mask` is 0 if there is no mask. */
 static void parse_address_value(ptx_parser *p, uint64_t mask, ptx_relocation r)
 {
     bool in_brackets = ptx_at(p, '(');
@@ -223,7 +223,7 @@ void ptx_parse_variable(ptx_parser *p)
         parse_declarator(p, &d);
     while (ptx_accept(p, ','));
     ptx_expect(p, ';');
-    /* Drop the relocations of a variable whose initial value could not be read. */
+    /* Drop the relocations of a variable whose initial value cannot be read. */
     ptx_module *m = p->module;
     while (m->relocation_count > 0 &&
            (size_t)m->relocations[m->relocation_count - 1].variable >= m->variable_count)
@@ -312,7 +312,6 @@ static int clamp_int(int64_t v)
     return v < 0 ? 0 : v > INT_MAX ? INT_MAX : (int)v;
 }
 
-/* Adds the location with that file, line and column. Returns its index. */
 static int add_location(ptx_parser *p, const int64_t at[3], int outer)
 {
     ptx_module *m = p->module;
@@ -321,7 +320,7 @@ static int add_location(ptx_parser *p, const int64_t at[3], int outer)
     return (int)m->location_count - 1;
 }
 
-/* .loc FILE LINE COLUMN [, function_name LABEL [+ N], inlined_at FILE LINE COLUMN] */
+/* Parses .loc FILE LINE COLUMN [, function_name LABEL [+ N], inlined_at FILE LINE COLUMN]. */
 void ptx_parse_loc(ptx_parser *p)
 {
     int64_t at[3], outer_at[3];
@@ -339,9 +338,9 @@ void ptx_parse_loc(ptx_parser *p)
         ptx_advance(p);
         for (int i = 0; i < 3; i++)
             outer_at[i] = ptx_take_integer(p);
-        /* The location of the caller is a few directives earlier. It may be inlined itself. */
+        /* The caller's location is a few directives before. It may be inlined itself. */
         const ptx_module *m = p->module;
-        int alike = PTX_NONE; /* location on the same line with another column */
+        int alike = PTX_NONE; /* a location on the same line with another column */
         for (size_t i = m->location_count; i-- > 0 && m->location_count - i < 64 && outer < 0;) {
             const ptx_location *l = &m->locations[i];
             if (l->file != outer_at[0] || l->line != outer_at[1])
@@ -355,6 +354,6 @@ void ptx_parse_loc(ptx_parser *p)
             outer =
                 add_location(p, outer_at, alike == PTX_NONE ? PTX_NONE : m->locations[alike].outer);
     }
-    if (at[1] != 0) /* line 0 means "no line": keep the previous location */
+    if (at[1] != 0) /* line 0 means "no line": the previous location stays */
         p->location = add_location(p, at, outer);
 }

@@ -48,7 +48,7 @@ uint32_t ptx_type_bytes(ptx_type type);
 /* Finds a type by its modifier (".f32"). Returns false if the modifier is no type. */
 bool ptx_type_find(ptx_text modifier, ptx_type *type);
 
-/* Finds the type in the last modifier of an opcode ("ld.global.f32"). Returns false if none. */
+/* Finds the type in an opcode's last modifier ("ld.global.f32"). Returns false if it is none. */
 bool ptx_opcode_type(ptx_text opcode, ptx_type *type);
 
 typedef enum ptx_space {
@@ -68,7 +68,7 @@ typedef struct ptx_variable {
     ptx_space space;
     uint32_t alignment;  /* in bytes; a power of two */
     uint64_t size_bytes; /* 0 for an extern array without a size (dynamic shared memory) */
-    uint8_t *initial;    /* `size_bytes` bytes; NULL without an initial value */
+    uint8_t *initial;    /* initial value of `size_bytes` bytes; NULL if there is none */
 } ptx_variable;
 
 /* An element of an initial value that holds an address. */
@@ -76,7 +76,7 @@ typedef struct ptx_relocation {
     int variable;     /* variable with the initial value */
     uint64_t at;      /* offset of the element in the initial value, in bytes */
     uint32_t bytes;   /* size of the element */
-    uint32_t shift;   /* lowest bit of the address that the element holds */
+    uint32_t shift;   /* bits by which the address is shifted right before the element takes it */
     bool is_function; /* `target` is a function, otherwise a variable */
     int target;
     int64_t addend; /* added to the address of the target */
@@ -89,12 +89,12 @@ typedef enum ptx_operand_kind {
     PTX_OPERAND_FLOAT,    /* bits: a float */
     PTX_OPERAND_DOUBLE,   /* bits: a double */
     PTX_OPERAND_VARIABLE, /* index: variable; offset: added to its address, in bytes */
-    PTX_OPERAND_ADDRESS,  /* [operand `first` + offset]; with count 2: [tensor, {coordinates}] */
+    PTX_OPERAND_ADDRESS,  /* [operand `first` + offset]; if count is 2: [tensor, {coordinates}] */
     PTX_OPERAND_VECTOR,   /* {...}: operands first .. first + count - 1 */
     PTX_OPERAND_GROUP,    /* (...) of a call: operands as in a vector */
     PTX_OPERAND_PAIR,     /* a|b: two operands as in a vector */
-    PTX_OPERAND_LABEL,    /* index: label of the module */
-    PTX_OPERAND_FUNCTION, /* index: function of the module */
+    PTX_OPERAND_LABEL,    /* index: label in ptx_module.labels */
+    PTX_OPERAND_FUNCTION, /* index: function in ptx_module.functions */
     PTX_OPERAND_SINK      /* _ */
 } ptx_operand_kind;
 
@@ -122,10 +122,9 @@ typedef struct ptx_statement {
     int first, count; /* operands: range of ptx_module.operands */
     int line;         /* line of the PTX */
     int location;     /* index in ptx_module.locations, or PTX_NONE */
-    bool rolled;      /* starts a loop that must not be unrolled (.pragma "nounroll") */
+    bool rolled;      /* starts a loop that ptxas must not unroll (.pragma "nounroll") */
     ptx_note note;
-    bool unreadable; /* the parser does not know the form of its guard or operands, and has stored
-                        none of them */
+    bool unreadable; /* the guard or the operands have an unknown form and are not stored */
 } ptx_statement;
 
 typedef struct ptx_label {
@@ -141,7 +140,7 @@ typedef struct ptx_location {
     int outer; /* location of the call if the code was inlined, or PTX_NONE */
 } ptx_location;
 
-/* Limits for launches of a kernel, from its directives; 0 if there is no such directive. */
+/* Limits for launches of a kernel, from its directives. A limit without a directive is 0. */
 typedef struct ptx_launch_limits {
     uint64_t max_threads;         /* .maxntid: threads of a block (product of the extents) */
     uint32_t required_block[3];   /* .reqntid: extents of a block */
@@ -159,10 +158,11 @@ typedef struct ptx_function {
     ptx_text body;                        /* text between the braces */
     int first_parameter, parameter_count; /* variables in PTX_SPACE_PARAM */
     int first_result, result_count;       /* variables in PTX_SPACE_PARAM; .func only */
-    int first_variable, variable_count;   /* all its variables, with parameters and results */
+    int first_variable, variable_count;   /* all its variables, including parameters and results */
     int first_register, register_count;   /* range of ptx_module.register_types: .reg results, .reg
                                              parameters, then other registers */
-    int register_results, register_parameters; /* numbers of .reg results and .reg parameters */
+    int register_results, register_parameters; /* how many registers are .reg results; how many are
+                                                  .reg parameters */
     int first_statement, statement_count;
     int line;
     ptx_launch_limits limits;
@@ -170,7 +170,7 @@ typedef struct ptx_function {
 
 typedef struct ptx_module {
     char *text;
-    char name[256];          /* file name for messages */
+    char name[256];          /* name of the PTX text in messages */
     char target[16];         /* architecture: "sm_90" */
     uint8_t *register_types; /* ptx_type of each register */
     ptx_variable *variables;
@@ -189,28 +189,29 @@ typedef struct ptx_module {
 /* Frees a module. `m` may be NULL. */
 void ptx_module_free(ptx_module *m);
 
-/* Returns the index of the entry `name` (NULL: the first), or PTX_NONE if there is none. */
+/* Returns the index of the entry `name`, or of the first entry if `name` is NULL. Returns PTX_NONE
+ * if the module has no such entry. */
 int ptx_module_entry(const ptx_module *m, const char *name);
 
-/* Returns whether the file is a header of the CUDA Toolkit, into which no message points. The files
- * of a pattern have relative names (compile/file_names.h). */
+/* Returns whether the file is a header of the CUDA Toolkit. No message points to these headers. The
+ * files of a pattern have relative names (compile/file_names.h). */
 bool ptx_is_header(ptx_text file);
 
-/* Finds the source line of the innermost call outside the toolkit's headers. For PTX_NONE, the file
- * is empty and the line is 0. */
+/* Finds the source line of the innermost call outside the Toolkit's headers. If `location` is
+ * PTX_NONE, *file is empty and *line is 0. */
 void ptx_source_line(const ptx_module *m, int location, ptx_text *file, int *line);
 
-/* Returns the innermost location outside the toolkit's headers, or the outermost location if all
- * are in headers; PTX_NONE for PTX_NONE. */
+/* Returns the innermost location outside the Toolkit's headers, or the outermost location if all of
+ * them are in headers. Returns PTX_NONE if `location` is PTX_NONE. */
 int ptx_user_location(const ptx_module *m, int location);
 
-/* Returns the file name of a location, or an empty text if its number has no file. */
+/* Returns the file name of a location, or an empty text if its file number has no name. */
 ptx_text ptx_location_file(const ptx_module *m, const ptx_location *l);
 
 enum { PTX_LOCATION_BYTES = 640 };
 
-/* Writes a location for a message, without the toolkit's headers: "tile.cuh:6, inlined at
- * dot.cu.tmpl:14". PTX_LOCATION_BYTES of `text` suffice. */
+/* Writes a location for a message, without the Toolkit's headers: "tile.cuh:6, inlined at
+ * dot.cu.tmpl:14". `text` needs at most PTX_LOCATION_BYTES. */
 void ptx_format_location(const ptx_module *m, int location, char *text, size_t size_bytes);
 
 #endif

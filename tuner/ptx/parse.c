@@ -23,7 +23,7 @@ static void skip_section(ptx_parser *p)
     if (p->token.kind == PTX_TOKEN_MODIFIER || p->token.kind == PTX_TOKEN_WORD)
         ptx_advance(p);
     ptx_expect(p, '{');
-    /* A section may contain any tokens, even bad ones. */
+    /* A section may contain any token, even a bad one. */
     while (!ptx_at(p, '}') && !p->status) {
         if (p->token.kind == PTX_TOKEN_END)
             ptx_fail(p, "a .section does not end");
@@ -55,7 +55,7 @@ static void parse_parameters(ptx_parser *p, int *first, int *count, int *registe
     ptx_expect(p, ')');
 }
 
-/* Names the function `index`. Returns the index of its prototype if it has one, else `index`. */
+/* Names the function `index`. Returns the index of its prototype, or `index` if it has none. */
 static int name_function(ptx_parser *p, int index)
 {
     int kind, found;
@@ -111,9 +111,9 @@ static uint32_t take_count(ptx_parser *p, const char *of)
     return (uint32_t)count;
 }
 
-/* Parses the directives between parameters and body. By the PTX ISA, "Performance-Tuning
- * Directives", no launch is refused for .minnctapersm, .maxnctapersm (its old name), .maxnreg or
- * .noreturn: they only tell the assembler how to spend registers. */
+/* Parses the directives between parameters and body. A launch never fails because of .minnctapersm,
+ * .maxnctapersm (its old name), .maxnreg or .noreturn: they only tell the assembler how to use
+ * registers (PTX ISA, "Performance-Tuning Directives"). */
 static void parse_directives(ptx_parser *p, ptx_launch_limits *limits)
 {
     uint32_t extents[3];
@@ -126,7 +126,7 @@ static void parse_directives(ptx_parser *p, ptx_launch_limits *limits)
         ptx_advance(p);
         if (ptx_text_is(t, ".maxntid")) {
             parse_extents(p, extents);
-            /* No block has such large extents, and their product may overflow. */
+            /* No block is that large. The product of such extents may overflow. */
             bool huge = extents[0] > 65535 || extents[1] > 65535 || extents[2] > 65535;
             limits->max_threads =
                 huge ? UINT32_MAX : (uint64_t)extents[0] * extents[1] * extents[2];
@@ -160,8 +160,8 @@ static void parse_function(ptx_parser *p, bool is_entry)
     int first_result = 0, result_count = 0, first = 0, count = 0, results = 0, parameters = 0;
     if (ptx_at(p, '('))
         parse_parameters(p, &first_result, &result_count, &results);
-    /* The name of the function outlives the names of its results. So the results are removed, the
-     * function is added, and the results are added again. */
+    /* The function's name outlives the names of its results, but follows them. So the results are
+     * removed, the function is added, and the results are added again. */
     const size_t named = p->names.count - mark;
     ptx_name *names = named ? memory_copy(p->names.names + mark, named, sizeof *names) : NULL;
     ptx_scope_pop(&p->names, mark);
@@ -294,7 +294,7 @@ at_status ptx_parse(const char *text, size_t size, const char *name, ptx_module 
     return p.status;
 }
 
-/* Returns the start of the note in a line, or NULL if the line has no note. */
+/* Returns the start of a line's note, or NULL if the line has no note. */
 static const char *find_note(const char *line, const char *end)
 {
     static const char mark[] = "//@ ";

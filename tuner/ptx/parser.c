@@ -83,7 +83,7 @@ static bool go_past(ptx_parser *p)
         depth -= closes;
         bool ends = ptx_at(p, ';') && depth == 0, is_brace = ptx_at(p, '}') && depth == 0;
         ptx_advance(p);
-        /* A closing brace ends a directive but not a list of operands. */
+        /* A closing brace ends a directive, but may be inside a list of operands. */
         if (ends || (is_brace && !ptx_at(p, ',') && !ptx_at(p, ';') && !ptx_at(p, '|')))
             return true;
     }
@@ -121,7 +121,7 @@ static const char *const operators[LEVELS] = {"|", "^", "&", "<>", "+-", "*/"};
 
 static uint64_t take_level(ptx_parser *p, int level, int depth);
 
-/* Reads a number, or a term in parentheses or with a unary operator. */
+/* Reads a number, a term in parentheses, or a term with a unary operator. */
 static uint64_t take_term(ptx_parser *p, int depth)
 {
     uint64_t bits = p->token.bits;
@@ -171,7 +171,7 @@ static uint64_t apply(ptx_parser *p, char sign, uint64_t a, uint64_t b)
     }
 }
 
-/* Reads terms joined by the operators of a level and higher levels. */
+/* Reads terms that are joined by operators of this level or higher levels. */
 static uint64_t take_level(ptx_parser *p, int level, int depth)
 {
     if (level == LEVELS)
@@ -198,7 +198,7 @@ void ptx_keep(ptx_parser *p, void *items, size_t *count, const void *item, size_
         memory_add(items, count, item, size);
 }
 
-/* Hashes a text by FNV-1a. */
+/* Returns the bucket of a text, by its FNV-1a hash. */
 static unsigned bucket_of(ptx_text text)
 {
     uint32_t h = 2166136261u;
@@ -218,7 +218,7 @@ void ptx_scope_put(ptx_parser *p, ptx_scope *s, ptx_text text, ptx_name_kind kin
     s->buckets[b] = (int)s->count;
 }
 
-/* Finds the newest single name or, with `range`, the newest range with that text. */
+/* Finds the newest name with that text: a range if `range` is true, otherwise a single name. */
 static const ptx_name *find_name(const ptx_scope *s, ptx_text text, bool range)
 {
     for (int i = s->buckets[bucket_of(text)]; i != 0; i = s->names[i - 1].next) {

@@ -25,7 +25,7 @@ bool ptx_text_begins(ptx_text text, const char *with)
     return text.length >= n && memcmp(text.at, with, n) == 0;
 }
 
-/* Replaces isdigit() of <ctype.h>, which depends on the locale. */
+/* Replaces isdigit(), which depends on the locale. */
 static bool is_digit(char c)
 {
     return c >= '0' && c <= '9';

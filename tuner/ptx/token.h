@@ -1,7 +1,7 @@
-/* Splits PTX text, as NVRTC writes it, into tokens: views of the text with their lines, without
- * comments and white space. A modifier keeps its dot (".global", ".L1::no_allocate"), so an opcode
- * is a word followed by modifiers. Unknown characters and unterminated strings and comments are
- * PTX_TOKEN_BAD. The lexer allocates nothing. */
+/* Splits PTX text, as NVRTC writes it, into tokens. A token is a view of the text with its line;
+ * comments and white space are no tokens. A modifier keeps its dot (".global", ".L1::no_allocate"),
+ * so an opcode is a word followed by modifiers. Unknown characters, unterminated strings and
+ * unterminated comments are PTX_TOKEN_BAD. The lexer allocates no memory. */
 #ifndef AUTOTUNE_PTX_TOKEN_H
 #define AUTOTUNE_PTX_TOKEN_H
 
@@ -12,7 +12,7 @@
 typedef enum ptx_token_kind {
     PTX_TOKEN_END,
     PTX_TOKEN_WORD,     /* identifier: opcode, label, register, variable */
-    PTX_TOKEN_MODIFIER, /* .word; the text includes the dot */
+    PTX_TOKEN_MODIFIER, /* a dot and a word; the text includes the dot */
     PTX_TOKEN_INTEGER,
     PTX_TOKEN_FLOAT,       /* 0fXXXXXXXX; `bits` holds a float */
     PTX_TOKEN_DOUBLE,      /* 0dXXXXXXXXXXXXXXXX or a decimal fraction; `bits` holds a double */
@@ -29,7 +29,7 @@ typedef struct ptx_text {
 
 typedef struct ptx_token {
     ptx_token_kind kind;
-    int line; /* 1-based */
+    int line; /* starts at 1 */
     ptx_text text;
     uint64_t bits; /* value of a number */
 } ptx_token;
@@ -45,7 +45,7 @@ void ptx_lexer_init(ptx_lexer *lexer, const char *text, size_t size);
 /* Returns the next token. After the last token, every call returns PTX_TOKEN_END. */
 ptx_token ptx_lexer_next(ptx_lexer *lexer);
 
-/* Compares two texts like strcmp(): returns less than, equal to or greater than 0. */
+/* Compares two texts like strcmp(). The result is less than, equal to, or greater than 0. */
 int ptx_text_compare(ptx_text a, ptx_text b);
 
 /* Returns whether the text is exactly `word`. */

@@ -2,9 +2,9 @@
 
 #include <string.h>
 
-enum { NOTHING_YET = -3 }; /* no visited instruction writes the register */
+enum { NOTHING_YET = -3 }; /* no instruction visited so far writes the register */
 
-/* How the zero bits of a result follow from those of the sources. */
+/* Rules that compute the zero bits of a result from those of its sources. */
 typedef enum zeros_rule {
     ZEROS_NONE,
     ZEROS_LEAST,
@@ -15,7 +15,7 @@ typedef enum zeros_rule {
     ZEROS_MOST
 } zeros_rule;
 
-/* How the variable of a result follows from those of the sources. */
+/* Rules that find the variable of a result from the variables of its sources. */
 typedef enum object_rule {
     OBJECT_MIXED,  /* the result is no address */
     OBJECT_FIRST,  /* the variable of the first source */
@@ -78,7 +78,6 @@ static bool is_list(const ptx_operand *o)
            o->kind == PTX_OPERAND_PAIR;
 }
 
-/* Returns the number of lowest bits that are zero, at most ALIGNMENT_MOST. */
 static int zeros_of_bits(uint64_t bits)
 {
     return bits && __builtin_ctzll(bits) < ALIGNMENT_MOST ? __builtin_ctzll(bits) : ALIGNMENT_MOST;
@@ -99,7 +98,7 @@ static int zeros_of(const finder *f, const ptx_operand *o)
         return zeros_of_bits(o->bits);
     case PTX_OPERAND_VARIABLE:
         v = &f->module->variables[o->index];
-        /* Shared memory has the addresses of the GPU. Of others only the alignment is known. */
+        /* Addresses in shared memory are those of a GPU. Elsewhere, only the alignment is known. */
         return v->space == PTX_SPACE_SHARED
                    ? zeros_of_bits(f->addresses[o->index] + (uint64_t)o->offset)
                    : least(zeros_of_bits(v->alignment), zeros_of_bits((uint64_t)o->offset));
@@ -144,7 +143,7 @@ static int zeros_of_result(const finder *f, const ptx_statement *s)
     }
 }
 
-/* Lowers the zero bits of a destination, to 0 in a vector. Returns whether a register changed. */
+/* Lowers the zero bits of a destination (of a vector: to 0). Returns whether any changed. */
 static bool lower(const finder *f, const ptx_operand *o, int zeros)
 {
     bool changed = false;
@@ -163,7 +162,7 @@ void addresses_find_alignment(const ptx_module *module, const ptx_function *func
                               const uint64_t *addresses, uint8_t *zeros)
 {
     const finder f = {module, function, .addresses = addresses, .zeros = zeros};
-    /* Starts with the largest alignment: otherwise a loop-carried value would limit itself. */
+    /* At first, all alignments are the largest: else a value of a loop would limit itself. */
     memset(zeros, ALIGNMENT_MOST, (size_t)function->register_count);
     memset(zeros, 0, (size_t)(function->register_results + function->register_parameters));
     for (bool changed = true; changed;) {
@@ -190,7 +189,7 @@ int32_t addresses_object(const ptx_module *module, const ptx_function *function,
                : OBJECTS_NONE;
 }
 
-/* Returns the variable of a value that is one of the two. */
+/* Returns the variable of a value that is either of two values. */
 static int32_t either(int32_t a, int32_t b)
 {
     return a == NOTHING_YET || a == b ? b : b == NOTHING_YET ? a : OBJECTS_SEVERAL;
@@ -205,7 +204,7 @@ static int32_t sum(int32_t a, int32_t b)
                                                 : OBJECTS_SEVERAL;
 }
 
-/* Returns the variable of any other combination of two values, which is no address any more. */
+/* Returns the variable of any other combination of two values, which is no address. */
 static int32_t mix(int32_t a, int32_t b)
 {
     return a == NOTHING_YET || b == NOTHING_YET     ? NOTHING_YET
@@ -213,7 +212,7 @@ static int32_t mix(int32_t a, int32_t b)
                                                     : OBJECTS_SEVERAL;
 }
 
-/* Returns the variable of a combination of all sources, also those in vectors. */
+/* Returns the variable of a combination of all sources, including the elements of vectors. */
 static int32_t mixed(const finder *f, int first, int count)
 {
     int32_t all = OBJECTS_NONE;
@@ -252,7 +251,7 @@ static int32_t object_of_result(const finder *f, const ptx_statement *s)
     }
 }
 
-/* Adds a write to a destination, or to a part of one. Returns whether a register changed. */
+/* Adds a write to a destination, or to a part of it. Returns whether a register changed. */
 static bool add_write(const finder *f, const ptx_operand *o, int32_t object, bool part)
 {
     bool changed = false;

@@ -1,9 +1,9 @@
 /* Calls, and the stack of a thread.
  *
- * A call is inlined. A call of a computed address inlines every function that may have the address,
- * and the address selects. A function that may be recursive has its code once, after the kernel's,
- * and its calls have stack frames (sim_body): its variables are in a frame of local memory whose
- * address is in a slot.
+ * A call is inlined. A call of a computed address inlines every function that may have this
+ * address, and a branch on the address selects one of them. The code of a function that may be
+ * recursive exists once, after the kernel's code, and its calls have stack frames (sim_body): its
+ * variables lie in a frame of local memory, and a slot holds the frame's address.
  *
  * alloca takes memory from the stack (PTX ISA, "Stack Manipulation Instructions"), which follows
  * the variables in local memory, grows upwards, and has as many bytes as a CUDA thread has by
@@ -16,23 +16,23 @@
 
 enum { MOST_ARGUMENTS = 64, STACK_BYTES = 1024, STACK_ALIGNMENT = 16 };
 
-/* Inlining computed calls may multiply the code. In a larger program, functions that are called by
- * address have frames. */
+/* Limit of the instructions of a program. Beyond it, a function called by a computed address gets
+ * frames, since inlining such calls may multiply the code. */
 static const size_t most_copied = 1 << 15;
 
-/* Stands for the start of the stack until all local variables have addresses. */
+/* Constant for the start of the stack, until all local variables have addresses. */
 static const uint64_t unknown_begin = UINT64_C(0x7374616b20617421);
 
 static const ptx_statement no_statement = {.guard = PTX_NONE, .location = PTX_NONE};
 
-/* call[.uni] [(result),] callee[, (arguments)][, table or prototype] */
+/* A call: call[.uni] [(result),] callee[, (arguments)][, table or prototype] */
 typedef struct call {
     const ptx_operand *results, *arguments;
     const ptx_operand *callee; /* name of a function, or register with its address */
-    const ptx_label *table;    /* functions that may have the address; NULL if unknown */
+    const ptx_label *table;    /* functions that may have this address; NULL if unknown */
 } call;
 
-/* Offsets in local memory of the results and then the parameters of a callee. */
+/* Offsets in local memory of a callee's results, then of its parameters. */
 typedef struct binding {
     int64_t at[2 * MOST_ARGUMENTS];
 } binding;
@@ -57,8 +57,8 @@ static at_status read_call(decoder *d, call *c)
     return c->callee ? d->status : decode_fail(d, "a call without a function");
 }
 
-/* Returns whether the variables from `first` on match the operands of a call in number and in size,
- * exactly or at most. */
+/* Returns whether the callee's variables from `first` on match the operands of a call. Their number
+ * must match. Their sizes must be equal if `exactly`, otherwise not larger. */
 static bool fits(const decoder *d, int first, int count, const ptx_operand *group, bool exactly)
 {
     bool same = group->count == count && count <= MOST_ARGUMENTS;
@@ -72,7 +72,7 @@ static bool fits(const decoder *d, int first, int count, const ptx_operand *grou
     return same;
 }
 
-/* Does the same for results or parameters that are variables or registers. */
+/* Does the same for results or parameters in variables or registers. */
 static bool fits_either(const decoder *d, int first, int count, int registers,
                         const ptx_operand *group, bool exactly)
 {
@@ -93,13 +93,13 @@ static uint32_t lane_bytes(const decoder *d, const ptx_function *f, int i)
     return type_lane_bytes((ptx_type)d->module->register_types[f->first_register + i]);
 }
 
-/* Emits a move with the guard of the statement, which is not counted. */
+/* Emits a move under the guard of the statement. The move is not counted. */
 static void move(decoder *d, int32_t to, int32_t from, uint32_t bytes)
 {
     decode_compute(d, bytes == 8 ? "mov.b64" : "mov.b32", to, &from, 1)->extra = true;
 }
 
-/* Emits a move without a guard, which is not counted. */
+/* Emits a move without a guard. The move is not counted. */
 static void copy_slot(decoder *d, int32_t to, int32_t from, uint32_t bytes)
 {
     const ptx_statement *here = d->statement;
@@ -111,7 +111,7 @@ static void copy_slot(decoder *d, int32_t to, int32_t from, uint32_t bytes)
         d->program->code[i].statement = PTX_NONE;
 }
 
-/* Moves the results of a call in registers to the registers of the caller. */
+/* Moves the results that a callee returned in registers to the registers of the caller. */
 static void take_results(decoder *d, const ptx_function *f, const call *c, const int32_t *slots)
 {
     for (int i = 0; i < f->register_results && !d->status; i++) {
@@ -123,19 +123,19 @@ static void take_results(decoder *d, const ptx_function *f, const call *c, const
     }
 }
 
-/* Finds the offsets in local memory of the variables in a group of operands. */
+/* Finds the offsets in local memory of the variables that a group of operands names. */
 static void find_places(decoder *d, const ptx_operand *group, int registers, int64_t *at)
 {
     for (int i = registers; i < group->count && !d->status; i++) {
         const ptx_operand *o = decode_part(d, group, i);
-        decode_source(d, o, 8, PTX_U64); /* gives the variable an address */
+        decode_source(d, o, 8, PTX_U64); /* makes sure that the variable has an address */
         at[i] = d->local_at[o->index];
         if (at[i] < 0)
             decode_fail(d, "an argument must be a .param variable of the caller");
     }
 }
 
-/* Emits an instruction without the guard of the call: call_around() skips the whole call. */
+/* Emits an instruction without a guard: call_around() branches around the whole call instead. */
 static sim_instruction *emit_unguarded(decoder *d, sim_kind kind)
 {
     sim_instruction *c = decode_emit(d, kind, SIM_CLASS_CONTROL);
@@ -144,7 +144,7 @@ static sim_instruction *emit_unguarded(decoder *d, sim_kind kind)
     return c;
 }
 
-/* Returns whether the function is the current function or one of its callers. */
+/* Returns whether `f` is the current function or one of its callers. */
 static bool is_active(const decoder *d, const ptx_function *f)
 {
     bool active = false;
@@ -153,7 +153,7 @@ static bool is_active(const decoder *d, const ptx_function *f)
     return active;
 }
 
-/* Inlines a callee, with its results and parameters at the offsets and in the registers given. */
+/* Inlines a callee. `b` has the offsets of its results and parameters, `registers` their slots. */
 static void decode_body(decoder *d, const ptx_function *f, const binding *b,
                         const int32_t *registers)
 {
@@ -167,8 +167,8 @@ static void decode_body(decoder *d, const ptx_function *f, const binding *b,
     d->depth--;
 }
 
-/* Places the results and parameters at the start of a frame: fills `at` with their offsets. Returns
- * the offset after them. */
+/* Gives the results and parameters of a function the first offsets in its frame. Fills `at` with
+ * these offsets. Returns the offset after the last one. */
 static uint64_t place_parameters(decoder *d, const ptx_function *f, int64_t *at)
 {
     uint64_t end = 0;
@@ -224,7 +224,7 @@ static void list_places(decoder *d, const ptx_variable *variables, const int64_t
     }
 }
 
-/* Emits a call with a frame. `own` has the offsets of its operands in the caller's frame. */
+/* Emits a call with a frame. `own` has the offsets of the operands in the caller's frame. */
 static void call_with_frame(decoder *d, const ptx_function *f, const binding *own)
 {
     const int function = (int)(f - d->module->functions);
@@ -246,8 +246,8 @@ static void call_with_frame(decoder *d, const ptx_function *f, const binding *ow
     free(b);
 }
 
-/* Fills `slots` for the registers that a callee returns and takes (new, or those of a function with
- * frames), and moves the arguments there. */
+/* Fills `slots` with the slots of the registers that a callee returns and takes, and moves the
+ * arguments there. A function with frames has fixed slots; an inlined callee gets new slots. */
 static void give_registers(decoder *d, const ptx_function *f, const call *c, bool has_frame,
                            int32_t slots[2 * MOST_ARGUMENTS])
 {
@@ -282,7 +282,7 @@ static at_status call_function(decoder *d, const ptx_function *f, const call *c,
         *framed = d->again = true;
     if (*framed && d->again)
         return d->status;
-    /* On the heap, because decoding nests as deep as the calls do. */
+    /* Not on the C stack, because decoding nests as deep as the calls. */
     binding *b = memory_new(1, sizeof *b);
     int32_t *registers = memory_new(2 * MOST_ARGUMENTS, sizeof *registers);
     find_places(d, c->results, f->register_results, b->at);
@@ -399,7 +399,7 @@ static bool call_built_in(decoder *d, const ptx_function *f, const call *c)
     return false;
 }
 
-/* Emits a branch around a guarded call: the instructions of the callee have guards of their own. */
+/* Emits a branch around a guarded call, since the callee's instructions have their own guards. */
 static void call_around(decoder *d)
 {
     sim_instruction *c = decode_emit(d, SIM_BRANCH, SIM_CLASS_CONTROL);
@@ -409,7 +409,7 @@ static void call_around(decoder *d)
     c->target = -(here + 1) - 1;
 }
 
-/* Returns whether the computed address may be that of the function. */
+/* Returns whether the computed address of a call may be the address of the function. */
 static bool is_candidate(const decoder *d, const call *c, int function)
 {
     const ptx_function *f = &d->module->functions[function];
@@ -421,7 +421,7 @@ static bool is_candidate(const decoder *d, const call *c, int function)
     return named && f->has_body && !f->is_entry && fits_call(d, f, c, true);
 }
 
-/* Emits the selection among `count` functions, whose indices start at `first` in the lists. */
+/* Emits the selection of one of `count` functions. Their indices in the lists start at `first`. */
 static void choose(decoder *d, int32_t address, int32_t first, int32_t count)
 {
     int32_t chosen = decode_new_slot(d, 4);
@@ -451,7 +451,8 @@ static at_status call_computed(decoder *d, const call *c)
             decode_list(d, (int32_t)i);
             count++;
         }
-    for (int32_t i = 0; i < 2 * count; i++) /* start of each function, and branch after it */
+    for (int32_t i = 0; i < 2 * count;
+         i++) /* start of each function, and branch after each function */
         decode_list(d, 0);
     choose(d, address, first, count);
     for (int32_t i = 0; i < count && !d->status; i++) {
@@ -523,8 +524,8 @@ int32_t decode_stack_enter(decoder *d, const ptx_function *f)
     return kept;
 }
 
-/* Emits, without a guard, that `bytes` (0: the rest of the stack) of local memory become undefined
- * from `offset` on, plus the address in `slot` unless that is SIM_NO_SLOT. */
+/* Emits, without a guard, that local memory becomes undefined: `bytes` from `offset` on; 0: the
+ * rest of the stack. The address in `slot` is added unless it is SIM_NO_SLOT. */
 static void forget(decoder *d, int64_t offset, uint64_t bytes, int32_t slot)
 {
     const ptx_statement *here = d->statement;

@@ -9,7 +9,7 @@ static bool is_short_float(ptx_type t)
     return t == PTX_F16 || t == PTX_F16X2 || t == PTX_BF16 || t == PTX_BF16X2;
 }
 
-/* Returns which operands .ftz flushes. */
+/* Returns the operand types that .ftz flushes. */
 static uint8_t flush_of(const decoder *d, ptx_type type)
 {
     if (!decode_has(d, "ftz") || (type != PTX_F32 && !is_short_float(type)))
@@ -18,8 +18,8 @@ static uint8_t flush_of(const decoder *d, ptx_type type)
     return type == PTX_F32 ? SIM_FLUSH_FLOATS : is_brain ? SIM_FLUSH_BFLOATS : SIM_FLUSH_HALVES;
 }
 
-/* Returns the operation if .ftz compares its result with the smallest normal number before it is
- * rounded to the spacing of subnormal numbers. */
+/* Returns the kind of operation for which .ftz compares the exact result with the smallest normal
+ * number: before the result is rounded to the spacing of subnormal numbers. */
 static uint8_t tiny_of(const decoder *d)
 {
     static const struct {
@@ -39,8 +39,8 @@ static uint8_t tiny_of(const decoder *d)
     return SIM_TINY_NEVER;
 }
 
-/* Writes the opcode without modifiers on which the operation does not depend. Nearest rounding is
- * the default. CUDA's headers write .relu after the type, the ISA before it. */
+/* Writes the opcode without the modifiers that do not change the operation. Rounding to nearest is
+ * the default. CUDA's headers write .relu after the type, the ISA writes it before the type. */
 static void canonical_name(const decoder *d, ptx_type type, char *name, size_t size)
 {
     const bool is_last = d->op.count > 1 && strcmp(d->op.modifiers[d->op.count - 1], "relu") == 0;
@@ -214,7 +214,7 @@ static sim_instruction *emit_convert(decoder *d, ptx_type to, ptx_type from, int
     c->source_type = (uint8_t)from;
     c->op = (uint8_t)rounding_of(d);
     c->flush = decode_has(d, "ftz") &&
-               !is_short_float(to); /* an H100 does not flush floats that become halves */
+               !is_short_float(to); /* an H100 does not flush floats that are converted to halves */
     c->saturate = decode_has(d, "sat");
     c->finite = decode_has(d, "satfinite");
     c->relu = decode_has(d, "relu");
@@ -357,7 +357,7 @@ sim_instruction *decode_select(decoder *d, const destination *to, int32_t a, int
     return c;
 }
 
-/* Combines a comparison with the predicate `third` (or SIM_NO_SLOT) by the logic in the opcode. */
+/* Combines a comparison with the predicate `third` (or SIM_NO_SLOT) by the opcode's logic. */
 static sim_instruction *combine_with(decoder *d, sim_instruction *c, int32_t third)
 {
     static const choice logics[] = {
@@ -401,7 +401,7 @@ at_status decode_selp(decoder *d)
     return decode_finish(d, &to, type_is_signed(type));
 }
 
-/* Returns the bits of a true result, in the low half for packed operands. */
+/* Returns the bits of a true result. For packed types, these are the bits of the low half. */
 static uint64_t true_of(ptx_type type, bool packed)
 {
     switch (packed && element_of(type) == type ? PTX_U16 : element_of(type)) {
@@ -419,8 +419,8 @@ static uint64_t true_of(ptx_type type, bool packed)
     }
 }
 
-/* Decodes set.CMP[.BOOL].DTYPE.STYPE d, a, b[, c]. A true result has all bits set, or is 1.0. The
- * halves of a packed type are compared separately. */
+/* Decodes set.CMP[.BOOL].DTYPE.STYPE d, a, b[, c]. A true result has all bits set, or is 1.0.
+ * Halves of a packed type are compared separately. */
 at_status decode_set(decoder *d)
 {
     if (d->op.count < 3)
@@ -460,7 +460,7 @@ at_status decode_testp(decoder *d)
     return d->status;
 }
 
-/* Decodes lop3.b32 d, a, b, c, table and lop3.BOOL.b32 d|p, ..., table, q: p = (d != 0) BOOL q. */
+/* Decodes lop3.b32 d, a, b, c, table, and lop3.BOOL.b32 d|p, ..., table, q: p = (d != 0) BOOL q. */
 at_status decode_lop3(decoder *d)
 {
     if (d->op.count < 2)
@@ -487,7 +487,7 @@ at_status decode_lop3(decoder *d)
     return decode_finish(d, &to, false);
 }
 
-/* Decodes slct.DTYPE.{s32,f32} d, a, b, c, which selects a where c >= 0 and b elsewhere. */
+/* Decodes slct.DTYPE.{s32,f32} d, a, b, c: selects a where c >= 0, and b elsewhere. */
 at_status decode_slct(decoder *d)
 {
     ptx_type type = d->op.types[0], test = d->op.types[1];

@@ -13,7 +13,7 @@ static sim_instruction *emit_warp(decoder *d, sim_kind kind, int op, const desti
     return c;
 }
 
-/* Returns the destination of a predicate result, which has width 0. */
+/* Returns the destination of a predicate, whose width is 0. */
 static destination predicate_result(decoder *d, const ptx_operand *o)
 {
     return (destination){decode_predicate(d, o, true), SIM_NO_SLOT, 0};
@@ -34,8 +34,7 @@ static at_status decode_cluster_barrier(decoder *d)
     return d->status;
 }
 
-/* Decodes bar.sync a[, n], bar.arrive a, n, bar.red.OP d, a[, n], p (also as barrier), and
- * bar.warp.sync m. */
+/* Decodes bar.sync a[, n], bar.arrive a, n, bar.red.OP d, a[, n], p, and bar.warp.sync m. */
 at_status decode_barrier(decoder *d)
 {
     if (decode_has(d, "warp")) {
@@ -175,7 +174,7 @@ at_status decode_active_mask(decoder *d)
     return decode_finish(d, &to, false);
 }
 
-/* Decodes elect.sync d|p, mask, which elects the lowest lane of the mask. */
+/* Decodes elect.sync d|p, mask. It elects the lowest lane of the mask. */
 at_status decode_elect(decoder *d)
 {
     if (decode_operand(d, 0)->kind != PTX_OPERAND_PAIR)
@@ -189,7 +188,7 @@ at_status decode_elect(decoder *d)
     return decode_finish(d, &to, false);
 }
 
-/* Returns the target of a branch as patch_branches() reads it: -1 - number of the statement. */
+/* Returns a branch target for patch_branches(): -1 - the number of the target's statement. */
 static int32_t target_of(decoder *d, int label)
 {
     const ptx_label *l = &d->module->labels[label];
@@ -238,7 +237,7 @@ at_status decode_trap(decoder *d)
     return d->status;
 }
 
-/* Decodes a return. In a callee it is a branch to the end of its code. */
+/* Decodes a return. In an inlined callee, it is a branch to the end of the callee's code. */
 at_status decode_return(decoder *d)
 {
     if (d->frame->function->is_entry)
@@ -248,8 +247,8 @@ at_status decode_return(decoder *d)
     return d->status;
 }
 
-/* Decodes mapa{.shared::cluster}.type d, a, block and getctarank{.shared::cluster}.type d, a, with
- * the type of a. Addresses are generic without a space. */
+/* Decodes mapa{.shared::cluster}.type d, a, block and getctarank{.shared::cluster}.type d, a. The
+ * type is that of address a. Without .shared::cluster, addresses are generic. */
 static at_status decode_map(decoder *d, sim_cluster_op op)
 {
     if (d->op.type_count != 1 || (d->op.types[0] != PTX_U32 && d->op.types[0] != PTX_U64))

@@ -1,7 +1,7 @@
-/* Asynchronous copies and their barriers: PTX ISA, "mbarrier", "cp.async", "cp.async.bulk". */
+/* Asynchronous copies and mbarriers: PTX ISA, "mbarrier", "cp.async", "cp.async.bulk". */
 #include "sim/decode/decoder.h"
 
-/* Decodes an address in shared memory, which may be generic. */
+/* Decodes an address in shared memory. It may be a generic address. */
 static address_operand shared_address(decoder *d, const ptx_operand *o)
 {
     ptx_space space = decode_space(d);
@@ -111,7 +111,7 @@ static at_status decode_group(decoder *d, bool commit)
     return d->status;
 }
 
-/* Returns the operation of cp.reduce, or -1 for other copies. */
+/* Returns the operation of cp.reduce, or -1 for a copy without a reduction. */
 static int reduction_of(decoder *d)
 {
     static const choice names[] = {
@@ -127,7 +127,7 @@ static int reduction_of(decoder *d)
     return op;
 }
 
-/* Stores the shared address of a bulk copy, and the barrier on which it completes. */
+/* Stores the shared address of a bulk copy, and the mbarrier on which the copy completes. */
 static void put_shared(sim_instruction *c, const address_operand *shared,
                        const address_operand *barrier)
 {
@@ -139,9 +139,9 @@ static void put_shared(sim_instruction *c, const address_operand *shared,
     c->e_offset = (int32_t)barrier->offset;
 }
 
-/* Decodes copies to shared memory, cp{.reduce}.async.bulk.shared.{global,shared} [to], [from],
- * bytes, [barrier]{, blocks}, and to global memory: ... [to], [from], bytes. A cache policy may
- * follow. */
+/* Decodes bulk copies to shared memory: cp{.reduce}.async.bulk.shared.{global,shared} [to], [from],
+ * bytes, [barrier]{, blocks}; to global memory: ... [to], [from], bytes. May end with a cache
+ * policy. */
 static at_status decode_copy(decoder *d)
 {
     bool loads = decode_has(d, "mbarrier::complete_tx::bytes");
@@ -175,8 +175,8 @@ static at_status decode_copy(decoder *d)
 }
 
 /* Decodes cp.async.bulk.tensor.Nd.shared.global [to], [map, {x, y ...}], [barrier]{, blocks} and
- * cp{.reduce}.async.bulk.tensor.Nd.global.shared [map, {x, y ...}], [from]. A cache policy may
- * follow. */
+ * cp{.reduce}.async.bulk.tensor.Nd.global.shared [map, {x, y ...}], [from]. May end with a
+ * policy. */
 static at_status decode_tensor(decoder *d)
 {
     static const char *const others[] = {"im2col",         "im2col_no_offs", "im2col::w",
@@ -235,7 +235,7 @@ static at_status decode_bulk(decoder *d)
     return loads || decode_has(d, "bulk_group") ? decode_copy(d) : decode_unknown(d);
 }
 
-/* Decodes cp.async.mbarrier.arrive{.noinc} [at], which orders only the copies of the thread. */
+/* Decodes cp.async.mbarrier.arrive{.noinc} [at]. It orders only copies of the thread. */
 static at_status decode_copied(decoder *d)
 {
     if (!decode_has(d, "async") || !decode_has(d, "arrive"))
@@ -261,7 +261,7 @@ static at_status decode_copy_async(decoder *d)
         (size->bits != 4 && size->bits != 8 && size->bits != 16))
         return decode_fail(d, "cp.async copies 4, 8 or 16 bytes");
     int32_t given = SIM_NO_SLOT;
-    /* Bytes that are not read are zero. */
+    /* Bytes that are not read become zeros. */
     if (d->statement->count > 3 && !decode_has(d, "L2::cache_hint"))
         given = decode_source(d, decode_operand(d, 3), 4, PTX_U32);
     sim_instruction *c = decode_emit(d, SIM_COPY_ASYNC, SIM_CLASS_GLOBAL);

@@ -10,7 +10,7 @@
 #include "sim/decode/facts.h"
 #include "sim/decode/reshape.h"
 
-/* Limits beyond those of any GPU: a kernel that needs more cannot be launched. */
+/* These limits exceed those of any GPU: a kernel that needs more cannot be launched. */
 static const uint64_t max_shared_bytes = 1u << 20;
 static const uint32_t max_register_bytes = 64u << 20;
 
@@ -52,11 +52,11 @@ static void cut_opcode(opcode *op, ptx_text text)
     }
 }
 
-/* A family of instructions: those with the same text before the first dot of their opcode. */
+/* A family of instructions: their opcodes start with the same text before the first dot. */
 typedef struct family {
     const char *name;
     at_status (*decode)(decoder *d);
-    int least, most; /* numbers of operands; `most` is 0 if `decode` checks them */
+    int least, most; /* number of operands; `most` is 0 if `decode` checks it */
     int types;       /* number of modifiers that are types; 0 if `decode` checks it */
     sim_cost cost;
     bool has_cost;
@@ -107,15 +107,15 @@ static at_status decode_statement(decoder *d, const ptx_statement *s)
     return d->status;
 }
 
-/* Replaces the targets of branches, -1 - the number of a statement (the count for the end), by the
- * indices of instructions. */
+/* Replaces each branch target -1 - s by the index of the first instruction of statement s. If s is
+ * the number of statements, the target is the end. */
 static void patch_branches(decoder *d, size_t first)
 {
     sim_program *p = d->program;
     const int32_t *pc = d->frame->label_pc;
     for (size_t i = first; i < p->code_count; i++) {
         sim_instruction *c = &p->code[i];
-        /* The targets of inlined callees are final already, so they are not negative. */
+        /* Targets in inlined callees were replaced before: they are not negative. */
         if (c->kind == SIM_BRANCH && c->target < 0)
             c->target = pc[-c->target - 1];
         for (int32_t t = 0; c->kind == SIM_BRANCH_INDEXED && t < c->target_count; t++) {
@@ -157,7 +157,7 @@ static at_status decode_function(decoder *d, const ptx_function *f)
     return d->status;
 }
 
-/* Marks the variables that the kernel, or a function that it may call, names. */
+/* Marks the variables that the kernel, or any function that is no kernel, names. */
 static void mark_used(const decoder *d, bool *used)
 {
     const ptx_module *m = d->module;
@@ -183,7 +183,7 @@ static uint64_t align_up(uint64_t v, uint64_t alignment)
     return (v + alignment - 1) & ~(alignment - 1);
 }
 
-/* Gives every variable that the kernel can reach an address in its space. Shared memory has the
+/* Gives each variable that the kernel can reach an address in its space. Shared memory holds the
  * static arrays, then the launch's dynamic memory, where all arrays without a size start. */
 static at_status lay_out(decoder *d)
 {
@@ -191,8 +191,7 @@ static at_status lay_out(decoder *d)
     sim_program *p = d->program;
     bool *used = memory_new(m->variable_count, sizeof *used);
     mark_used(d, used);
-    /* Without arrays of unknown size, nothing is aligned: accesses after the last array are out of
-     * bounds. */
+    /* Without arrays of unknown size, the end is not aligned: what follows is out of bounds. */
     uint64_t shared = 0, global = SIM_MODULE_BASE, dynamic_alignment = 1;
     for (size_t i = 0; i < m->variable_count; i++) {
         const ptx_variable *v = &m->variables[i];
@@ -206,7 +205,7 @@ static at_status lay_out(decoder *d)
         } else if (v->space == PTX_SPACE_SHARED) {
             p->addresses[i] = SIM_NO_ADDRESS;
         } else if (v->space == PTX_SPACE_GLOBAL || v->space == PTX_SPACE_CONST) {
-            /* Unused variables count, too: the kernels of a module share them. */
+            /* Unused variables have addresses, too: the kernels of a module share them. */
             global = align_up(global, v->alignment > 256 ? v->alignment : 256);
             p->addresses[i] = global;
             global += v->size_bytes;
@@ -255,7 +254,7 @@ static at_status decode_kernel(decoder *d, const ptx_function *f)
     decode_passed(d);
     if (decode_function(d, f))
         return d->status;
-    /* A kernel whose last statement does not exit ends there. */
+    /* A kernel ends after its last statement, even without an exit. */
     static const ptx_statement end = {
         .opcode = {"ret", 3}, .guard = PTX_NONE, .location = PTX_NONE};
     d->statement = &end;
@@ -273,8 +272,8 @@ static at_status decode_kernel(decoder *d, const ptx_function *f)
     return AT_OK;
 }
 
-/* Decodes a kernel whose `framed` functions have stack frames. If more functions need frames, adds
- * them to `framed` and returns no program. */
+/* Decodes a kernel; functions in `framed` have stack frames. If more functions need frames, adds
+ * these to `framed` and returns no program. */
 static at_status decode_with(const ptx_module *module, int function, bool *framed,
                              sim_program **out, at_error *error)
 {

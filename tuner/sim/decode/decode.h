@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "sim/program/program.h"
 
-/* Decodes the kernel `entry` (NULL: the first). On success the caller frees *out with
+/* Decodes the kernel `entry`, or the first kernel if `entry` is NULL. The caller frees *out with
  * sim_program_free(). Returns AT_NOT_FOUND for an unknown kernel, AT_FORMAT or AT_NO_MEMORY. */
 at_status sim_decode(const ptx_module *module, const char *entry, sim_program **out,
                      at_error *error);

@@ -22,7 +22,7 @@ at_status decode_fail(decoder *d, const char *format, ...)
                                     d->statement ? d->statement->line : 0, "%s", d->reason);
 }
 
-/* Returns the index of the failure message among the reasons of the program, without repetition. */
+/* Returns the index of the failure message among the program's reasons. Each is kept once. */
 static int32_t keep_reason(decoder *d)
 {
     sim_program *p = d->program;
@@ -159,7 +159,7 @@ int32_t decode_new_slot(decoder *d, uint32_t lane_bytes)
 {
     sim_program *p = d->program;
     int32_t slot = (int32_t)p->register_bytes;
-    /* A predicate takes a cache line, so that every slot is aligned. */
+    /* A predicate takes a whole cache line, so that every slot is aligned. */
     p->register_bytes += lane_bytes ? lane_bytes * SIM_LANES : 64;
     for (uint32_t at = (uint32_t)slot; at < p->register_bytes; at += SIM_SLOT_STEP) {
         const bool begins = (at - (uint32_t)slot) % SIM_HIGH_HALF == 0;
@@ -200,7 +200,7 @@ int32_t decode_predicate(decoder *d, const ptx_operand *o, bool is_destination)
         return SIM_NO_SLOT;
     if (o->kind == PTX_OPERAND_SINK && is_destination)
         return decode_new_slot(d, 0);
-    /* The first lane of a 32-bit constant is the mask of a constant predicate. */
+    /* A constant predicate is a 32-bit constant, whose first lane is read as the mask. */
     if (o->kind == PTX_OPERAND_INTEGER && !is_destination)
         return decode_constant(d, o->bits ? UINT32_MAX : 0, 4);
     if (o->kind == PTX_OPERAND_REGISTER && decode_register_width(d, o) == 0)

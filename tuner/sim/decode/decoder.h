@@ -1,7 +1,7 @@
 /* The state of the decoder, shared by its files. No other room includes this header. After the
  * first failure the functions below do nothing: they return SIM_NO_SLOT, or an instruction that is
- * discarded, so callers need not check after each operand. Functions that return at_status return
- * the decoder's. */
+ * discarded. So callers need not check after each operand. Functions that return at_status return
+ * the status of the decoder. */
 #ifndef AUTOTUNE_SIM_DECODE_DECODER_H
 #define AUTOTUNE_SIM_DECODE_DECODER_H
 
@@ -11,7 +11,7 @@
 
 enum { OPCODE_MODIFIERS = 16, OPCODE_BYTES = 128, DECODE_MAX_DEPTH = 64 };
 
-/* Most local memory of a thread, in bytes: CUDA C++ Programming Guide. */
+/* Most local memory of a thread, in bytes (CUDA C++ Programming Guide). */
 enum { DECODE_LOCAL_BYTES = 512 * 1024 };
 
 /* An opcode split at its dots: "ld" and {"global", "nc", "f32"}. */
@@ -20,7 +20,7 @@ typedef struct opcode {
     const char *name;
     const char *modifiers[OPCODE_MODIFIERS];
     int count;
-    ptx_type types[4]; /* types among the modifiers, in their order */
+    ptx_type types[4]; /* the modifiers that are types, in their order */
     int type_count;
 } opcode;
 
@@ -28,14 +28,14 @@ typedef struct opcode {
 typedef struct frame {
     const ptx_function *function;
     int32_t *slots;    /* for each register: its slot, or SIM_NO_SLOT before its first use */
-    int32_t *label_pc; /* for each statement: its first instruction */
+    int32_t *label_pc; /* for each statement: index of its first instruction */
     sim_shape *shapes; /* for each statement: see reshape_accesses() */
     int32_t *objects;  /* for each register: see addresses_find_objects() */
     struct frame *outer;
 } frame;
 
-/* The destination of a result: a slot whose lanes have `width` bytes. If the register has another
- * width, the result is then converted to the slot `widen`, which is otherwise SIM_NO_SLOT. */
+/* The destination of a result: a slot whose lanes have `width` bytes. If the PTX register has
+ * another width, the result is converted to the slot `widen`, which is SIM_NO_SLOT otherwise. */
 typedef struct destination {
     int32_t slot, widen;
     uint8_t width;
@@ -55,57 +55,59 @@ typedef struct choice {
 } choice;
 
 typedef struct decoder {
-    at_status status;        /* first failure */
+    at_status status;        /* status of the first failure */
     sim_instruction nowhere; /* instruction that is returned after a failure */
     const ptx_module *module;
     sim_program *program;
     frame *frame;
-    int depth;          /* number of inlined calls around the statement */
-    bool *framed;       /* for each function: its calls have stack frames */
-    bool again;         /* more functions need frames: decode again */
-    int body;           /* index of the function with frames being decoded; -1 in the kernel */
-    int32_t base;       /* slot of the address of its frame; SIM_NO_SLOT in the kernel */
-    int32_t frame_slot; /* slot that holds the address of the current frame */
+    int depth;    /* number of inlined calls around the statement */
+    bool *framed; /* for each function: its calls have stack frames */
+    bool again;   /* more functions need frames: the kernel must be decoded again */
+    int body;     /* index of the function with frames that is being decoded; -1 in the kernel */
+    int32_t base; /* slot with the address of the function's frame; SIM_NO_SLOT in the kernel */
+    int32_t frame_slot;       /* slot with the address of the current frame */
     uint32_t frame_alignment; /* alignment of all frames, in bytes */
     int32_t *passed;          /* for each function with frames: index in slots_passed */
-    int32_t *slots_passed;    /* slots in which these functions return and take registers */
+    int32_t *slots_passed;    /* slots of the registers that these functions return and take */
     size_t slots_passed_count;
     const ptx_statement *statement; /* current statement */
     int32_t stack;                  /* slot of the stack pointer; SIM_NO_SLOT without alloca */
     const int32_t *given; /* slots of the registers that the next callee returns and takes; NULL for
                              the kernel */
     int32_t carry;        /* predicate slot of CC.CF; SIM_NO_SLOT before its first use */
-    int64_t *local_at;    /* for each variable: its offset in local memory, or -1 */
+    int64_t *local_at;    /* for each variable: offset in local memory, or -1 */
     opcode op;            /* opcode of the statement */
-    const sim_cost
-        *cost; /* cost of the statement; NULL for the cost of the operation or its types */
+    const sim_cost *cost; /* cost of the statement; NULL if the operation or its types give the
+                             cost */
     at_error *error;
-    char reason[256]; /* message of the failure, without the place */
-    at_status (*function)(struct decoder *d, const ptx_function *f); /* decodes a function here */
+    char reason[256]; /* message of the failure, without its position */
+    at_status (*function)(
+        struct decoder *d,
+        const ptx_function *f); /* decodes a function, inlined at this statement */
 } decoder;
 
 /* Fails with AT_FORMAT at the current statement, unless the decoder has failed before. The
- * statement becomes SIM_UNKNOWN. decode_unknown() says that the instruction is unknown. */
+ * statement then becomes SIM_UNKNOWN. decode_unknown() says that the instruction is unknown. */
 at_status decode_fail(decoder *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
 at_status decode_unknown(decoder *d);
 
-/* Clears an AT_FORMAT and emits SIM_UNKNOWN with its message. */
+/* After AT_FORMAT: resets the status and emits SIM_UNKNOWN with the message. */
 void decode_not_simulated(decoder *d);
 
-/* Appends an instruction with guard and lines of the statement; valid until the next append. */
+/* Appends an instruction with the statement's guard and line. It is valid until the next append. */
 sim_instruction *decode_emit(decoder *d, sim_kind kind, sim_class count_class);
 
 /* Append to the lists of the program. */
 void decode_list(decoder *d, int32_t value);
 void decode_lists(decoder *d, const int32_t *values, size_t count);
 
-/* Returns operand `i` of the statement; after the last operand, returns a sink. */
+/* Returns operand `i` of the statement. Beyond the last operand, returns a sink. */
 const ptx_operand *decode_operand(const decoder *d, int i);
 
 /* Returns element `i` of a vector, group or pair. */
 const ptx_operand *decode_part(const decoder *d, const ptx_operand *o, int i);
 
-/* Returns the first of `count` registers: a vector's elements, or for 1 the operand itself. */
+/* Returns the first of `count` registers: of a vector, or (`count` is 1) the operand itself. */
 const ptx_operand *decode_registers(decoder *d, const ptx_operand *o, int count);
 
 /* Returns whether the opcode has the modifier. */
@@ -117,11 +119,11 @@ int decode_choice(const decoder *d, const choice *choices, int otherwise);
 /* Requires between `least` and `most` operands. */
 at_status decode_count(decoder *d, int least, int most);
 
-/* Return a new slot with lanes of `lane_bytes`; 0 for a predicate. A fixed slot never changes. */
+/* Return a new slot with lanes of `lane_bytes` (0: a predicate). A fixed slot never changes. */
 int32_t decode_new_slot(decoder *d, uint32_t lane_bytes);
 int32_t decode_fixed_slot(decoder *d, uint32_t lane_bytes);
 
-/* Returns a slot with a constant in lanes of `width` bytes. Equal constants share a slot. */
+/* Returns a slot that holds a constant in lanes of `width` bytes. Equal constants share a slot. */
 int32_t decode_constant(decoder *d, uint64_t bits, uint32_t width);
 
 /* Returns the width of a register: 0 for a predicate, otherwise 4, 8 or 16 bytes. */
@@ -130,40 +132,39 @@ uint32_t decode_register_width(const decoder *d, const ptx_operand *o);
 /* Returns the slot of a register. */
 int32_t decode_register_slot(decoder *d, const ptx_operand *o);
 
-/* Returns the slot of a source operand read as lanes of `width` bytes (4 or 8) of a type. Converts
- * immediates, addresses of variables and registers of another width. */
+/* Returns the slot of a source operand, read as lanes of `width` bytes (4 or 8) of a type. Converts
+ * immediates, addresses of variables, and registers of another width. */
 int32_t decode_source(decoder *d, const ptx_operand *o, uint32_t width, ptx_type type);
 
-/* Returns the slot of a result. After the instruction that writes it, call decode_finish() to
- * convert the result to the width of the register. */
+/* Returns the slot of a result. After the instruction that writes it, the caller must call
+ * decode_finish(), which converts the result to the width of the PTX register. */
 destination decode_destination(decoder *d, const ptx_operand *o, uint32_t width);
 at_status decode_finish(decoder *d, const destination *to, bool is_signed);
 
-/* Returns the slot of the lower half of a 128-bit register or a sink. The upper half is
- * SIM_HIGH_HALF further. */
+/* Returns the slot of the lower half of a 128-bit register or sink; the upper: + SIM_HIGH_HALF. */
 int32_t decode_wide(decoder *d, const ptx_operand *o, bool is_destination);
 
-/* Returns the slot of a predicate. A destination may be a sink, a source may be a constant. */
+/* Returns the slot of a predicate. A destination may be a sink, and a source may be a constant. */
 int32_t decode_predicate(decoder *d, const ptx_operand *o, bool is_destination);
 
-/* Returns d of an operand d|p and stores the slot of p in *predicate. Returns any other operand
- * itself and stores SIM_NO_SLOT. */
+/* Returns d of an operand d|p and sets *predicate to the slot of p. Returns any other operand
+ * itself and sets *predicate to SIM_NO_SLOT. */
 const ptx_operand *decode_pair(decoder *d, const ptx_operand *o, int32_t *predicate);
 
 /* Emits the operation `name` (sim/program/operations.h) with `count` sources. */
 sim_instruction *decode_compute(decoder *d, const char *name, int32_t to, const int32_t *from,
                                 int count);
 
-/* Emit an uncounted operation as a step of a longer PTX instruction. Return its new slot. */
+/* Emit an uncounted operation: a step of a longer PTX instruction. Return its new slot. */
 int32_t decode_step(decoder *d, const char *name, const int32_t *from, int count);
 int32_t decode_step1(decoder *d, const char *name, int32_t a);
 int32_t decode_step2(decoder *d, const char *name, int32_t a, int32_t b);
 
-/* Emits a comparison of a and b into the predicate `to`. */
+/* Emits a comparison of `a` and `b` into the predicate `to`. */
 sim_instruction *decode_compare(decoder *d, const char *comparison, ptx_type type, int32_t to,
                                 int32_t a, int32_t b);
 
-/* Emits the selection of `a` where the predicate `p` holds, and of `b` elsewhere. */
+/* Emits a selection: of `a` where the predicate `p` is true, of `b` elsewhere. */
 sim_instruction *decode_select(decoder *d, const destination *to, int32_t a, int32_t b, int32_t p);
 
 /* Returns whether a type is a signed integer. */
@@ -175,13 +176,13 @@ uint32_t type_lane_bytes(ptx_type t);
 /* Returns the state space in the opcode, or PTX_SPACE_GENERIC. */
 ptx_space decode_space(const decoder *d);
 
-/* Decodes an operand in brackets as an address in `space`. */
+/* Decodes an operand in brackets, an address in `space`. */
 address_operand decode_address(decoder *d, const ptx_operand *o, ptx_space space);
 
 /* Stores an address in an instruction. */
 void decode_put_address(sim_instruction *c, const address_operand *p);
 
-/* Requires the addresses of the lanes in the mask `lanes` to be multiples of `bytes`. */
+/* Requires that the addresses of the lanes of `lanes` are multiples of `bytes`. */
 void decode_alignment(decoder *d, const address_operand *at, uint32_t bytes, uint32_t lanes);
 
 /* Emits a weak load or store of `count` slots of a type. */
@@ -194,16 +195,16 @@ bool decode_atomic_fits(sim_atomic_op op, ptx_type t);
 /* Returns the constant operand of a wait: the number of groups that may stay pending. */
 int64_t decode_groups(decoder *d);
 
-/* Make the slots in which functions with frames take and return registers, and decode the bodies of
- * those that are called. */
+/* For functions with frames: decode_passed() makes the slots in which they take and return
+ * registers. decode_bodies() decodes those that are called. */
 void decode_passed(decoder *d);
 at_status decode_bodies(decoder *d);
 
-/* Start and end the memory that alloca takes in the kernel. */
+/* Start and end the stack memory that alloca takes in the kernel. */
 void decode_stack_begin(decoder *d);
 void decode_stack_end(decoder *d);
 
-/* Start and end a function, at whose end its stack memory and local variables become undefined.
+/* Start and end a function. At its end, its stack memory and local variables become undefined.
  * `kept` is the result of decode_stack_enter(). */
 int32_t decode_stack_enter(decoder *d, const ptx_function *f);
 void decode_stack_leave(decoder *d, const ptx_function *f, int32_t kept);
@@ -215,7 +216,7 @@ void decode_stack_leave(decoder *d, const ptx_function *f, int32_t kept);
 #undef SIM_ROWS_FAMILIES
 #undef FAMILY
 
-/* Decodes an instruction of the tables of operations. */
+/* Decodes an instruction that instructions.def lists. */
 at_status decode_arithmetic(decoder *d);
 
 #endif

@@ -6,32 +6,32 @@
 
 enum { MOST_FOLLOWED = 32, MOST_CANDIDATES = 4, NOWHERE = -1, SEVERAL = -2 };
 
-/* Follows the values that come from one load through the program. */
+/* Follows the values that depend on one load through the program. */
 typedef struct following {
     const sim_program *program;
-    int32_t *writer; /* for each step of the registers: the only instruction that writes it, or
-                        NOWHERE or SEVERAL */
-    int32_t slots[MOST_FOLLOWED]; /* slots that hold a followed value somewhere */
+    int32_t *writer; /* for each step of the registers: the only instruction that writes it, NOWHERE
+                        or SEVERAL */
+    int32_t slots[MOST_FOLLOWED]; /* slots that hold a followed value at some instruction */
     int count;
-    uint32_t
-        *set; /* for each instruction: mask of the `slots` that hold a followed value before it */
-    int32_t *due; /* instructions still to visit, without repetition */
+    uint32_t *set; /* for each instruction: mask of the `slots` that hold a followed value before
+                      it */
+    int32_t *due;  /* instructions that must still be visited, without repetition */
     bool *is_due;
     size_t due_count;
     int32_t *met; /* instructions whose set is not empty */
     size_t met_count;
-    int32_t candidates[MOST_CANDIDATES]; /* writers of the predicates of branches and selections
-                                            that the values meet */
+    int32_t candidates[MOST_CANDIDATES]; /* instructions that write a predicate of a branch or
+                                            selection which a followed value reaches */
     int candidate_count;
 } following;
 
-/* The known value of a predicate in the lane that is followed. */
+/* The known value of a predicate in the lane whose values are followed. */
 typedef struct condition {
-    int32_t at; /* instruction that writes the predicate; NOWHERE if no predicate is known */
-    bool holds; /* value of its first result */
+    int32_t at; /* instruction that writes the predicate; NOWHERE if none is known */
+    bool holds; /* value of the instruction's first result */
 } condition;
 
-/* Returns the mask of the followed slots that are among `slots`. */
+/* Returns the mask of those `slots` that are followed. */
 static uint32_t followed(const following *f, const int32_t *slots, int count)
 {
     uint32_t found = 0;
@@ -41,7 +41,7 @@ static uint32_t followed(const following *f, const int32_t *slots, int count)
     return found;
 }
 
-/* Follows more slots. Returns their mask, or 0 if there are too many. */
+/* Follows more slots. Returns the mask of `slots`, or 0 if there are too many. */
 static uint32_t follow(following *f, const int32_t *slots, int count)
 {
     uint32_t added = 0;
@@ -56,7 +56,7 @@ static uint32_t follow(following *f, const int32_t *slots, int count)
     return added;
 }
 
-/* Adds the slots of `set` to those before instruction `pc`. */
+/* Adds the slots of `set` to the slots before instruction `pc`. */
 static void go_to(following *f, size_t pc, uint32_t set)
 {
     if (pc >= f->program->code_count || !(set & ~f->set[pc]))
@@ -95,8 +95,8 @@ static bool are_opposite(uint8_t x, uint8_t y)
     return false;
 }
 
-/* Returns whether a predicate's value follows from the condition, and stores it in *holds.
- * Compilers repeat the comparison of the same registers for each use. */
+/* Returns whether the known condition determines a predicate's value, and sets *holds to it.
+ * Compilers repeat a comparison of the same registers for each use. */
 static bool is_known(const following *f, const condition *known, int32_t predicate, bool *holds)
 {
     const int32_t at = writer_of(f, predicate);
@@ -174,7 +174,7 @@ static bool pass(following *f, size_t pc, const condition *known)
     return true;
 }
 
-/* Returns whether a lane with that condition drops the loaded value. */
+/* Returns whether a lane for which `known` holds drops the loaded value. */
 static bool drops(following *f, size_t load, condition known)
 {
     const sim_instruction *c = &f->program->code[load];
@@ -193,7 +193,7 @@ static bool drops(following *f, size_t load, condition known)
     return dropped;
 }
 
-/* Searches a predicate for a load: tries each candidate with both values. */
+/* Searches a predicate for a load: tries each candidate with each of its two values. */
 static void find_drop(following *f, sim_instruction *c, size_t load)
 {
     int32_t candidates[MOST_CANDIDATES];
@@ -222,7 +222,7 @@ static void find_writers(following *f, size_t steps)
                                                                                      : SEVERAL;
         }
     }
-    /* Equal comparisons have equal results only if each register has one writer. */
+    /* Two comparisons of the same registers agree only if each register has a single writer. */
     for (size_t i = 0; i < steps; i++) {
         const sim_instruction *c = f->writer[i] >= 0 ? &f->program->code[f->writer[i]] : NULL;
         if (c && sim_is_comparison(c) &&
@@ -231,7 +231,7 @@ static void find_writers(following *f, size_t steps)
     }
 }
 
-/* The rule needs each use after the only write, so programs may not read unwritten registers. */
+/* Each use must follow the only write: programs that may read unwritten registers are skipped. */
 void facts_find_drops(sim_program *p)
 {
     if (p->reads_unwritten)

@@ -1,7 +1,7 @@
-/* Arithmetic that becomes several operations, with the steps of the PTX ISA: sums of several words
- * ("Extended-Precision Arithmetic Instructions"), whose carry is in the condition code register,
- * and "Video Instructions", which select parts of words, combine, clamp and merge them, in 64 bits
- * (scalar instructions) or 32 bits (SIMD instructions). */
+/* Arithmetic that becomes several operations. PTX ISA, "Extended-Precision Arithmetic
+ * Instructions": sums of several words, whose carry is in the condition code register. "Video
+ * Instructions": they select parts of words, combine, clamp and merge them, in 64 bits (scalar
+ * instructions) or in 32 bits (SIMD instructions). */
 #include <stdio.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 
 typedef struct sum {
     bool subtracts;
-    bool takes, gives; /* reads and writes the carry (or borrow) */
+    bool takes, gives; /* the step reads the carry (or borrow); the step writes it */
     ptx_type type;     /* unsigned type of a word */
     uint32_t bytes;    /* bytes of a word */
 } sum;
@@ -28,7 +28,7 @@ static int32_t emit_step(decoder *d, const sum *s, int32_t a, int32_t b)
     return decode_step2(d, name, a, b);
 }
 
-/* Returns a predicate: the step from a to `result` wrapped around. */
+/* Emits a predicate: the step from `a` to `result` wrapped around. Returns its slot. */
 static int32_t emit_wrapped(decoder *d, const sum *s, int32_t result, int32_t a)
 {
     int32_t p = decode_new_slot(d, 0);
@@ -54,7 +54,7 @@ static int32_t emit_carry(decoder *d, const sum *s)
     return to.slot;
 }
 
-/* Emits a sum with its carry. Returns the result. */
+/* Emits one word of a sum, with its carry. Returns the result. */
 static int32_t emit_sum(decoder *d, const sum *s, int32_t a, int32_t b)
 {
     int32_t result = emit_step(d, s, a, b), wrapped = SIM_NO_SLOT;
@@ -120,7 +120,8 @@ static int32_t insert(decoder *d, int32_t word, int32_t value, uint32_t at, uint
     return decode_step(d, "bfi.b32", from, 4);
 }
 
-/* Reads a selector ".b2" or ".h1" (empty: the word) as a range of bits, or returns false. */
+/* Reads a selector (".b2", ".h1") as a range of bits. An empty selector is the whole word. Returns
+ * false for an invalid selector. */
 static bool part_of(ptx_text selector, uint32_t *at, uint32_t *bits)
 {
     *at = 0;
@@ -141,7 +142,7 @@ static int32_t word_of(decoder *d, int operand)
     return decode_source(d, &o, 4, PTX_B32);
 }
 
-/* Returns the selected part of an operand, extended to 64 bits. */
+/* Returns the part of an operand that its selector selects, extended to 64 bits. */
 static int32_t wide_part(decoder *d, int operand, bool is_signed)
 {
     uint32_t at, bits;
@@ -163,7 +164,7 @@ static int32_t clamp(decoder *d, int32_t value, uint32_t bits, bool is_signed, b
     return decode_step2(d, width == 8 ? "max.s64" : "max.s32", value, least);
 }
 
-/* Returns the result of the comparison in the opcode as 1 or 0. */
+/* Emits the comparison in the opcode. Its result is 1 or 0. */
 static int32_t compared(decoder *d, ptx_type type, int32_t a, int32_t b)
 {
     static const choice comparisons[] = {{"eq", 0}, {"ne", 1}, {"lt", 2}, {"le", 3},
@@ -182,7 +183,7 @@ static int32_t compared(decoder *d, ptx_type type, int32_t a, int32_t b)
     return to.slot;
 }
 
-/* Applies a scalar operation to the parts a and b. */
+/* Applies a scalar operation to the parts `a` and `b`. */
 static int32_t combine(decoder *d, const char *op, int32_t a, int32_t b, bool a_signed)
 {
     if (strcmp(op, "vset") == 0)
@@ -208,7 +209,7 @@ static int32_t combine(decoder *d, const char *op, int32_t a, int32_t b, bool a_
     return SIM_NO_SLOT;
 }
 
-/* Writes a 64-bit result: as it is, combined with the third source, or inserted into it. */
+/* Writes a 64-bit result: alone, combined with the third source, or inserted into that source. */
 static at_status put_result(decoder *d, int32_t value, bool is_signed)
 {
     ptx_operand target = *decode_operand(d, 0);
@@ -283,8 +284,8 @@ at_status decode_mad(decoder *d)
     return decode_finish(d, &to, type_is_signed(d->op.types[0]));
 }
 
-/* Returns digit `i`, from the right, of a selector of lanes (".h32", ".b7654"), or -1 if there is
- * none. Returns `otherwise` + i for an empty selector. */
+/* Returns digit `i`, from the right, of a selector of lanes (".h32", ".b7654"), or -1 if it has no
+ * such digit. Returns `otherwise` + i for an empty selector. */
 static int lane_of(ptx_text selector, int i, int otherwise)
 {
     if (selector.length == 0)
@@ -299,7 +300,7 @@ static int32_t combine_lane(decoder *d, const char *op, int32_t a, int32_t b)
     if (strncmp(op, "vabsdiff", 8) == 0)
         return decode_step1(d, "abs.s32", decode_step2(d, "sub.s32", a, b));
     if (strncmp(op, "vavrg", 5) == 0) {
-        /* Half of the sum; a positive half is rounded up, a negative one down. */
+        /* Half of the sum. A positive half is rounded up, a negative half is rounded down. */
         int32_t total = decode_step2(d, "add.s32", a, b),
                 sign = decode_step2(d, "shr.s32", total, decode_constant(d, 31, 4));
         total = decode_step2(d, "add.s32", total,
@@ -313,8 +314,7 @@ static int32_t combine_lane(decoder *d, const char *op, int32_t a, int32_t b)
     return decode_step2(d, name, a, b);
 }
 
-/* Decodes vOP2.TYPE.TYPE.TYPE[.sat][.add] d, a, b, c (16-bit lanes) and vOP4 (bytes). vset2 and
- * vset4 have two types. */
+/* Decodes vOP2.TYPE.TYPE.TYPE[.sat][.add] d, a, b, c (16-bit lanes), and vOP4 (bytes). */
 at_status decode_lanes(decoder *d)
 {
     const char *op = d->op.name;

@@ -6,8 +6,8 @@
 #include "base/memory.h"
 #include "sim/decode/flow.h"
 
-/* Returns the successors of an instruction, without those of a called function. Lanes that exit
- * under a guard do not change where other lanes meet. */
+/* Returns the successors of an instruction. A called function is left out. Lanes that exit under a
+ * guard do not change where other lanes meet. */
 static flow_edge edge_of(const sim_program *p, const sim_instruction *c)
 {
     const bool guarded = c->guard != SIM_NO_SLOT;
@@ -25,7 +25,7 @@ static flow_edge edge_of(const sim_program *p, const sim_instruction *c)
     }
 }
 
-/* Counts for each instruction the loops around it: the backward branches over or to it. */
+/* Counts the loops around each instruction: the backward branches over it or to it. */
 static void count_loops(const sim_program *p, int32_t *loops)
 {
     memset(loops, 0, (p->code_count + 1) * sizeof *loops);
@@ -39,8 +39,8 @@ static void count_loops(const sim_program *p, int32_t *loops)
         loops[i] += loops[i - 1];
 }
 
-/* Returns the start of the other path if one path of a branch only exits, or -1. The other lanes
- * continue together after the exit and need no meeting point. */
+/* If one path of a branch only exits, returns the start of the other path, otherwise -1. The other
+ * lanes continue together after the exit and need no meeting point. */
 static int32_t other_than_exit(const sim_program *p, int32_t pc)
 {
     const sim_instruction *c = &p->code[pc];
@@ -65,7 +65,7 @@ void facts_find_meeting_points(sim_program *p)
     int32_t *loops = memory_new(n + 1, sizeof *loops);
     count_loops(p, loops);
     for (size_t i = 0; i < n; i++) {
-        /* Inside a loop, the path out must stay in the graph. */
+        /* Inside a loop, the path out of the loop must stay in the graph. */
         other[i] = loops[i] > 0 ? -1 : other_than_exit(p, (int32_t)i);
         const bool is_next = other[i] == (int32_t)i + 1;
         edges[i] = other[i] >= 0 ? (flow_edge){is_next, &other[i], is_next ? 0 : 1}
@@ -82,8 +82,8 @@ void facts_find_meeting_points(sim_program *p)
     free(loops);
 }
 
-/* Returns whether the order of several such atomics does not change the result. The order of float
- * sums does, because they are rounded. */
+/* Returns whether the order of several such atomics cannot change the result. It can change sums of
+ * floats, which are rounded. */
 static bool commutes_as(const sim_instruction *c, int op)
 {
     bool integer = c->type != PTX_F16 && c->type != PTX_F16X2 && c->type != PTX_BF16 &&
@@ -112,8 +112,8 @@ static void find_read_slots(const sim_program *p, bool *is_read)
     }
 }
 
-/* Makes a plain load relaxed if a later compare-and-swap at its address confirms the value, as in
- * the atomics that the CUDA programming guide builds. */
+/* Makes a plain load relaxed if a later compare-and-swap at the same address confirms its value, as
+ * in the atomics that the CUDA programming guide builds. */
 static void find_confirmed_reads(sim_program *p)
 {
     for (size_t k = 0; k < p->code_count; k++) {
@@ -131,8 +131,8 @@ static void find_confirmed_reads(sim_program *p)
     }
 }
 
-/* Returns whether the instruction strongly reads what another thread may have written. Only the
- * rounding of a reduction depends on the order. */
+/* Returns whether a strong read by the instruction can return another thread's write. A reduction
+ * reads nothing: only its rounding depends on the order. */
 static bool reads_strongly(const sim_instruction *c)
 {
     return c->scope && (c->kind == SIM_LOAD || (c->kind == SIM_ATOMIC && c->d2 != 0));
@@ -145,9 +145,9 @@ static bool writes_strongly(const sim_instruction *c)
 
 void facts_find_communication(sim_program *p)
 {
-    int op = -1, type = -1; /* operation and type of the previous global atomic */
-    bool any_reads = false; /* there is a strong read */
-    bool stores = false;    /* there is a strong store, exchange or compare-and-swap */
+    int op = -1, type = -1; /* operation and type of the preceding global atomic */
+    bool any_reads = false; /* the program has a strong read */
+    bool stores = false;    /* the program has a strong store, exchange or compare-and-swap */
     bool *is_read = memory_new(p->register_bytes / SIM_SLOT_STEP + 1, sizeof *is_read);
     find_read_slots(p, is_read);
     find_confirmed_reads(p);
@@ -180,21 +180,21 @@ void facts_find_communication(sim_program *p)
         op = c->op;
         type = c->type;
     }
-    /* Without strong writes, a strong read is ordered with plain writes or races with them. The
-     * order of reductions that no thread reads does not matter. */
+    /* Without strong writes, a strong read is ordered with the plain writes or races with them.
+     * Reductions may have any order if no thread reads their results. */
     p->reorders = stores || (any_reads && p->writes_strongly);
     p->shares = p->shares || p->reorders;
     free(is_read);
 }
 
-/* A slot is live at the start of a block that reads it before writing it, and from there backwards
- * up to the blocks that write it. A slot that is live at the start of the program may be read
- * unwritten. The analysis takes slot by slot: most are live in few blocks. */
+/* A slot is live at the start of a block that reads the slot before writing it. From there, it is
+ * live backwards up to the blocks that write it. A slot that is live at the start of the program
+ * may be read unwritten. The slots are analysed one by one, since most are live in few blocks. */
 
-/* A use of a slot in a block. */
+/* A block that uses a slot. */
 typedef struct mention {
     int32_t block;
-    int32_t next; /* next mention of the same slot; -1 at the end */
+    int32_t next; /* next mention of the same slot; -1 if there is none */
 } mention;
 
 typedef struct liveness {
@@ -203,12 +203,12 @@ typedef struct liveness {
     flow_graph graph;
     mention *mentions;
     size_t mention_count;
-    int32_t *reads;  /* for each slot: the first mention of a block that reads it before writing it,
-                        or -1 */
-    int32_t *writes; /* for each slot: the first mention of a block that writes it, or -1 */
-    int32_t *written_in, *seen_in; /* for each block: 1 + the last slot that is written there, or
-                                      whose walk has visited the block */
-    int32_t *due;                  /* blocks where the slot is live, still to visit */
+    int32_t *reads;  /* for each slot: first mention of a block that reads it before writing it, or
+                        -1 */
+    int32_t *writes; /* for each slot: first mention of a block that writes it, or -1 */
+    int32_t *written_in, *seen_in; /* for each block: 1 + the last slot that it writes; 1 + the last
+                                      slot for which it was visited */
+    int32_t *due;                  /* blocks that must still be visited, where the slot is live */
 } liveness;
 
 static void find_graph(liveness *a)
@@ -217,21 +217,21 @@ static void find_graph(liveness *a)
     flow_edge *edges = memory_new(p->code_count, sizeof *edges);
     for (size_t i = 0; i < p->code_count; i++) {
         const sim_instruction *c = &p->code[i];
-        /* After a call, the registers of the caller are as before it. */
+        /* A call returns with the same registers of the caller. */
         edges[i] = c->kind == SIM_CALL ? (flow_edge){true, &c->target, 1} : edge_of(p, c);
     }
     flow_graph_init(&a->graph, edges, p->code_count);
     free(edges);
 }
 
-/* Puts a mention before the mention *first of the same slot. */
+/* Puts a mention in front of a slot's mention *first. */
 static void mention_slot(liveness *a, int32_t *first, int32_t block)
 {
     a->mentions[a->mention_count] = (mention){block, *first};
     *first = (int32_t)a->mention_count++;
 }
 
-/* Returns whether the latest mention of a slot is in that block. */
+/* Returns whether a slot's newest mention is in the block. */
 static bool is_last_in(const liveness *a, int32_t first, int32_t block)
 {
     return first >= 0 && a->mentions[first].block == block;
@@ -249,7 +249,7 @@ static void find_mentions(liveness *a)
             if (!is_last_in(a, a->writes[slot], here) && !is_last_in(a, a->reads[slot], here))
                 mention_slot(a, &a->reads[slot], here);
         }
-        /* An instruction under a guard may write nothing. */
+        /* An instruction under a guard may not execute, so it does not count as a write. */
         for (int k = 0; k < o.write_count && p->code[i].guard == SIM_NO_SLOT; k++) {
             int32_t slot = o.writes[k] / SIM_SLOT_STEP;
             if (!is_last_in(a, a->writes[slot], here))
@@ -284,7 +284,7 @@ static bool is_live_first(liveness *a, int32_t slot)
     return false;
 }
 
-/* Removes constants and special registers, which have a value from the start. */
+/* Removes constants and special registers, which have values from the start. */
 static void leave_out_given(liveness *a)
 {
     const sim_program *p = a->program;
@@ -357,8 +357,8 @@ static bool mark(sim_program *p, const bool *begins, int32_t slot)
     return true;
 }
 
-/* Marks the slots that an instruction reads; of a store only address and guard, because memory is
- * compared. Returns whether one was newly marked. */
+/* Marks the slots that an instruction reads. Of a store, only address and guard count, because
+ * memory is compared. Returns whether a slot was newly marked. */
 static bool mark_reads(sim_program *p, const bool *begins, const sim_instruction *c)
 {
     bool any = false;

@@ -8,26 +8,27 @@
 void facts_find_meeting_points(sim_program *p);
 
 /* Finds whether blocks and threads can observe one another: sets `communicates`, `shares`,
- * `reorders`, `writes_strongly` and `rounds`. Atomics whose result is never read become reductions.
- * Plain loads that a compare-and-swap confirms become relaxed loads. */
+ * `reorders`, `writes_strongly` and `rounds`. An atomic whose result is never read becomes a
+ * reduction. A plain load whose value a compare-and-swap confirms becomes a relaxed load. */
 void facts_find_communication(sim_program *p);
 
-/* Sets `reads_unwritten`: a thread may read an unwritten register. Guarded writes do not count. */
+/* Sets `reads_unwritten`: a thread may read a register that was not written. A write under a guard
+ * does not count as a write. */
 void facts_find_unwritten(sim_program *p);
 
 /* Sets `deciding`: the registers on which a branch, a guard, an address or an instruction that
- * orders threads depends, even indirectly. A loop iteration that changes neither them nor memory
- * repeats for ever, even if it counts iterations in other registers. */
+ * orders threads depends, even indirectly. A loop whose iteration changes neither these registers
+ * nor memory repeats for ever, even if other registers count the iterations. */
 void facts_find_deciding(sim_program *p);
 
-/* Sets sim_instruction.drops of weak loads: a predicate, known when the load executes, of the lanes
- * that drop the value. Compilers hoist loads above the condition that guards them in the source. A
- * lane drops a value if, on every path that the predicate leaves open, neither the value nor
- * anything computed from it reaches memory, an address, a branch or another lane. Needs
- * `reads_unwritten`. */
+/* Sets sim_instruction.drops of weak loads: a predicate that is known when the load executes and
+ * tells which lanes drop the loaded value. Compilers hoist loads above the condition that guards
+ * them in the source. A lane drops a value if, on every path that agrees with the predicate,
+ * neither the value nor anything computed from it reaches memory, an address, a branch or another
+ * lane. Needs `reads_unwritten`. */
 void facts_find_drops(sim_program *p);
 
-/* Returns whether the instruction only computes a register from registers. */
+/* Returns whether the instruction only computes registers from registers. */
 bool facts_is_arithmetic(const sim_instruction *c);
 
 #endif

@@ -38,7 +38,7 @@ static void find_blocks(flow_graph *g, const flow_edge *edges)
     g->block_of[n] = g->blocks;
 }
 
-/* Returns successor `k` of a block, or -1 after the last. */
+/* Returns successor `k` of a block, or -1 beyond the last one. */
 static int32_t successor(const flow_graph *g, const flow_edge *edges, int32_t block, int32_t k)
 {
     const flow_edge *e = &edges[g->last[block]];
@@ -87,12 +87,12 @@ void flow_graph_deinit(flow_graph *g)
 }
 
 typedef struct flow_dominators {
-    int32_t *order;     /* reverse post-order of the blocks in the reversed graph, from the end */
-    int32_t *number;    /* position of each block in `order`; -1 if it cannot reach the end */
+    int32_t *order;  /* reverse post-order of the reversed graph's blocks, from the end */
+    int32_t *number; /* position of each block in `order`; -1 if the block cannot reach the end */
     int32_t *dominator; /* immediate post-dominator of each block; -1 if unknown */
 } flow_dominators;
 
-/* Numbers the blocks that reach the end, depth first against the edges. Returns their number. */
+/* Numbers the blocks that reach the end: depth first, against the edges. Returns their number. */
 static int32_t number_blocks(const flow_graph *g, flow_dominators *p)
 {
     size_t n = (size_t)g->blocks + 1;

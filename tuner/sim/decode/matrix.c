@@ -1,8 +1,8 @@
 /* Matrix products of a warp (PTX ISA, "Warp Level Matrix Multiply-Accumulate Instructions") and of
  * a warpgroup ("Asynchronous Warpgroup Level Matrix Instructions").
  *
- * ldmatrix, stmatrix, movmatrix and the loads and stores of wmma become simpler instructions:
- * shuffles move an address from the lane that has it to the lanes that use it, and each lane loads
+ * ldmatrix, stmatrix, movmatrix, and the loads and stores of wmma become simpler instructions.
+ * Shuffles move an address from the lane that has it to the lanes that use it, and each lane loads
  * or stores its part of the matrix. So races and undefined values are found as for other
  * accesses. */
 #include <stdio.h>
@@ -60,7 +60,7 @@ static const ptx_operand *registers_of(decoder *d, const ptx_operand *o, int *co
     return o->kind == PTX_OPERAND_VECTOR ? decode_part(d, o, 0) : o;
 }
 
-/* Transposes an 8 x 8 matrix of 16-bit elements, of which each lane holds two elements of a row. */
+/* Transposes an 8 x 8 matrix of 16-bit elements. Each lane holds two elements of a row. */
 static int32_t transpose(decoder *d, int32_t value)
 {
     int32_t lane = lane_slot(d), row = decode_step2(d, "shr.u32", lane, constant(d, 2));
@@ -87,7 +87,7 @@ at_status decode_move(decoder *d)
 }
 
 /* Decodes ldmatrix.sync.aligned.m8n8.x{1,2,4}{.trans}{.shared}.b16 r, [p], and stmatrix [p], r.
- * Lane i has the address of a row of matrix i / 8. */
+ * Lane i has the address of row i % 8 of matrix i / 8. */
 at_status decode_rows(decoder *d)
 {
     bool stores = strcmp(d->op.name, "stmatrix") == 0, turned = decode_has(d, "trans");
@@ -130,7 +130,7 @@ at_status decode_rows(decoder *d)
     return d->status;
 }
 
-/* Reads the modifier "m16n8k16". Returns false if there is no such shape. */
+/* Reads the modifier "m16n8k16". Returns false if no such modifier is valid. */
 static bool find_shape(const decoder *d, sim_matrix *x)
 {
     for (int i = 0; i < d->op.count; i++) {
@@ -142,7 +142,7 @@ static bool find_shape(const decoder *d, sim_matrix *x)
     return false;
 }
 
-/* Finds the element types (sim_element) among the modifiers. Returns how many there are. */
+/* Finds the element types (sim_element) among the modifiers. Returns their number. */
 static int find_elements(const decoder *d, int32_t found[4])
 {
     int count = 0;
@@ -179,7 +179,7 @@ static bool are_multiplied(const int32_t e[4])
     return (a == SIM_ELEMENT_BF16 || a == SIM_ELEMENT_TF32) && b == a && singles;
 }
 
-/* Returns the class in which products with that element type are counted. */
+/* Returns the class by which products of that element type are counted. */
 static sim_class class_of(int32_t element)
 {
     return element == SIM_ELEMENT_F64    ? SIM_CLASS_DOUBLE
@@ -188,7 +188,8 @@ static sim_class class_of(int32_t element)
                                          : SIM_CLASS_HALF;
 }
 
-/* Reads metadata and selector (operands 4, 5) of a sparse product. Returns the metadata's slot. */
+/* Reads the metadata and the selector (operands 4 and 5) of a sparse product. Returns the
+ * metadata's slot. */
 static int32_t decode_metadata(decoder *d, sim_matrix *x)
 {
     const ptx_operand *selector = decode_operand(d, 5);
@@ -200,7 +201,7 @@ static int32_t decode_metadata(decoder *d, sim_matrix *x)
     return decode_source(d, decode_operand(d, 4), 4, PTX_B32);
 }
 
-/* Prepares m8n8k4 of f16, which is four products with a and b stored by rows or columns. */
+/* Prepares m8n8k4 of f16: four products, whose a and b are stored by rows or by columns. */
 static void find_quads(const decoder *d, sim_matrix *x)
 {
     int32_t flags[2] = {0};
@@ -217,9 +218,8 @@ static void find_quads(const decoder *d, sim_matrix *x)
     x->m = x->n = 4 * 8;
 }
 
-/* Decodes mma.sync.aligned.SHAPE.row.col.D.A.B.C d, a, b, c, mma.sp (with metadata and selector)
- * and wmma.mma (with layouts; f16 names only D and C). Products of bits have .xor.popc or
- * .and.popc. */
+/* Decodes mma.sync.aligned.SHAPE.row.col.D.A.B.C d, a, b, c; mma.sp (with metadata and selector);
+ * wmma.mma (with layouts; f16 names only D and C). Products of bits have .xor.popc or .and.popc. */
 at_status decode_multiply(decoder *d)
 {
     static const char *const others[] = {"block_scale", "f8f6f4", "kind::f8f6f4", "rz", "rm", "rp"};
@@ -273,15 +273,16 @@ at_status decode_multiply(decoder *d)
     return d->status;
 }
 
-/* A matrix in memory, of which each lane has a fragment. */
+/* A matrix in memory. Each lane has a fragment of it. */
 typedef struct layout {
     sim_matrix x;
     sim_operand operand;
     address_operand at;
-    int32_t stride;   /* 64-bit slot: elements from one line of the matrix to the next */
-    int32_t lane;     /* 64-bit slot: number of elements before the first one of the lane */
+    int32_t
+        stride;   /* 64-bit slot: number of elements from one line of the matrix to the next line */
+    int32_t lane; /* 64-bit slot: number of elements before the lane's first element */
     bool lines_along; /* the elements of a lane are neighbours in memory */
-    uint32_t bits;    /* bits of an element; below 8 only with lines_along */
+    uint32_t bits;    /* bits of an element; less than 8 only if lines_along */
 } layout;
 
 static uint32_t bytes_of(const layout *f, int32_t elements)
@@ -308,7 +309,7 @@ static address_operand piece_at(decoder *d, const layout *f, int32_t across, int
     return (address_operand){at, 8, f->at.offset + bytes_of(f, within), f->at.space, f->at.object};
 }
 
-/* Computes the position of the lane, with the stride operand unless that is NULL. */
+/* Computes the position of the lane's first element. `stride` may be NULL. */
 static void prepare(decoder *d, layout *f, const ptx_operand *stride)
 {
     const uint32_t of_lane = f->operand == SIM_MATRIX_C || f->operand == SIM_MATRIX_D
@@ -376,8 +377,8 @@ static bool find_operand(const decoder *d, sim_operand *operand)
     return found >= 0;
 }
 
-/* Decodes wmma.load.{a,b,c}.sync.aligned.LAYOUT.SHAPE{.space}.TYPE r, [p]{, stride}, and
- * wmma.store.d [p], r. */
+/* Decodes wmma.load.{a,b,c}.sync.aligned.LAYOUT.SHAPE{.space}.TYPE r, [p]{, stride};
+ * wmma.store.d. */
 static at_status decode_fragment(decoder *d)
 {
     bool stores = decode_has(d, "store"), rows = decode_has(d, "row");
@@ -402,7 +403,7 @@ static at_status decode_fragment(decoder *d)
     f.stride = wide_constant(d, (uint64_t)(rows ? row_length : column_length));
     f.at = decode_address(d, decode_operand(d, stores ? 0 : 1), decode_space(d));
     decode_alignment(d, &f.at, WMMA_ALIGNMENT, UINT32_MAX);
-    /* The loaded registers may contain the address, so all registers are written at the end. */
+    /* The loaded registers may include the address: they are written after all loads. */
     prepare(d, &f, d->statement->count > 2 ? decode_operand(d, 2) : NULL);
     const uint32_t width = f.bits == 64 ? 8 : 4;
     int32_t loaded[SIM_MATRIX_REGISTERS];
@@ -464,7 +465,7 @@ static bool group_multiplies(const sim_matrix *x)
     }
 }
 
-/* Reads the modifier "m64n16k16". Returns false if there is no such shape. */
+/* Reads the modifier "m64n16k16". Returns false if no such modifier is valid. */
 static bool find_group_shape(const decoder *d, sim_matrix *x)
 {
     char more;
@@ -474,8 +475,8 @@ static bool find_group_shape(const decoder *d, sim_matrix *x)
     return false;
 }
 
-/* Reads the immediate operand `number`, which is 0 or `other` (1 if `other` is -1). Returns false
- * for any other operand. */
+/* Reads the immediate operand `number`, which must be 0 or `other`; if `other` is -1, it must be 1
+ * or -1. Returns false for other operands. */
 static bool find_flag(const decoder *d, int number, int64_t other, bool *is_other)
 {
     const ptx_operand *o = decode_operand(d, number);
@@ -484,7 +485,7 @@ static bool find_flag(const decoder *d, int number, int64_t other, bool *is_othe
     return o->kind == PTX_OPERAND_INTEGER && (v == other || v == (other < 0 ? 1 : 0));
 }
 
-/* Reads the signs (scale-a, scale-b) of float products, then the major-ness of 16-bit a and b. */
+/* Reads the signs of float products (scale-a, scale-b), then whether a and b are transposed. */
 static bool find_flags(const decoder *d, sim_warpgroup_product *x, bool a_is_shared)
 {
     const int32_t a = x->part.elements[SIM_MATRIX_A];
@@ -504,8 +505,8 @@ static bool find_flags(const decoder *d, sim_warpgroup_product *x, bool a_is_sha
     return d->statement->count == at;
 }
 
-/* Finds the slots of a vector of 32-bit registers. Accumulators must be registers, because they
- * stay in them. */
+/* Finds the slots of a vector of 32-bit registers. No other operand is possible: the accumulators
+ * stay in these registers. */
 static bool find_registers(decoder *d, const ptx_operand *o, int count, int32_t *slots)
 {
     if (o->kind != PTX_OPERAND_VECTOR || o->count != count)
@@ -520,7 +521,7 @@ static bool find_registers(decoder *d, const ptx_operand *o, int count, int32_t 
     return true;
 }
 
-/* Reads the selector, which follows the metadata. */
+/* Reads the selector, the operand after the metadata. */
 static bool find_selector(const decoder *d, sim_matrix *x)
 {
     const ptx_operand *o = decode_operand(d, 4);

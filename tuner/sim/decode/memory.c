@@ -59,7 +59,7 @@ address_operand decode_address(decoder *d, const ptx_operand *o, ptx_space space
             decode_fail(d, "a predicate cannot be an address");
     }
     if (base->kind == PTX_OPERAND_VARIABLE) {
-        /* Without a state space in the opcode, the address is generic. */
+        /* An opcode without a state space has a generic address. */
         const ptx_variable *v = &d->module->variables[base->index];
         if (space == PTX_SPACE_GENERIC)
             at.space = v->space;
@@ -91,7 +91,7 @@ void decode_alignment(decoder *d, const address_operand *at, uint32_t bytes, uin
     c->extra = true;
 }
 
-/* Updates the smallest access to shared and to global memory. */
+/* Notes the size of an access if it is the smallest access to shared or global memory so far. */
 static void note_cell(decoder *d, ptx_space space, ptx_type type)
 {
     uint32_t bytes = ptx_type_bytes(type);
@@ -110,8 +110,7 @@ static sim_scope scope_of(const decoder *d)
                                       : SIM_SCOPE_GPU;
 }
 
-/* Stores the memory order of an access: strength, release, acquire and scope (PTX ISA, "Memory
- * Consistency Model"). */
+/* Stores the memory order of an access: strength, release, acquire and scope (PTX ISA). */
 static void put_order(const decoder *d, sim_instruction *c)
 {
     bool both = decode_has(d, "acq_rel") || decode_has(d, "sc");
@@ -139,14 +138,13 @@ static ptx_type memory_type(decoder *d)
 typedef struct transfer {
     ptx_type type;
     address_operand at;
-    const ptx_operand *registers; /* first of `count` registers */
+    const ptx_operand *registers; /* the first of `count` registers */
     uint32_t width;
     uint8_t count;
-    bool is_wide; /* a 128-bit register, as two elements of 64 bits */
+    bool is_wide; /* a 128-bit register, accessed as two elements of 64 bits */
 } transfer;
 
-/* Stores whether the address may be in the shared memory of another block. A generic address shows
- * that itself. */
+/* Stores whether a shared address may be in another block. A generic address tells this itself. */
 static void put_cluster(const decoder *d, sim_instruction *c)
 {
     c->cluster = c->space == PTX_SPACE_SHARED && decode_has(d, "shared::cluster");

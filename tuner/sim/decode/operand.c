@@ -50,7 +50,7 @@ static void change_width(decoder *d, int32_t slot, int32_t to, uint32_t width, b
     decode_compute(d, name, to, &slot, 1)->extra = true;
 }
 
-/* Returns a new slot with the value converted to lanes of `width` bytes. */
+/* Converts a value to lanes of `width` bytes. Returns the new slot. */
 static int32_t as_width(decoder *d, int32_t slot, uint32_t width, bool is_signed)
 {
     int32_t changed = decode_new_slot(d, width);
@@ -107,7 +107,7 @@ static const struct special_name {
     {"%is_explicit_cluster", SIM_IS_EXPLICIT_CLUSTER},
 };
 
-/* Returns the slot of a special register. Clocks are read anew each time. */
+/* Returns the slot of a special register. A clock is read anew each time. */
 static int32_t special_slot(decoder *d, const ptx_operand *o, uint32_t width)
 {
     static const struct {
@@ -162,7 +162,7 @@ static uint64_t number_bits(const ptx_operand *o, ptx_type type)
     }
 }
 
-/* Returns whether a variable is local, as are .param variables of called functions. */
+/* Returns whether a variable is in local memory. A .param variable of a called function is, too. */
 static bool is_local(const decoder *d, const ptx_operand *o)
 {
     const ptx_variable *v = &d->module->variables[o->index];
@@ -172,8 +172,8 @@ static bool is_local(const decoder *d, const ptx_operand *o)
     return v->space == PTX_SPACE_LOCAL || (v->space == PTX_SPACE_PARAM && !kernel_parameter);
 }
 
-/* Returns the address of a variable in its own space. A local variable gets an address (in a
- * function with frames: an offset) at its first use. */
+/* Returns the address of a variable in its own space. A local variable gets an address at its first
+ * use; in a function with frames, this is an offset. */
 static uint64_t variable_address(decoder *d, const ptx_operand *o)
 {
     const ptx_variable *v = &d->module->variables[o->index];

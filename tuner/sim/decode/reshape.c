@@ -9,31 +9,31 @@
 enum { WORD_BYTES = 4, UNIT_BYTES = 16, BASE_VARIABLE = -1 };
 
 typedef struct reach {
-    int statement;  /* number in the function */
-    int base;       /* register of the function with the address, or BASE_VARIABLE */
-    int version;    /* 1 + the statement that set the base last; 0 if none in this function did */
+    int statement;  /* number of the statement in the function */
+    int base;       /* register with the address, or BASE_VARIABLE */
+    int version;    /* 1 + the statement that set `base` last; 0 if this function does not set it */
     int64_t offset; /* bytes from the base */
-    uint32_t element, total; /* bytes of an element and of the access */
-    uint32_t wanted;         /* mask of the words that are stored, or that are read later */
+    uint32_t element, total; /* bytes of one element; bytes of the access */
+    uint32_t wanted;         /* mask of the words that are stored, or are read after the load */
     bool is_store, is_guarded;
-    bool done; /* its machine accesses are known */
+    bool done; /* its machine accesses are found */
     ptx_space space;
-    ptx_text kind; /* opcode without vector and type */
-    int era;       /* loads: only those of the same era may be joined */
-    int turn;      /* stores: number among the accesses to the space */
+    ptx_text kind; /* opcode without vector size and type */
+    int era;       /* loads: number that changes where loads may not be joined */
+    int turn;      /* stores: number of the access among the accesses to the space */
 } reach;
 
 typedef struct reshaper {
     const ptx_module *module;
     const ptx_function *function;
     const uint64_t *addresses;
-    uint8_t *zeros; /* for each register: see addresses_find_alignment() */
-    int *mentions;  /* for each register: number of operands that name it */
+    uint8_t *zeros; /* zero bits of each register: see addresses_find_alignment() */
+    int *mentions;  /* for each register: number of operands that name the register */
     int *versions;  /* for each register: 1 + the statement that set it last */
     bool *begins;   /* for each statement: it has a label */
-    reach *block;   /* accesses of the current basic block */
+    reach *block;   /* accesses in the current basic block */
     int block_count;
-    int eras[2], turns[2]; /* current era and turn of global and of shared memory */
+    int eras[2], turns[2]; /* current `era` and `turn` of global and of shared memory */
     int read_only_era;
     sim_shape *shapes;
 } reshaper;
@@ -104,7 +104,7 @@ static bool is_named(ptx_text opcode, const char *const *names)
     return false;
 }
 
-/* Splits an opcode into kind, bytes and number of elements; false if it is not reshaped. */
+/* Splits an opcode into kind, bytes and number of elements. Returns false if it is not reshaped. */
 static bool cut(ptx_text opcode, ptx_text *kind, uint32_t *element, int *count)
 {
     static const char *const strong[] = {"volatile", "relaxed", "acquire", "release",
@@ -122,7 +122,7 @@ static bool cut(ptx_text opcode, ptx_text *kind, uint32_t *element, int *count)
     return (*element == 4 || *element == 8) && *element * (uint32_t)*count <= UNIT_BYTES;
 }
 
-/* Returns the mask of the words of an access that are stored, or that are read later. */
+/* Returns the mask of the words of an access that are stored, or are read after the load. */
 static uint32_t wanted_words(const reshaper *r, const ptx_operand *data, bool is_store,
                              uint32_t element)
 {
@@ -182,7 +182,7 @@ static bool same_base(const reach *a, const reach *b)
     return a->space == b->space && a->base == b->base && a->version == b->version;
 }
 
-/* Returns the bytes of the aligned unit around an access: its alignment, at most UNIT_BYTES. */
+/* Returns the size of the aligned unit around an access, at most UNIT_BYTES. */
 static uint32_t unit_of(const reshaper *r, const reach *a)
 {
     uint32_t unit = a->base == BASE_VARIABLE ? UNIT_BYTES : 1u << r->zeros[a->base];
@@ -201,7 +201,7 @@ static int64_t unit_start(int64_t offset, uint32_t unit)
     return offset & ~(int64_t)(unit - 1);
 }
 
-/* Returns how many words one machine access covers that starts at `word`. */
+/* Returns the number of words that a machine access at `word` covers. */
 static uint32_t words_at(uint32_t wanted, uint32_t word, bool is_store)
 {
     uint32_t count = (uint32_t)__builtin_popcount(wanted);
@@ -210,8 +210,8 @@ static uint32_t words_at(uint32_t wanted, uint32_t word, bool is_store)
     return word % 2 == 0 && (wanted >> word & 3) == 3 ? 2 : 1;
 }
 
-/* Divides the words of a unit among machine accesses. Each is counted at the first of `members`
- * that needs one of its words. */
+/* Divides the words of a unit among machine accesses. Each machine access is counted at the first
+ * of `members` that needs one of its words. */
 static void divide(reshaper *r, reach *const *members, int count, int64_t start, uint32_t wanted,
                    bool is_store)
 {
@@ -251,7 +251,7 @@ static bool joins(const reach *a, const reach *last, const reach *other, uint32_
     return a->is_store ? other->turn == last->turn + 1 && !(wanted & words) : other->era == a->era;
 }
 
-/* Finds the machine accesses of a basic block. */
+/* Finds the machine accesses of a basic block at its end. */
 static void end_block(reshaper *r)
 {
     for (int i = 0; i < r->block_count; i++) {
@@ -260,7 +260,7 @@ static void end_block(reshaper *r)
         if (a->done)
             continue;
         if (unit < a->total || a->offset % a->total != 0) {
-            /* The base is aligned only together with this offset. */
+            /* The base is aligned only together with this access's offset. */
             divide(r, members, 1, a->offset, a->wanted, a->is_store);
             continue;
         }
@@ -279,7 +279,7 @@ static void end_block(reshaper *r)
     r->block_count = 0;
 }
 
-/* Visits a statement: ends the block, adds its access, or separates earlier from later accesses. */
+/* Visits a statement: ends the block, adds its access, or prevents a join across the statement. */
 static void visit(reshaper *r, int i)
 {
     static const char *const ends[] = {"bra", "brx", "ret", "exit", "trap", NULL};

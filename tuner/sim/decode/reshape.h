@@ -27,8 +27,8 @@
 
 #include "sim/program/program.h"
 
-/* Returns the shapes of a function's statements, 0 for those that are not reshaped. `addresses` has
- * the address of each variable of the module. The caller frees the shapes. */
+/* Returns the shape of each statement of a function: zeros if the statement is not reshaped.
+ * `addresses` has the address of each of the module's variables. The caller frees the result. */
 sim_shape *reshape_accesses(const ptx_module *module, const ptx_function *function,
                             const uint64_t *addresses);
 

@@ -1,4 +1,4 @@
-/* Texture reads; loads, stores and reductions of surfaces (PTX ISA, "Texture Instructions" and
+/* Texture reads, and loads, stores and reductions of surfaces (PTX ISA, "Texture Instructions" and
  * "Surface Instructions"). */
 #include <string.h>
 
@@ -7,7 +7,7 @@
 
 enum { MOST_PARTS = 12 };
 
-/* Returns the number of dimensions in the opcode, or 0 if the geometry is not known. */
+/* Returns the number of dimensions in the opcode. Returns 0 for an unknown geometry. */
 static int dimensions_of(const decoder *d, bool *layered)
 {
     static const choice plain[] = {{"1d", 1}, {"2d", 2}, {"3d", 3}, {0}},
@@ -17,8 +17,8 @@ static int dimensions_of(const decoder *d, bool *layered)
     return *layered ? dimensions : decode_choice(d, plain, 0);
 }
 
-/* Decodes [object, {coordinates}]. Returns the slot of the object and fills `slots` with the
- * coordinates'. The layer of a layered object is an integer and comes first. */
+/* Decodes [object, {coordinates}]. Returns the slot of the object, and fills `slots` with the slots
+ * of the coordinates. A layered object's layer is an integer and comes first. */
 static int32_t decode_coordinates(decoder *d, const ptx_operand *address, int dimensions,
                                   bool layered, ptx_type type, int32_t *slots)
 {
@@ -39,8 +39,8 @@ static int32_t decode_coordinates(decoder *d, const ptx_operand *address, int di
     return decode_source(d, decode_part(d, address, 0), 8, PTX_U64);
 }
 
-/* Decodes the level or the gradients, which must be defined but have no effect here. Returns the
- * number of slots. */
+/* Decodes the level or the gradients. Their values must be defined, but have no effect here.
+ * Returns the number of slots. */
 static int decode_level(decoder *d, int32_t *slots)
 {
     int count = 0;
@@ -104,10 +104,10 @@ at_status decode_texture(decoder *d)
 
 typedef struct surface_address {
     address_operand at;
-    int32_t within; /* guard of the access; SIM_NO_SLOT: the guard of the statement */
+    int32_t within; /* guard of the access; SIM_NO_SLOT if it is the guard of the statement */
 } surface_address;
 
-/* Emits the computation of the address. With .zero, lanes outside the surface do not access it. */
+/* Emits the computation of an address. With .zero, lanes outside the surface do not access it. */
 static surface_address decode_surface_address(decoder *d, const ptx_operand *address,
                                               uint32_t bytes)
 {
@@ -219,6 +219,6 @@ at_status decode_surface_reduction(decoder *d)
     c->count_class = SIM_CLASS_ATOMIC;
     c->scope = SIM_SCOPE_GPU;
     c->b = added;
-    c->d2 = 0; /* the old value is not read */
+    c->d2 = 0; /* no lane reads the old value */
     return d->status;
 }

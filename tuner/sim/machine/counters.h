@@ -69,6 +69,7 @@ void sim_counter_add_turns(sim_counter *c, const uint64_t *addresses, uint32_t m
  * address (CUDA C++ Programming Guide, "Constant Memory"). */
 void sim_counter_add_constant(sim_counter *c, const uint64_t *addresses, uint32_t mask);
 
+/* Adds the counter `from` to `to`. */
 void sim_counter_sum(sim_counter *to, const sim_counter *from);
 
 /* Sums over a program by memory space and kind of access. */
