@@ -15,8 +15,8 @@ affine affine_data(void)
     return (affine){.kind = AFFINE_DATA};
 }
 
-/* Returns a cut in the middle of the longest axis of the grid (of the block if the grid is one
- * block), or DATA for a box of one thread. */
+/* Returns a cut in the middle of the longest axis of the grid, or of the block if the grid is one
+ * block. Returns DATA for a box of one thread. */
 static affine halve(const affine_box *box)
 {
     int longest = AFFINE_AXES;
@@ -92,8 +92,8 @@ affine affine_of_whole(const affine_whole *v)
     return of;
 }
 
-/* Returns the axis along which a value with these steps changes most, and the change in *change.
- * Returns 0 for a constant value. */
+/* Returns the axis along which a value with these steps changes most, and sets *change. Returns 0
+ * for a constant value. */
 static int widest_axis(const affine_box *box, const int64_t step[AFFINE_AXES],
                        affine_integer *change)
 {
@@ -125,8 +125,8 @@ bool affine_whole_of(const affine_box *box, const affine *v, int bits, affine_or
     memcpy(out->step, v->step, sizeof out->step);
     affine_find_ends(box, out);
     const affine_integer turned =
-        (out->low - least) &
-        -period; /* a multiple of the period, rounded down, in two's complement */
+        (out->low - least) & -period; /* `least` - out->low, rounded down to a multiple of the
+                                         period, in two's complement */
     out->base -= turned;
     out->low -= turned;
     out->high -= turned;
@@ -142,7 +142,7 @@ affine affine_cut_where(const affine_box *box, const affine_whole *v, affine_int
     const int axis = widest_axis(box, v->step, &widest);
     if (widest == 0)
         return affine_data();
-    /* The value rises by `rise` along the axis; the other axes add up to `others`. */
+    /* Along the axis, the value rises by `rise`. The other axes add at most `others`. */
     const affine_integer count = (affine_integer)box->count[axis], step = v->step[axis],
                          rise = step < 0 ? -step : step, others = v->high - v->low - widest;
     const affine_integer below = -floor_divide(-(limit - v->low - others), rise),
@@ -155,11 +155,11 @@ affine affine_cut_where(const affine_box *box, const affine_whole *v, affine_int
     return (affine){.kind = AFFINE_CUT, .axis = (uint8_t)axis, .base = (int64_t)at};
 }
 
-/* Returns the cut where the remainder reaches `by` again, or, for frequent wraps, a cut into every
- * nth coordinate: from i to i + n the value changes by n times its step modulo `by`. That change is
- * small if n is the denominator of a convergent of step / by (Khinchin, "Continued Fractions",
- * theorem 16). So few boxes suffice for a division by 12, even as a product with 2863311531 and a
- * shift by 35. */
+/* Returns the cut where the remainder next reaches `by`. If the remainder wraps often, returns a
+ * cut into every nth coordinate: from i to i + n the value changes by n times its step modulo `by`.
+ * That change is small if n is the denominator of a convergent of step / by (Khinchin, "Continued
+ * Fractions", theorem 16). So few boxes suffice for a division by 12, even as a product with
+ * 2863311531 and a shift by 35. */
 static affine cut_of_remainder(const affine_box *box, const affine_whole *rest, affine_integer next,
                                int64_t by)
 {
@@ -191,7 +191,7 @@ static affine cut_of_remainder(const affine_box *box, const affine_whole *rest, 
     return cut;
 }
 
-/* Returns the quotient rounded to nearest, so that the remainder changes slowly. */
+/* Returns the quotient rounded to nearest: then the remainder changes slowly. */
 static int64_t nearest_quotient(int64_t a, int64_t by)
 {
     const int64_t q = a / by, rest = a % by, magnitude = rest < 0 ? -rest : rest;
@@ -315,7 +315,7 @@ bool affine_ends(const affine_box *box, const affine *v, int bytes, affine_order
     }
     *cut = affine_obstacle(box, (const affine *const[]){v}, 1);
     if (v->kind == AFFINE_RANGE && v->order != AFFINE_REAL && order != AFFINE_REAL) {
-        /* Both orders agree if the ends have the same sign bit. */
+        /* Signed and unsigned order agree if both ends have the same sign bit. */
         const int shift = 8 * bytes - 1;
         if (((uint64_t)v->base >> shift & 1) != ((uint64_t)v->step[0] >> shift & 1))
             return false;

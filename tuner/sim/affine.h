@@ -1,4 +1,4 @@
-/* Computes instructions for many threads at once: values as exact functions of a thread's
+/* Computes instructions for many threads at once. A value is an exact function of a thread's
  * coordinates in a box of threads.
  *
  * A box is a range of coordinates, or every nth coordinate of a range, along each axis of the block
@@ -6,7 +6,7 @@
  * exact value is base + the sum of step times coordinate, modulo 2^32 or 2^64 as in a register.
  * Another value can be a range if its operation keeps the order of its operands: the ends of the
  * range are results for the box. Every other operation returns where to cut the box. In a box of
- * one thread every value is exact, unless it depends on data. (The simplest case of Cousot and
+ * one thread each value is exact, unless it depends on data. (The simplest case of Cousot and
  * Halbwachs, "Automatic discovery of linear restraints among variables of a program", POPL 1978.)
  * affine.c has the arithmetic of values, symbolic.c the instructions of a program. */
 #ifndef AUTOTUNE_SIM_AFFINE_H
@@ -19,66 +19,67 @@
 
 __extension__ typedef __int128 affine_integer;
 
-/* x, y, z of the thread; x, y, z of the block */
+/* The axes: x, y, z of the thread in its block, then x, y, z of the block in its grid. */
 enum { AFFINE_AXES = 6 };
 
-/* Coordinates along an axis are `stride` apart, from `from` on. */
+/* A box: along each axis, `count` coordinates from `from` on, `stride` apart. */
 typedef struct affine_box {
     uint64_t from[AFFINE_AXES], count[AFFINE_AXES], stride[AFFINE_AXES];
 } affine_box;
 
 typedef enum affine_kind {
     AFFINE_DATA, /* the value depends on the contents of memory */
-    AFFINE_CUT,  /* known in smaller boxes: cut before coordinate number `base` of `axis`, or, if
-                    step[0] is not 0, into step[0] boxes of every step[0]th coordinate */
+    AFFINE_CUT, /* known in smaller boxes: cut before coordinate number `base` of `axis`; if step[0]
+                   is not 0, cut into step[0] boxes of every step[0]th coordinate instead */
     AFFINE_RANGE,
     AFFINE_EXACT
 } affine_kind;
 
 typedef struct affine {
     uint8_t kind;
-    uint8_t order;             /* of a range: how its ends are read */
-    uint8_t axis;              /* of a cut; of a range, the axis to cut along */
-    int64_t base;              /* of a range, the bits of its lowest value as in a register */
-    int64_t step[AFFINE_AXES]; /* of a range: [0] the bits of its highest value; if not 0, [1] a
-                                  coordinate number to cut before and [2] a number of boxes to cut
-                                  into */
+    uint8_t order; /* affine_order of a range's ends */
+    uint8_t axis;  /* axis of a cut; axis along which to cut a range */
+    int64_t base;  /* base of an exact value; lowest value of a range, as bits of a register */
+    int64_t step[AFFINE_AXES]; /* steps of an exact value. Of a range: [0] highest value, as bits of
+                                  a register; if not 0: [1] number of the coordinate before which to
+                                  cut, [2] number of boxes into which to cut */
 } affine;
 
-/* An exact value as integers that do not wrap in the box, with its ends. */
+/* An exact value as integers that do not wrap in the box, with its lowest and highest value. */
 typedef struct affine_whole {
     affine_integer base, low, high;
     int64_t step[AFFINE_AXES];
 } affine_whole;
 
-/* Return a known number, and a value that depends on data. */
+/* Returns a known number. affine_data() returns a value that depends on data. */
 affine affine_number(uint64_t bits);
 affine affine_data(void);
 
-/* Return a cut of the axis of a range: in its middle, or where the range says. */
+/* Return a cut along the axis of a range. The first cuts in the middle of the axis, the second
+ * where the range says. */
 affine affine_halve_range(const affine_box *box, const affine *range);
 affine affine_cut_range(const affine_box *box, const affine *range);
 
 /* Returns whether the value is one known number for all threads. */
 bool affine_is_number(const affine *v);
 
-/* Sets low and high from base and steps. */
+/* Sets v->low and v->high from base and steps. */
 void affine_find_ends(const affine_box *box, affine_whole *v);
 
 /* Returns a - b. */
 affine_whole affine_difference(const affine_box *box, const affine_whole *a, const affine_whole *b);
 
-/* Returns the value as a 64-bit register holds it. */
+/* Returns the value as in a 64-bit register. */
 affine affine_of_whole(const affine_whole *v);
 
-/* Reads a value of `bits` bits as integers in an order. Returns false and *cut if it wraps. */
+/* Reads a value of `bits` bits as integers in `order`. If it wraps, returns false and sets *cut. */
 bool affine_whole_of(const affine_box *box, const affine *v, int bits, affine_order order,
                      affine_whole *out, affine *cut);
 
-/* Returns the cut nearest to an end of the box where v >= limit changes. */
+/* Returns a cut where `v >= limit` changes, as near to an end of the box as possible. */
 affine affine_cut_where(const affine_box *box, const affine_whole *v, affine_integer limit);
 
-/* Divides by a positive number, rounding down. Returns false and *cut if inexact. */
+/* Divides by a positive number, rounding down. Returns false and sets *cut if this is inexact. */
 bool affine_divide(const affine_box *box, const affine_whole *v, int64_t by, affine *quotient,
                    affine *remainder, affine *cut);
 
@@ -86,52 +87,53 @@ bool affine_divide(const affine_box *box, const affine_whole *v, int64_t by, aff
 affine affine_add(const affine *a, const affine *b);
 affine affine_scale(const affine *a, int64_t by);
 
-/* Returns the value modulo 2^32, as a 32-bit register holds it. */
+/* Returns the value modulo 2^32, as in a 32-bit register. */
 affine affine_wrap32(const affine *v);
 
 /* Returns the number of trailing bits that are zero in all values. The value must be exact. */
 int affine_zero_bits(const affine_box *box, const affine *v);
 
-/* Returns the obstacle for an operation on the values: DATA if one depends on data, or a cut. */
+/* Returns why an operation on the values is not exact: a value depends on data, or a cut. */
 affine affine_obstacle(const affine_box *box, const affine *const v[], int count);
 
-/* Finds the ends of a value in an order, as registers have them; false and *cut if unknown. */
+/* Finds the lowest and highest value in `order`, as bits of a register. Returns false and sets *cut
+ * if they are unknown. */
 bool affine_ends(const affine_box *box, const affine *v, int bytes, affine_order order,
                  uint64_t ends[2], affine *cut);
 
-/* Returns the range between the least and the greatest result of an operation on the ends of its
- * operands, or a number if these are equal. The range is later cut along `axis`. Returns a cut if a
- * float is not finite. */
+/* Returns the range from the least to the greatest of the `results` of an operation, which are
+ * those at the ends of its operands. Returns a number if both are equal, and a cut if a float is
+ * not finite. The range will be cut along `axis`. */
 affine affine_between(const affine_box *box, const uint64_t *results, int count, int bytes,
                       affine_order order, uint8_t axis);
 
 /* Returns the bits of a number in a register of 4 or 8 bytes. */
 uint64_t affine_bits(const affine *v, int bytes);
 
-/* Returns whether a < b in an order. */
+/* Returns whether a < b in `order`. */
 bool affine_is_less(uint64_t a, uint64_t b, int bytes, affine_order order);
 
 /* Returns the axis along which a value changes most. */
 uint8_t affine_axis(const affine_box *box, const affine *v);
 
-/* Returns the value, which has 32 bits, extended to 64 bits. */
+/* Returns the 32-bit value extended to 64 bits. */
 affine affine_widen(const affine_box *box, const affine *v, affine_order order);
 
-/* The values of a program's registers in a box of threads. A predicate is a number, 0 or 1. */
+/* The values of a program's registers in a box of threads. A predicate is the number 0 or 1. */
 typedef struct symbolic {
     const sim_program *program; /* borrowed */
-    affine *values;             /* one for each SIM_SLOT_STEP of the registers */
+    affine *values;             /* value of each SIM_SLOT_STEP of the registers; owned */
     affine_box box;
 } symbolic;
 
 void symbolic_init(symbolic *s, const sim_program *p);
 void symbolic_deinit(symbolic *s);
 
-/* Returns the value of a slot. */
+/* Returns the value of the register at `slot`. */
 affine *symbolic_value(const symbolic *s, int32_t slot);
 
 /* Return the result of the instruction at index `pc`. Each rule is exact or keeps the order of its
- * operands. An operation without a rule takes only numbers, by the function for a warp's lanes. */
+ * operands. An operation without a rule takes only known numbers; it is executed for one lane. */
 affine symbolic_compute(const symbolic *s, int32_t pc);
 affine symbolic_convert(const symbolic *s, int32_t pc);
 affine symbolic_compare(const symbolic *s, int32_t pc);

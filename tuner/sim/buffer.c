@@ -9,13 +9,13 @@
 
 static const uint64_t alignment = 512; /* cuMemAlloc aligns to at least 256 bytes */
 
-/* Addresses of buffers are below the windows of sim/program/program.h. While there is room, buffers
- * are further apart than a 32-bit index reaches, so a stray access hits no other buffer. */
+/* Buffers lie below the windows of sim/program/program.h. If there is room, the distance between
+ * buffers exceeds the reach of a 32-bit index, so that a stray access hits no other buffer. */
 static const uint64_t first_base = 0x010000000000ull;
 static const uint64_t distances[] = {UINT64_C(1) << 36, UINT64_C(1) << 33};
 
-/* Finds the lowest address with room at that distance from other buffers, and the link that will
- * point to the new buffer. Returns false if there is no room. */
+/* Finds the lowest address with room at `distance` from other buffers, and the link that will point
+ * to the new buffer. Returns false if there is no room. */
 static bool find_place(device *d, uint64_t size_bytes, uint64_t distance, device_buffer ***before,
                        uint64_t *place)
 {
@@ -50,7 +50,7 @@ static void sim_unmap(uint8_t *bytes, uint64_t size_bytes)
 
 void sim_map_clear(uint8_t *bytes, uint64_t size_bytes)
 {
-    /* Linux maps zero pages when these pages are touched again. */
+    /* Linux maps pages of zeros when these pages are touched again. */
     if (bytes && madvise(bytes, mapped(size_bytes), MADV_DONTNEED) != 0)
         memset(bytes, 0, (size_t)size_bytes);
 }
@@ -110,7 +110,7 @@ void sim_buffer_free(device *d, device_buffer *b)
     free(b);
 }
 
-/* The output function of SplitMix64 (Steele, Lea and Flood, 2014). */
+/* Returns number i of a random sequence, by SplitMix64 (Steele, Lea and Flood, 2014). */
 static uint64_t random_bits(uint64_t seed, uint64_t i)
 {
     uint64_t z = seed + (i + 1) * 0x9e3779b97f4a7c15ull;
@@ -152,7 +152,7 @@ static uint64_t uniform(uint64_t r, dtype type)
     }
 }
 
-/* A bijection of [0, 2^(2 * half)): a Feistel network of four rounds. */
+/* Permutes [0, 2^(2 * half)) by a Feistel network of four rounds. */
 static uint64_t shuffle_bits(uint64_t v, unsigned half, uint64_t seed)
 {
     uint64_t mask = (UINT64_C(1) << half) - 1, left = v >> half, right = v & mask;
@@ -164,7 +164,7 @@ static uint64_t shuffle_bits(uint64_t v, unsigned half, uint64_t seed)
     return left << half | right;
 }
 
-/* Follows the cycle of the bijection until it is back in [0, count). */
+/* Permutes [0, count): follows a cycle of the larger permutation until it is back in the range. */
 static uint64_t permuted(uint64_t i, uint64_t count, uint64_t seed)
 {
     unsigned half = 1;
@@ -176,7 +176,7 @@ static uint64_t permuted(uint64_t i, uint64_t count, uint64_t seed)
     return i;
 }
 
-/* Draws an octave, then a value in it. */
+/* Draws an octave, then a value in this octave. */
 static uint64_t skewed(uint64_t r, uint64_t limit)
 {
     uint64_t octaves = 64 - (uint64_t)__builtin_clzll(limit);
@@ -228,7 +228,7 @@ static uint64_t element(const buffer_plan *p, uint64_t seed, uint64_t i)
     }
 }
 
-/* Fills like uniform() for floats, in a loop that the compiler vectorises. */
+/* Fills floats as uniform() does, in a loop that the compiler vectorises. */
 #if defined __x86_64__ && defined __GLIBC__ && !defined __clang__ &&                               \
     !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
 __attribute__((target_clones("arch=x86-64-v4", "default"), optimize("O3")))
@@ -249,7 +249,7 @@ fill_floats(uint8_t *bytes, uint64_t seed, uint64_t first, uint64_t end)
 void sim_fill(uint8_t *bytes, const buffer_plan *plan, uint64_t seed, uint64_t first, uint64_t end)
 {
     size_t size = dtype_get(plan->type)->size_bytes;
-    /* Most scripts use this fill, and long loops of sampled blocks wait for it. */
+    /* Most scripts use this fill, and its speed limits long loops of sampled blocks. */
     if (plan->fill == FILL_UNIFORM && plan->type == DTYPE_FLOAT) {
         fill_floats(bytes, seed, first, end);
         return;
@@ -306,7 +306,7 @@ at_status sim_buffer_poison(device *d, device_buffer *b, int pattern, at_error *
         b->region.valid = sim_map(b->region.size_bytes);
     if (!b->region.valid)
         return error_set(error, AT_NO_MEMORY, "no memory to watch %s", b->region.name);
-    /* Pattern 2 is zeros, as in cuda/buffer.c: bytes that stay zero are compared with zeros. */
+    /* Pattern 2 is zeros, as in cuda/buffer.c: bytes that stay zero are compared with these. */
     memset(b->region.bytes, pattern == 0 ? 0xa5 : pattern == 2 ? 0 : 0x6b, b->region.size_bytes);
     b->region.read_only = false;
     return AT_OK;
@@ -334,7 +334,7 @@ at_status sim_buffer_checksum(device *d, const device_buffer *b, uint64_t size_b
     return AT_OK;
 }
 
-/* A write outside a simulated buffer is a fault, so there are no guards to check. */
+/* There are no guards to check: a write outside a simulated buffer is a fault. */
 at_status sim_buffer_guards(device *d, const device_buffer *b, device_guard_report *out,
                             at_error *error)
 {

@@ -1,4 +1,4 @@
-/* The figures of chips on which predicted times rest. They complement device/arch.h, which has SM
+/* The figures of chips from which times are predicted. They complement device/arch.h, which has SM
  * count, clocks, L2 size and datasheet bandwidth of one typical chip of each architecture.
  * sim/chip.c names the source of each figure, or says that no source is known. Figures measured on
  * a GPU (`autotune calibrate`) replace published figures. */
@@ -10,7 +10,7 @@
 
 typedef struct sim_chip {
     char arch[16]; /* "sm_90" */
-    char name[16]; /* "h100"; the typical chip of an architecture has its name */
+    char name[16]; /* "h100"; the typical chip of an architecture has the architecture's name */
     arch_limits limits;
     double read_bytes_per_ns;     /* DRAM bandwidth of kernels that only read */
     double write_bytes_per_ns;    /* DRAM bandwidth of kernels that only write */
@@ -18,7 +18,7 @@ typedef struct sim_chip {
     double l2_bytes_per_ns;       /* bandwidth of reads of the whole L2 */
     double l2_written_per_ns;     /* bandwidth of writes of the whole L2 */
     double l2_bytes_per_clock_sm; /* bandwidth between L2 and one SM, in each direction */
-    double l1_least_bytes;        /* smallest L1 of an SM, next to the largest shared memory */
+    double l1_least_bytes;        /* size of an SM's L1 when its shared memory is largest */
     double l2_clocks;             /* clocks of a read of the L2 */
     double dram_clocks;           /* clocks of a read of DRAM under load */
     double l1_wavefronts;         /* wavefronts of 128 bytes that an L1 serves per clock */
@@ -26,28 +26,31 @@ typedef struct sim_chip {
     double launch_ns;             /* time of an empty kernel between two events */
     double block_ns;              /* time between the starts of two blocks on the chip */
     double block_clocks;          /* clocks to start and end a block on its SM */
-    double read_piece_bytes, write_piece_bytes; /* shorter runs of bytes cost as much as this */
-    double hint_costs[5]; /* relative extra time of a copy whose loads have this hint (sim_hint) */
-    /* Time between two atomics on one address. */
+    double read_piece_bytes, write_piece_bytes; /* a run of fewer bytes costs as much as this */
+    double hint_costs[5]; /* relative extra time of a copy whose loads have this cache hint
+                             (sim_hint) */
+    /* Time between two atomics on one address, in ns. */
     double double_atomic_ns, float_atomic_ns, integer_atomic_ns;
     double atomic_sector_ns, double_sector_ns; /* time between atomics on two sectors of one line */
     double atomic_sectors_per_ns;              /* sectors with atomics that the whole L2 serves */
-    bool measured; /* the most important figures were measured on this GPU or one of its name */
+    bool measured; /* the most important figures were measured on this GPU, or on a GPU of the same
+                      name */
 } sim_chip;
 
 /* Finds a chip by its own name ("h100"), by its architecture ("sm_90", "sm_90a": the first row) or
  * by the name of a GPU ("NVIDIA H100 80GB HBM3"). Returns AT_USAGE and the list of known names. */
 at_status sim_chip_find(const char *name, sim_chip *out, at_error *error);
 
-/* Finds the chip of a GPU, or else the typical chip of its architecture. `limits` may have the
- * number of SMs. Returns AT_USAGE for an unknown architecture. */
+/* Finds the chip of a GPU by name. If it is unknown, finds the typical chip of the architecture.
+ * `limits` may have the number of SMs. Returns AT_USAGE for an unknown architecture. */
 at_status sim_chip_of_gpu(const char *gpu, const arch_limits *limits, const char *arch,
                           sim_chip *out, at_error *error);
 
-/* Replaces published figures by measured ones. A rate of 0 was not measured. */
+/* Replaces published figures by measured figures. A rate of 0 was not measured. */
 void sim_chip_measured(sim_chip *chip, const double rates[CEILING_KINDS]);
 
-/* Returns the name of row `i`: the architecture for its typical chip; NULL past the last row. */
+/* Returns the name of row `i` (the architecture for its typical chip), or NULL past the last
+ * row. */
 const char *sim_chip_name(size_t i);
 
 #endif

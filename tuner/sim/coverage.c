@@ -21,13 +21,13 @@ typedef struct lines {
     size_t count;
 } lines;
 
-/* Files of the CUDA Toolkit have absolute paths; their coverage is not reported. */
+/* The Toolkit's files have absolute paths. Their coverage is not reported. */
 static bool is_of_script(ptx_text file)
 {
     return file.length > 0 && file.at[0] != '/';
 }
 
-/* A loop that waits for other threads repeats as often as timing decides. */
+/* Returns whether a loop waits for other threads: then timing decides how often it repeats. */
 static bool waits_for_others(const sim_program *p, size_t first, size_t last)
 {
     for (size_t i = first; i <= last; i++)
@@ -53,7 +53,7 @@ static bool stores(const sim_instruction *c)
 }
 
 /* Returns the conditional branch that ran last before the skipped instruction `at`, or
- * p->code_count if none did. */
+ * p->code_count if there is none. */
 static size_t find_guard(const sim_program *p, const uint8_t *ran, size_t at)
 {
     for (size_t steps = 0; steps < p->code_count; steps++) {
@@ -72,7 +72,7 @@ static size_t find_guard(const sim_program *p, const uint8_t *ran, size_t at)
     return p->code_count;
 }
 
-/* Notes that the line has a store, and the guard or branch that kept it from running. */
+/* Notes that a line has a store and, if it did not run, the guard or branch that skipped it. */
 static void note_store(line *l, const ptx_module *m, const sim_program *p, const uint8_t *ran,
                        size_t at)
 {
@@ -105,7 +105,7 @@ static void add_program(lines *all, const ptx_module *m, const sim_program *p, c
             one.bits |= ran[i] & SIM_RAN_BACK ? LINE_LOOPS | LINE_WENT_BACK : LINE_LOOPS;
         if (stores(c))
             note_store(&one, m, p, ran, i);
-        /* The exit at the end of a kernel often has the line of the statement before it. */
+        /* The exit at the end of a kernel often has the line of the preceding statement. */
         if (one.number <= 0 || !is_of_script(one.file) || c->extra || c->kind == SIM_EXIT)
             continue;
         line *before = all->count ? &all->items[all->count - 1] : NULL;
@@ -123,7 +123,7 @@ static int compare_lines(const void *a, const void *b)
     return order ? order : (x->number > y->number) - (x->number < y->number);
 }
 
-/* Sorts the items and joins those of the same line. */
+/* Sorts the items and joins items of the same line. */
 static void join(lines *all)
 {
     size_t kept = 0;
@@ -138,7 +138,7 @@ static void join(lines *all)
     all->count = kept;
 }
 
-/* Lists the lines whose bits under `mask` are `wanted` ("a.cu:3, a.cu:7"); counts the rest. */
+/* Lists the lines whose bits under `mask` are `wanted` ("a.cu:3, a.cu:7"). Counts the rest. */
 static void list_lines(const lines *all, unsigned mask, unsigned wanted, bool with_guard,
                        char text[COVERAGE_TEXT_BYTES])
 {
@@ -163,7 +163,7 @@ static void list_lines(const lines *all, unsigned mask, unsigned wanted, bool wi
         text_add(text, COVERAGE_TEXT_BYTES, "%sand %zu more", listed ? ", " : "", left);
 }
 
-/* Removes the loops that were repeated now from the list of loops that had not been repeated. */
+/* Removes loops that were repeated now from the list of loops that were not repeated before. */
 static void remove_repeated(const lines *all, char text[COVERAGE_TEXT_BYTES])
 {
     char left[COVERAGE_TEXT_BYTES] = "";
@@ -201,7 +201,7 @@ at_status sim_find_coverage(const device *d, const device_kernel *const *kernels
         remove_repeated(&all, coverage->once);
     } else {
         list_lines(&all, LINE_RAN, 0, false, coverage->never);
-        /* Perhaps only the copy of an unrolled loop for the remaining iterations ran. */
+        /* The unrolled loop may have run only its copy for the remaining iterations. */
         list_lines(&all, LINE_RAN | LINE_LOOPS | LINE_WENT_BACK, LINE_RAN | LINE_LOOPS, false,
                    coverage->once);
     }

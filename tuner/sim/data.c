@@ -8,13 +8,13 @@
 #include "base/memory.h"
 #include "sim/owners.h"
 
-/* A filler of at most FEW_THREADS runs as a whole; one of more than MOST_THREADS never does. */
+/* A filler of at most FEW_THREADS runs whole. A filler of more than MOST_THREADS never does. */
 enum { FEW_THREADS = 1 << 16, MOST_THREADS = 1 << 22 };
 
-/* Highest number of instructions of a sweep (sim/sweep.h) that counts the writes of a filler. */
+/* Most instructions of a sweep (sim/sweep.h) that counts the writes of a filler. */
 enum { MOST_SWEPT = 1 << 20 };
 
-/* Where the contents of a buffer come from. */
+/* The source of a buffer's contents. */
 typedef struct source {
     sim_data *data;
     uint32_t index;
@@ -35,10 +35,10 @@ struct sim_data {
     device_buffer *work[PLAN_MAX_BUFFERS + 1], *raw[PLAN_MAX_BUFFERS + 1];
     launch_plan filler_launch;
     device_kernel *filler; /* NULL if there is no filler */
-    sim_owners *owners;    /* blocks of the filler by the bytes that they write */
+    sim_owners *owners;    /* runs those blocks of the filler that write given bytes */
     bool is_all_filled;
     char trouble[512];
-    pthread_mutex_t lock; /* protects the lists of touched chunks and the filler */
+    pthread_mutex_t lock; /* guards the filler and the lists of touched chunks */
 };
 
 static void fill_chunk(const source *s, device_buffer *b, uint64_t chunk)
@@ -73,7 +73,7 @@ static at_status fill_all(sim_data *d, at_error *error)
     return status;
 }
 
-/* Counts the filler's writes to elements before `end`. Returns false if they are unknown. */
+/* Counts the filler's writes to elements before `end`. Returns false if the sweep cannot. */
 static bool count_writes(const source *s, uint64_t end, uint64_t *count)
 {
     const sim_data *d = s->data;
@@ -87,7 +87,7 @@ static bool count_writes(const source *s, uint64_t end, uint64_t *count)
     return swept.ended && swept.written[s->index].is_known;
 }
 
-/* Returns whether the filler has written all that its whole grid writes to these bytes. */
+/* Returns whether the filler has written everything that its whole grid writes to these bytes. */
 static bool is_complete(const source *s, uint64_t from, uint64_t to)
 {
     const uint64_t size = dtype_get(s->plan->type)->size_bytes;
@@ -112,7 +112,7 @@ static void prepare_chunk(source *s, uint64_t from, uint64_t to)
         if (s->raw->region.valid[at] == SIM_BYTE_LAST)
             continue;
         status = sim_owners_write(d->owners, s->index, at, &found, &error);
-        /* The filler does not write this buffer. */
+        /* The filler writes nothing to this buffer. */
         if (!status && !found && !sim_owners_knows(d->owners, s->index))
             return;
         all_found = all_found && found;

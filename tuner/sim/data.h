@@ -1,9 +1,10 @@
 /* Data of problems that may be larger than this machine's memory: contents are made at the first
  * touch.
  *
- * Touched bytes get the contents that bench/problem.c gives a whole problem: fills from the same
- * seeds, then the output of the kernel that prepares inputs, of which only the blocks run that
- * write there. Proofs by excerpts, `explain` and predicted times use this module. */
+ * Touched bytes get the same contents as a whole problem in bench/problem.c: fills from the same
+ * seeds, then the output of the kernel that prepares inputs (the filler). Only those blocks of the
+ * filler run that write there. Proofs by excerpts, `explain` and predicted times use this
+ * module. */
 #ifndef AUTOTUNE_SIM_DATA_H
 #define AUTOTUNE_SIM_DATA_H
 
@@ -13,28 +14,28 @@ typedef struct sim_data sim_data;
 
 /* The kernel that prepares inputs. */
 typedef struct sim_filler {
-    device_image image; /* PTX, borrowed for the call; size 0 if there is no such kernel */
+    device_image image; /* PTX, borrowed for the call; the size is 0 if there is no filler */
     launch_plan launch;
 } sim_filler;
 
 /* Makes the buffers of a problem from plan->seed. `filler` and `contents` may be NULL. contents[i]
- * is the contents of a buffer that a file fills, or NULL, and must outlive the data. The caller
+ * is the contents of buffer i if a file fills it, or NULL; it must outlive the data. The caller
  * frees *out with sim_data_free() after any result, before the device. Returns AT_DEVICE if the
  * address space has no room, AT_COMPILE if the filler cannot run here. */
 at_status sim_data_new(device *d, const problem_plan *plan, const sim_filler *filler,
                        const void *const *contents, sim_data **out, at_error *error);
 void sim_data_free(sim_data *s); /* `s` may be NULL */
 
-/* Returns the buffers for a variant, in the plan's order, then NULL. */
+/* Returns the buffers for a variant in the plan's order; NULL ends the list. */
 device_buffer *const *sim_data_buffers(const sim_data *s);
 
-/* Adds a second buffer like buffer `i`, for the reference. It is freed with the others. */
+/* Adds a second buffer like buffer `i`, for the reference. sim_data_free() frees it. */
 at_status sim_data_add_twin(sim_data *s, uint32_t i, device_buffer **out, at_error *error);
 
-/* Restores the initial contents of the buffers that a variant may have written. Inputs are kept. */
+/* Restores the initial contents of the buffers that a variant may have written. Inputs stay. */
 void sim_data_reset(sim_data *s);
 
-/* Makes the filler write all its output, unless that costs more than a variant: *done is false. */
+/* Makes the filler write all its output. Sets *done to false if that costs more than a variant. */
 at_status sim_data_fill_all(sim_data *s, bool *done, at_error *error);
 
 /* Does the same as sim_data_reset() for the buffers of sim_data_add_twin(). */
@@ -43,7 +44,7 @@ void sim_data_reset_twins(sim_data *s);
 /* Returns the chunks of buffer `i` touched since the last reset. No kernel may run meanwhile. */
 const uint64_t *sim_data_touched(const sim_data *s, uint32_t i, size_t *count);
 
-/* Returns why some contents differ from those that the script asks for, or NULL if none do. */
+/* Returns why some contents differ from those of the script, or NULL if none do. */
 const char *sim_data_trouble(const sim_data *s);
 
 #endif

@@ -1,8 +1,7 @@
 /* State and functions that the files of the simulated device share. No other room includes this
  * header. sim.c opens devices and predicts times; launch.c loads kernels and launches them;
- * buffer.c keeps, fills and compares contents, all on the host; data.c makes the contents of
- * problems that are too large to be filled; coverage.c finds coverage; excerpt*.c check large
- * problems. */
+ * buffer.c keeps, fills and compares contents, all on the host; data.c makes contents of problems
+ * that are too large to be filled; coverage.c finds coverage; excerpt*.c check large problems. */
 #ifndef AUTOTUNE_SIM_DEVICE_H
 #define AUTOTUNE_SIM_DEVICE_H
 
@@ -15,10 +14,10 @@
 #include "sim/sweep.h"
 
 struct device_buffer {
-    /* The memory that kernels access; owns `bytes`, `valid` and `made`. Its base is `place`, or the
-     * address of the variable whose contents the buffer receives. */
+    /* The memory that kernels access. Its `bytes`, `valid` and `made` are owned. Its base is
+     * `place`, or the address of a variable if the buffer receives the variable's contents. */
     sim_region region;
-    uint64_t place; /* simulated address of its own */
+    uint64_t place; /* the buffer's own simulated address */
     device_buffer *next;
 };
 
@@ -28,9 +27,10 @@ static inline uint64_t sim_buffer_chunks(const device_buffer *b)
     return (b->region.size_bytes + SIM_CHUNK_BYTES - 1) / SIM_CHUNK_BYTES;
 }
 
-/* Maps zeros; only touched pages take memory. Free with munmap(). Returns NULL without room. */
+/* Maps zeros. Only touched pages take memory. Free with munmap(). Returns NULL if there is no
+ * room. */
 uint8_t *sim_map(uint64_t size_bytes);
-/* Sets mapped bytes to zero and gives their pages back. `bytes` may be NULL. */
+/* Sets mapped bytes to zero and returns their pages to the system. `bytes` may be NULL. */
 void sim_map_clear(uint8_t *bytes, uint64_t size_bytes);
 
 struct device {
@@ -39,13 +39,13 @@ struct device {
     device_buffer *buffers; /* sorted by `place` */
     sim_fault fault;        /* fault of the last launch */
     uint64_t most_work; /* limit of the work of each launch (sim_launch.work_limit); 0: no limit */
-    char *printed;      /* owned; output of the first launch since it was taken, or of the last that
-                           faulted */
+    char *printed;      /* text printed by the first launch since it was last taken, or by the last
+                           launch that faulted; owned */
     uint32_t schedule;  /* schedule of the launches from now on */
-    bool alone;         /* launches run on one host thread */
-    bool carries_on;    /* launches keep the variables that the previous launch left */
+    bool alone;         /* launches use one host thread */
+    bool carries_on;    /* launches start with the variables that the previous launch left */
     char changed[64];   /* name of a variable that the previous launch changed */
-    int64_t low_ns, high_ns; /* interval that holds nine in ten times, of the last sample */
+    int64_t low_ns, high_ns; /* interval that holds nine of ten times, of the last sample */
     uint64_t work;           /* work (sim_launch.work) of all launches since a kernel was loaded */
     uint64_t last_work;      /* work of the last launch */
     void (*progress)(void *context, uint64_t done, uint64_t total); /* may be NULL */
@@ -55,35 +55,36 @@ struct device {
 struct device_kernel {
     sim_kernel kernel;
     uint32_t registers;
-    uint32_t image_shared_bytes;       /* static shared memory, as the compiler reports it */
-    uint32_t stack_bytes, spill_bytes; /* of a thread, as the compiler reports them */
-    uint8_t *ran[PLAN_MAX_LAUNCHES];   /* owned; for each program, the union of sim_launch.ran over
-                                          all checked launches */
-    /* The last prediction. It is valid for the launch that `predicted` packs. */
+    uint32_t image_shared_bytes; /* static shared memory of the image, as the compiler reports it */
+    uint32_t stack_bytes, spill_bytes; /* local memory and spills of a thread, as the compiler
+                                          reports them */
+    uint8_t *ran[PLAN_MAX_LAUNCHES];   /* for each program: all bits of sim_launch.ran from all
+                                          checked launches; owned */
+    /* The last prediction, for the launch whose packed plan is `predicted`. */
     pack predicted;
     device_cache predicted_cache;
-    int64_t predicted_ns;    /* 0 if nothing was predicted yet */
+    int64_t predicted_ns;    /* 0 if nothing was predicted */
     int64_t low_ns, high_ns; /* interval that holds nine in ten times */
 };
 
-/* Returns the extents of a cluster of the launch at index `i`, in blocks: 1 without clusters. */
+/* Returns the extents, in blocks, of a cluster of the launch at index `i`: 1 without clusters. */
 const uint32_t *sim_device_cluster(const device_kernel *k, const launch_plan *plan, uint32_t i);
 
-/* Returns whether the device cannot make a launch of the plan. *fault then says why. */
+/* Returns whether the device cannot make a launch of the plan. *fault is the reason. */
 bool sim_device_refuses(const device *d, const device_kernel *k, const launch_plan *plan,
                         sim_fault *fault);
 
-/* Runs the launch at index `i` of the plan, or its blocks that `how` selects, with the limits,
- * checks and observers of `how`. how->schedule is used only with how->excerpt, otherwise the
- * device's schedule. Constants must be set before. Adds up to SIM_PRINT_BYTES of output to
- * *printed, which the caller owns; `printed` may be NULL. Returns AT_OK with *fault set if the
- * kernel faulted, AT_COMPILE if it cannot run on this device. */
+/* Runs the launch at index `i` of the plan, or the blocks that `how` selects, with the limits,
+ * checks and observers of `how`. The schedule is how->schedule if how->excerpt is given, otherwise
+ * the device's. Constants must be set before. Adds up to SIM_PRINT_BYTES of output to *printed,
+ * which the caller owns; `printed` may be NULL. Returns AT_OK and sets *fault if the kernel
+ * faulted. Returns AT_COMPILE if the kernel cannot run on this device. */
 at_status sim_device_run(const device *d, const device_kernel *k, const launch_plan *plan,
                          uint32_t i, device_buffer *const *buffers, const sim_launch *how,
                          char **printed, sim_fault *fault, at_error *error);
 
-/* Sweeps the launch at index `i` of the plan (sim/sweep.h), counting elements before ends[] of each
- * buffer. Returns AT_COMPILE if the kernel cannot run on this device. */
+/* Sweeps the launch at index `i` of the plan (sim/sweep.h). Counts writes to the elements before
+ * ends[] of each buffer. Returns AT_COMPILE if the kernel cannot run on this device. */
 at_status sim_device_sweep(const device *d, const device_kernel *k, const launch_plan *plan,
                            uint32_t i, device_buffer *const *buffers, const problem_plan *problem,
                            const uint64_t *ends, uint64_t most, sweep_aim aim, sim_sweep *out,
@@ -93,12 +94,12 @@ at_status sim_device_sweep(const device *d, const device_kernel *k, const launch
 at_status sim_device_set_constants(const device_kernel *k, const launch_plan *plan,
                                    device_buffer *const *buffers, at_error *error);
 
-/* Returns the outcome of a fault: wrong if it depends on timing, a crash if it stops a GPU. */
+/* Returns the outcome of a fault: wrong if its effect depends on timing, a crash if a GPU stops. */
 outcome sim_fault_outcome(sim_fault_kind kind);
 
-/* Profiles `sample` blocks (0: a default number) of the launch at index `i` and predicts its time.
- * `warm`: the L2 holds the data. `counters` (or NULL) has one entry per instruction. Returns AT_OK
- * with d->fault set after a fault. */
+/* Profiles `sample` blocks of the launch at index `i` and predicts its time. 0 is a default number
+ * of blocks. `warm`: the L2 holds the data. `counters` has one entry for each instruction, or is
+ * NULL. Returns AT_OK with d->fault set after a fault. */
 at_status sim_device_profile(device *d, const device_kernel *k, const launch_plan *plan, uint32_t i,
                              device_buffer *const *buffers, uint64_t sample, bool warm,
                              sim_counter *counters, sim_profile *profile,
@@ -115,7 +116,7 @@ at_status sim_buffer_new(device *d, const char *name, uint64_t size_bytes, devic
 void sim_buffer_free(device *d, device_buffer *b);
 /* Marks all bytes as written. */
 void sim_buffer_mark_written(device_buffer *b);
-/* Makes all chunks of a buffer whose contents are made on first touch. */
+/* Makes all chunks of a buffer. Otherwise a chunk's contents are made at its first touch. */
 void sim_buffer_make_all(const device_buffer *b);
 at_status sim_buffer_fill(device *d, device_buffer *b, const buffer_plan *plan, uint64_t seed,
                           at_error *error);
@@ -132,13 +133,13 @@ at_status sim_buffer_guards(device *d, const device_buffer *b, device_guard_repo
 at_status sim_buffer_compare(device *d, const device_buffer *found, const device_buffer *expected,
                              const buffer_plan *plan, device_comparison *out, at_error *error);
 
-/* Fills elements `first` to `end` - 1 of a buffer that begins at `bytes` (buffer_fill in
+/* Fills the elements from `first` to `end` - 1 of a buffer that begins at `bytes` (buffer_fill in
  * device/plan.h). Element i depends only on plan, seed and i, as on a GPU
  * (templates/device_support.cu). */
 void sim_fill(uint8_t *bytes, const buffer_plan *plan, uint64_t seed, uint64_t first, uint64_t end);
 
 /* Finds executed lines and repeated loops of variants. A loop is a branch to an earlier instruction
- * that waits for no other thread. A loop that the compiler copied was repeated if any copy was. */
+ * without waits for other threads. If the compiler copied a loop, one repeated copy is enough. */
 at_status sim_find_coverage(const device *d, const device_kernel *const *kernels, size_t count,
                             device_coverage *coverage, at_error *error);
 void sim_suggest_cause(const device_kernel *k, char *text, size_t bytes);

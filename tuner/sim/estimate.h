@@ -1,8 +1,7 @@
-/* Predicts the times of kernels of one problem without running them whole.
+/* Predicts the times of kernels of one problem from a sample of their blocks.
  *
- * In: a chip, a problem, PTX and a launch. Out: the predicted time, and profile and counters of a
- * sample of blocks. Inputs have the script's contents where the sample touches them
- * (sim/data.h). */
+ * The input is a chip, a problem, PTX and a launch. The output is the predicted time, and the
+ * profile and counters of the sample. Touched inputs have the script's contents (sim/data.h). */
 #ifndef AUTOTUNE_SIM_ESTIMATE_H
 #define AUTOTUNE_SIM_ESTIMATE_H
 
@@ -20,12 +19,12 @@ at_status sim_estimate_new(const sim_chip *chip, const problem_plan *plan, const
                            const void *const *contents, sim_estimate **out, at_error *error);
 void sim_estimate_free(sim_estimate *e); /* `e` may be NULL */
 
-/* Calls `progress` from now on, with the number of sampled blocks that have run. */
+/* Makes later samples call `progress` with the number of blocks that have run. */
 void sim_estimate_watch(sim_estimate *e,
                         void (*progress)(void *context, uint64_t done, uint64_t total),
                         void *context);
 
-/* Returns why some touched inputs differ from those of the script, or NULL if none do. */
+/* Returns why some touched inputs differ from the script's inputs, or NULL if all are right. */
 const char *sim_estimate_trouble(const sim_estimate *e);
 
 /* The results for one launch. */
@@ -34,20 +33,20 @@ typedef struct sim_estimated {
     sim_profile profile;
     sim_prediction prediction;
     sim_kernel kernel;     /* owned; has the source lines of the counters */
-    sim_counter *counters; /* owned; of the sample, one for each instruction */
-    sim_fault fault; /* if its kind is not SIM_FAULT_NONE, only `launch` and `kernel` are valid */
+    sim_counter *counters; /* counters of the sample, one for each instruction; owned */
+    sim_fault fault; /* fault of the sample. After a fault, only `launch` and `kernel` are valid */
 } sim_estimated;
 
 void sim_estimated_deinit(sim_estimated *s);
 
-/* Runs `sample` blocks (0: a default number) of the launch at index `i` of the plan. `image` is
- * PTX. Returns AT_OK also for a fault (out->fault), AT_COMPILE if the kernel cannot run on this
- * chip. On success the caller frees *out with sim_estimated_deinit(). */
+/* Runs `sample` blocks of the launch at index `i` of the plan; 0 is a default number. `image` is
+ * PTX. Returns AT_OK even after a fault (out->fault), and AT_COMPILE if the kernel cannot run on
+ * this chip. On success the caller frees *out with sim_estimated_deinit(). */
 at_status sim_estimate_kernel(sim_estimate *e, const device_image *image, const launch_plan *plan,
                               uint32_t i, uint64_t sample, sim_estimated *out, at_error *error);
 
-/* Predicts the time of all launches of a plan together, by which a search orders variants. Resets
- * the data that earlier variants wrote. */
+/* Predicts the time of all launches of a plan together. A search orders variants by this time.
+ * Resets the data that earlier variants wrote. */
 at_status sim_estimate_time(sim_estimate *e, const device_image *image, const launch_plan *plan,
                             double *time_ns, at_error *error);
 

@@ -7,30 +7,30 @@
 #include "base/memory.h"
 #include "base/rng.h"
 
-enum { MOST_LAUNCHES = 16 }; /* the first launches of a plan, which are run */
+enum { MOST_LAUNCHES = 16 }; /* launches of a plan that are run: the first ones */
 
-/* The budget of an excerpt is this share of the work (sim_launch) of whole problems, within bounds.
- * The last block, the other blocks and the reference each have this budget; the reference may also
- * spend what the blocks took. A block that has started runs to its end, or to a limit after which
- * it counts as unfinished. Work is counted, not timed, so a verdict is the same on every
+/* The budget of each step of an excerpt: this share of the work (sim_launch.work) of a whole
+ * problem, within bounds. The steps are the last block, the other blocks, and the reference, which
+ * may also spend as much as the blocks did. A block that has started runs to its end, or to a limit
+ * after which it counts as unfinished. Work is counted, not timed: a verdict is the same on every
  * machine. */
 enum { WHOLE_SHARE = 8 };
 static const uint64_t least_spent = 1 << 16, most_block = 1 << 25;
 
-/* Instructions of the sweep that looks for code that no block executed. */
+/* Most instructions of the sweep that looks for code that no block has executed. */
 static const uint64_t most_divergence_sweep = 1 << 19;
 
-enum { MOST_CLUSTERS = 32 }; /* clusters of a launch that are run */
+enum { MOST_CLUSTERS = 32 }; /* clusters that are run of a launch */
 
 typedef struct choice {
-    uint64_t extent[3], total; /* clusters along each axis, and all clusters */
-    uint64_t blocks;           /* blocks of a cluster */
-    const uint32_t *cluster;   /* blocks of a cluster along each axis */
+    uint64_t extent[3], total; /* number of clusters along each axis; number of all clusters */
+    uint64_t blocks;           /* number of blocks of a cluster */
+    const uint32_t *cluster;   /* extents of a cluster in blocks */
     uint64_t chosen[MOST_CLUSTERS];
     size_t count, most;
 } choice;
 
-/* Adds a cluster, if there is room and it was not chosen before. */
+/* Adds a cluster. Does nothing if there is no room, or if the cluster is chosen already. */
 static void choose(choice *c, const uint64_t at[3])
 {
     uint64_t number = at[0] + c->extent[0] * (at[1] + c->extent[1] * at[2]);
@@ -41,7 +41,7 @@ static void choose(choice *c, const uint64_t at[3])
         c->chosen[c->count++] = number;
 }
 
-/* Chooses the clusters in the middle of exactly `middles` axes and at ends of the others. */
+/* Chooses the clusters in the middle along exactly `middles` axes, and at an end along others. */
 static void choose_edges(choice *c, int middles)
 {
     for (int place = 0; place < 27; place++) {
@@ -57,7 +57,7 @@ static void choose_edges(choice *c, int middles)
     }
 }
 
-/* Chooses a cluster for each path that threads take through the kernel. */
+/* Chooses a cluster for each path that the sweep found through the kernel. */
 static void choose_paths(choice *c, const sim_sweep *swept)
 {
     for (size_t i = 0; i < swept->block_count + swept->is_outside; i++) {
@@ -71,8 +71,8 @@ static void choose_paths(choice *c, const sim_sweep *swept)
     }
 }
 
-/* Chooses `most` clusters besides the last one, the most different ones first: one for each path of
- * threads through the kernel (from the sweeps); the edges of the grid; random neighbours. */
+/* Chooses `most` clusters besides the last one. The most different clusters come first: one for
+ * each path through the kernel (from the sweeps), the edges of the grid, then random neighbours. */
 static void choose_clusters(choice *c, size_t most, const sim_sweep *swept, const sim_sweep *parts,
                             uint64_t seed)
 {
@@ -148,7 +148,7 @@ static at_status make(device *d, const device_excerpt_plan *plan, const problem_
     return status ? status : start_reference(x, plan, error);
 }
 
-/* Runs the chosen clusters on one host thread, so that every run reports the same fault. */
+/* Runs the chosen clusters on one host thread, so that each run reports the same fault. */
 static at_status run_chosen(excerpt_check *c, uint32_t i, const choice *some, uint32_t schedule,
                             sim_excerpt *seen, uint64_t *work, at_error *error)
 {
@@ -204,13 +204,13 @@ static at_status run_launch(excerpt_check *c, uint32_t i, at_error *error)
                                                          : (size_t)affordable;
     sim_sweep parts = {.ended = false};
     status = sweep(c, i, EXCERPT_MOST_SWEPT, SWEEP_WRITES, &c->swept, error);
-    /* If all clusters run, no sweep is needed. */
+    /* No sweep is needed if all clusters run. */
     if (!status && all.total > most + 1)
         status = sweep(c, i, most_divergence_sweep, SWEEP_DIVERGENCE, &parts, error);
     if (status)
         return status;
     choose_clusters(&all, most, &c->swept, &parts, c->excerpt->plan.seed + c->launched);
-    /* A block mostly waits for blocks with lower numbers. */
+    /* A block mostly waits for blocks with lower numbers, so these run first. */
     if (c->kernel->kernel.programs[i]->communicates)
         qsort(all.chosen, all.count, sizeof *all.chosen, ascending_u64);
     sim_excerpt others = {.later = last.later,
@@ -269,7 +269,7 @@ static at_status run_sample(excerpt_check *c, device_excerpt_result *out, at_err
     return status;
 }
 
-/* Runs some blocks to find races in buffers that are too large to be watched when all run. */
+/* Runs some blocks with race checks. When all blocks run, some buffers are too large for them. */
 static at_status watch_some(excerpt_check *c, at_error *error)
 {
     device_coverage covered = {0};
@@ -283,7 +283,7 @@ static at_status watch_some(excerpt_check *c, at_error *error)
 }
 
 /* Returns whether the baseline overwrites in-out buffer `i` without reading it: it runs without a
- * fault if the buffer counts as unwritten. If unknown, the buffer counts as read. */
+ * fault although the buffer counts as unwritten. Returns false if this is unknown. */
 static bool is_overwritten(device *d, const device_excerpt_plan *plan, uint32_t i)
 {
     problem_plan problem = *plan->problem;
@@ -322,7 +322,7 @@ at_status sim_excerpt_check(device *d, device_excerpt *x, device_kernel *k, cons
     *out = (device_excerpt_result){.result = OUTCOME_OK};
     begin(&c);
     at_status status = AT_OK;
-    /* The baseline may have the same impossible launch. Its fault is not the variant's. */
+    /* An impossible launch is the variant's own fault, even if the baseline has the same launch. */
     done = sim_device_refuses(d, k, plan, &c.fault);
     if (!done)
         status = excerpt_run_whole(&c, x->whole == DEVICE_WHOLE_ALWAYS ? 0 : 1, out, &done, error);
@@ -334,7 +334,7 @@ at_status sim_excerpt_check(device *d, device_excerpt *x, device_kernel *k, cons
     if (!status && coverage->whole && coverage->unwatched[0] && out->result == OUTCOME_OK &&
         c.fault.kind == SIM_FAULT_NONE)
         status = watch_some(&c, error);
-    /* No verdict follows from wrong input data. */
+    /* Wrong input data allows no verdict. */
     if (!status && sim_data_trouble(x->data)) {
         *coverage = (device_coverage){0};
         *out = (device_excerpt_result){.result = OUTCOME_OK};

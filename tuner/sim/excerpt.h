@@ -1,12 +1,12 @@
-/* Checks of a variant on a problem that is too large to be run whole, by an excerpt of its blocks.
+/* Checks a variant on a problem that is too large to be run whole, by an excerpt of its blocks.
  *
- * excerpt_whole.c runs all blocks where that is affordable. Otherwise excerpt.c runs some: the last
- * block, to measure its work; then the corners of the grid, the middles of its edges, and random
- * neighbours, as many as the budget of instructions allows. An error within one of these blocks, or
- * between two of them, is a fault as in any launch. An error that only shows that other blocks did
- * not run is no fault (sim_excerpt). excerpt_compare.c compares the plain writes of the last launch
- * with those of the reference's blocks that write there (sim/owners.h), if no result depends on
- * when other blocks run. excerpt_holes.c looks for results that no block writes. */
+ * excerpt_whole.c runs all blocks if the budget of instructions allows it. Otherwise excerpt.c runs
+ * some: the last block, to measure its work; then as many as the budget allows of the corners of
+ * the grid, the middles of its edges, and random neighbours. An error within one of these blocks,
+ * or between two of them, is a fault as in any launch. An error that only shows that other blocks
+ * did not run is no fault (sim_excerpt). excerpt_compare.c compares the plain writes of the last
+ * launch with the writes of those reference blocks that write there (sim/owners.h), if no result
+ * depends on when other blocks run. excerpt_holes.c looks for results that no block writes. */
 #ifndef AUTOTUNE_SIM_EXCERPT_H
 #define AUTOTUNE_SIM_EXCERPT_H
 
@@ -15,10 +15,10 @@
 #include "sim/sweep.h"
 
 enum {
-    EXCERPT_MOST_SPENT = 1 << 21, /* highest budget of work of each step (excerpt.c) */
-    EXCERPT_NEEDED_TIMES =
-        16, /* budgets that a whole run may cost if nothing else can be compared */
-    EXCERPT_MOST_SWEPT = 1 << 24 /* instructions that a sweep follows */
+    EXCERPT_MOST_SPENT = 1 << 21, /* highest budget of work in each step (excerpt.c) */
+    EXCERPT_NEEDED_TIMES = 16,    /* budgets that a whole run may cost if an excerpt compares
+                                     nothing */
+    EXCERPT_MOST_SWEPT = 1 << 24  /* most instructions that a sweep follows */
 };
 
 struct device_excerpt {
@@ -31,9 +31,10 @@ struct device_excerpt {
     const void *answers[PLAN_MAX_BUFFERS]; /* results from files; NULL for other buffers */
     device_whole whole;
     bool is_expected;      /* `view` has all results of the reference */
-    uint64_t unaffordable; /* number of budgets that did not suffice for the whole reference */
+    uint64_t unaffordable; /* largest number of budgets that was too small for the whole
+                              reference */
     bool overwritten[PLAN_MAX_BUFFERS]; /* in-out buffers that the baseline overwrites without
-                                           reading them, as far as its blocks were run */
+                                           reading them, in the blocks that ran */
 };
 
 typedef struct excerpt_check {
@@ -41,11 +42,11 @@ typedef struct excerpt_check {
     const device_kernel *kernel;
     const launch_plan *plan;
     device_coverage *coverage;
-    bool complete;   /* all launches so far ran whole */
-    uint64_t budget; /* budget of work of each step */
-    uint64_t spent;  /* work of the variant's blocks */
+    bool complete;   /* all blocks of all launches so far ran */
+    uint64_t budget; /* budget of work in each step */
+    uint64_t spent;  /* work of the variant's blocks so far */
     uint64_t launches, launched;
-    uint64_t unfinished; /* clusters of the last launch that did not end: a bit each, in the order
+    uint64_t unfinished; /* clusters of the last launch that did not end, one bit each, in the order
                             in which they ran */
     sim_sweep swept;     /* sweep of the last launch */
     uint64_t ends[PLAN_MAX_BUFFERS]; /* for each buffer, the number of elements that are results */
@@ -57,11 +58,11 @@ typedef struct excerpt_check {
 at_status excerpt_run_whole(excerpt_check *c, uint64_t times, device_excerpt_result *out,
                             bool *done, at_error *error);
 
-/* Compares the plain writes of the last launch. c->coverage tells the number of compared elements,
- * or why there are none. Returns AT_SCRIPT if the reference faults. */
+/* Compares the plain writes of the last launch. Sets the number of compared elements in
+ * c->coverage, or the reason why there are none. Returns AT_SCRIPT if the reference faults. */
 at_status excerpt_compare(excerpt_check *c, device_excerpt_result *out, at_error *error);
 
-/* Compares elements of a buffer that both kernels have written. */
+/* Compares those elements of a buffer that both kernels have written. */
 void excerpt_compare_elements(const excerpt_check *c, uint32_t buffer, const uint64_t *elements,
                               size_t count, device_excerpt_result *out);
 

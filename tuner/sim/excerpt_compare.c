@@ -10,13 +10,13 @@
 
 enum { MOST_CHUNKS = 64 };
 
-/* Budget for comparing a few chunks if the normal budget allowed no comparison: a proof needs at
- * least one compared result. */
+/* Budget to compare a few chunks, used if the normal budget allowed no comparison at all: a proof
+ * needs at least one compared result. */
 enum { FEW_CHUNKS = 4 };
 static const uint64_t most_for_few = 1 << 25;
 
-/* Returns whether no result of a block depends on when other blocks run. Otherwise it may differ
- * from the reference, because not all blocks run. */
+/* Returns whether no result of a block depends on when other blocks run. Any other result may
+ * differ from the reference's, because not all blocks run. */
 static bool is_independent(const device_kernel *k, const launch_plan *plan)
 {
     for (uint32_t i = 0; i < plan->launch_count; i++) {
@@ -37,9 +37,9 @@ typedef struct comparing {
     const buffer_plan *plan;
     const device_buffer *found, *expected;
     uint64_t size;
-    size_t chunks;      /* highest number of compared chunks */
-    sim_owners *owners; /* blocks of the reference */
-    double magnitude;   /* magnitude of the expected elements known so far */
+    size_t chunks;      /* most chunks that are compared */
+    sim_owners *owners; /* runs blocks of the reference */
+    double magnitude;   /* magnitude of those expected elements that are known */
     device_excerpt_result *out;
 } comparing;
 
@@ -56,7 +56,7 @@ static comparing comparing_of(const excerpt_check *c, uint32_t buffer, device_ex
 }
 
 /* Returns whether the last launch wrote all bytes of an element, in clusters that ended.
- * `unfinished` has a bit for each cluster that did not end. */
+ * `unfinished` has one bit for each cluster that did not end. */
 static bool is_final(const comparing *c, const device_buffer *b, uint64_t element,
                      uint64_t unfinished)
 {
@@ -92,7 +92,7 @@ static void note_magnitude(comparing *c, uint64_t element)
              element_magnitude(c->plan->type, c->expected->region.bytes + element * c->size, 1));
 }
 
-/* Runs the blocks of the reference that write what the variant wrote in the chunk. */
+/* Runs those reference blocks that write the elements which the variant wrote in the chunk. */
 static at_status expect(comparing *c, uint64_t chunk, at_error *error)
 {
     at_status status = AT_OK;
@@ -110,8 +110,8 @@ static at_status expect(comparing *c, uint64_t chunk, at_error *error)
 
 static void compare_chunk(comparing *c, uint64_t chunk)
 {
-    /* The tolerance scales with the largest expected element, but only some elements are known
-     * here. A wrong index causes larger errors than rounding, so the tolerance is widened. */
+    /* The tolerance scales with the largest expected element. Only some elements are known here, so
+     * the tolerance is widened. A wrong index causes larger errors than rounding. */
     static const double slack = 16;
     device_comparison *d = &c->out->found;
     uint64_t first, end;
@@ -133,16 +133,16 @@ static void compare_chunk(comparing *c, uint64_t chunk)
     }
 }
 
-/* Returns the number of compared elements that may be wrong. */
+/* Returns how many compared elements may be wrong. */
 static uint64_t allowed(const tolerance *t, uint64_t compared)
 {
-    enum { SAMPLE_SLACK = 4 }; /* the wrong elements may lie together */
+    enum { SAMPLE_SLACK = 4 }; /* since wrong elements may lie close together */
     if (t->mismatches >= 1)
         return tolerance_mismatches(*t, compared);
     return t->mismatches > 0 ? SAMPLE_SLACK * (tolerance_mismatches(*t, compared) + 1) : 0;
 }
 
-/* Sets the result to wrong and returns true if too many elements are wrong. */
+/* If too many elements are wrong, sets the result to wrong and returns true. */
 static bool judge(const comparing *c)
 {
     device_excerpt_result *out = c->out;
@@ -153,7 +153,7 @@ static bool judge(const comparing *c)
     return true;
 }
 
-/* Compares the first and the last written chunk, and random chunks between them. */
+/* Compares the first and the last written chunk, and some random chunks between these. */
 static at_status compare_buffer(comparing *c, at_error *error)
 {
     size_t count;
@@ -181,7 +181,7 @@ static at_status compare_buffer(comparing *c, at_error *error)
     return status;
 }
 
-/* Returns whether elements are compared by index. Parts of a multiset tell nothing. */
+/* Returns whether elements are compared by index. A part of a multiset has no meaning. */
 static bool is_placed(const buffer_plan *b)
 {
     return plan_is_compared(b) && !b->record;
@@ -206,7 +206,7 @@ static at_status compare_buffers(excerpt_check *c, sim_owners *owners, size_t ch
     return status;
 }
 
-/* Returns whether blocks wrote final results. A sum over all blocks is not final. */
+/* Returns whether blocks wrote final results. A partial sum over some of the blocks is none. */
 static bool has_results(const excerpt_check *c)
 {
     const device_excerpt *x = c->excerpt;
@@ -236,8 +236,8 @@ static bool has_warps_apart(const device_kernel *k, const launch_plan *plan)
            !sim_program_reserves(p);
 }
 
-/* Compares a few results with a reference whose blocks take long: only their first warps run, if
- * that suffices. Resets the data first, because stopped blocks may have changed their input. */
+/* Compares a few results with a reference whose blocks take long: of each block, only the first
+ * warp runs, if warps are independent. Resets the data, which stopped blocks may have changed. */
 static at_status compare_few(excerpt_check *c, sim_owners **owners, device_excerpt_result *out,
                              at_error *error)
 {
@@ -281,7 +281,7 @@ at_status excerpt_compare(excerpt_check *c, device_excerpt_result *out, at_error
         return AT_OK;
     }
     uint64_t as_much = c->spent < EXCERPT_MOST_SPENT / 2 ? c->spent : EXCERPT_MOST_SPENT / 2;
-    /* A block of the reference probably takes the same share of all work as one of the variant. */
+    /* A reference block probably takes the same share of all work as a block of the variant. */
     const uint64_t reference_blocks = plan_grid_blocks(&x->reference_launch.launches[0]);
     if (c->coverage->run == 0 ||
         c->spent / c->coverage->run * c->coverage->blocks / reference_blocks > as_much)

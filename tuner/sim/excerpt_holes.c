@@ -2,10 +2,10 @@
  *
  * Large sizes fail where an index overflows: 24 bits of a float or a product, 31 or 32 bits of
  * elements or bytes, a grid that is cut at a limit, a quotient that is rounded at the end of a row.
- * This module looks at elements there, at random, and at the ends: if the reference writes an
- * element, a block of the variant must write it, too. A block that is not found does not prove a
- * hole (sim/owners.h). A hole is certain if two blocks, or two threads of a block, write to one
- * place and none to a neighbour, or if all blocks together write too little. */
+ * This module looks at elements in these places, at random elements, and at the ends of buffers: if
+ * the reference writes an element, a block of the variant must write it, too. If no block is found,
+ * this does not prove a hole (sim/owners.h). A hole is certain if two blocks, or two threads of a
+ * block, write to one place and none to a neighbour, or if all blocks together write too little. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -16,40 +16,40 @@ enum { MOST_PLACES = 512 }; /* elements that are compared */
 
 typedef enum hole_kind {
     HOLE_NONE,
-    HOLE_LIKELY, /* no block was found */
+    HOLE_LIKELY, /* no block was found that writes the element */
     HOLE_CERTAIN
 } hole_kind;
 
 typedef struct hole {
     hole_kind kind;
     char why[320];                 /* one sentence */
-    uint64_t written[MOST_PLACES]; /* elements that both kernels write, each of them by
-                                              blocks that ran */
+    uint64_t written[MOST_PLACES]; /* elements that blocks of both kernels wrote */
     size_t written_count;
 } hole;
 
 enum {
-    LOW = 4,      /* elements at the start of the buffer, and in its first part */
-    PART = 64,    /* that part of the buffer: if all its elements are found, the search for blocks
-                     works */
-    ANYWHERE = 8, /* random elements */
-    GROUP = 4,    /* neighbouring elements: holes lie between other elements */
-    AROUND = 64,  /* distance within which a hole has written elements on both sides */
-    SIDES = 3     /* ends of rows for each argument that may be the length of a row */
+    LOW = 4,   /* elements looked at, at the start of a buffer and in its first part */
+    PART = 64, /* this part of a buffer: if blocks are found for all elements looked at, the search
+                  works */
+    ANYWHERE = 8, /* random elements looked at */
+    GROUP = 4,    /* neighbouring elements looked at: holes lie between written elements */
+    AROUND = 64,  /* a hole has written elements on both sides within this distance */
+    SIDES = 3     /* ends of rows looked at, for each argument that may be the length of a row */
 };
 
 typedef struct search {
     sim_owners *variant, *reference;
     const buffer_plan *plan;
     uint32_t buffer;
-    uint64_t end, size; /* number of elements that are results; bytes of each */
+    uint64_t end, size; /* number of elements that are results; bytes of an element */
     hole *out;
-    size_t asked, expected,
-        found;        /* elements: looked at; written by the reference; written by both kernels */
-    uint64_t missing; /* an element for which no block was found; UINT64_MAX if there is none */
+    size_t asked, expected, found; /* number of elements looked at; of those the reference writes;
+                                      of those both kernels write */
+    uint64_t missing; /* element for which no block was found; UINT64_MAX if there is no such
+                         element */
     bool is_certain;
     rng random;
-    at_status status; /* of the first error */
+    at_status status; /* status of the first error */
     at_error *error;
 } search;
 
@@ -101,7 +101,7 @@ static void look(search *s, uint64_t element)
     s->status = sim_owners_write(s->reference, s->buffer, element * s->size, &expected, s->error);
     if (!s->status && expected)
         s->status = sim_owners_write(s->variant, s->buffer, element * s->size, &found, s->error);
-    /* The initial contents of an in-out buffer may be the expected result. */
+    /* In an in-out buffer, the initial contents may already be the expected result. */
     if (!goes_on(s) || (expected && !found && s->plan->role == BUFFER_INOUT))
         return;
     s->asked++;
@@ -123,8 +123,8 @@ static void look_at_group(search *s, uint64_t element)
         look(s, element + k);
 }
 
-/* Looks at the first elements or, with `further`, at random elements of the first part. Returns
- * whether blocks were found for all of them. */
+/* Looks at the first elements of the buffer or, if `further`, at random elements of its first part.
+ * Returns whether blocks were found for all of them. */
 static bool find_all_small(search *s, bool further)
 {
     const size_t expected = s->expected, found = s->found;
@@ -154,7 +154,7 @@ static void look_where_numbers_end(search *s)
     }
 }
 
-/* Looks around the powers of two, largest first: tables, logarithms and reciprocals end there. */
+/* Looks around powers of two, the largest first: tables, logarithms and reciprocals end there. */
 static void look_at_powers(search *s)
 {
     for (int k = 63; k > 1; k--)
@@ -168,7 +168,7 @@ static bool may_be_a_size(const search *s, const argument_plan *a)
            a->bits <= s->end / 2;
 }
 
-/* Looks at the starts of rows whose number times another size overflows. */
+/* Looks at the starts of rows where the product of row number and another size overflows. */
 static void look_where_products_end(search *s, const launch_plan *launch)
 {
     static const uint64_t ends[] = {UINT64_C(1) << 24, UINT64_C(1) << 31, UINT64_C(1) << 32};
@@ -183,7 +183,7 @@ static void look_where_products_end(search *s, const launch_plan *launch)
         }
 }
 
-/* Looks at the first, last and other rows, for each argument that may be a row's length. */
+/* Looks at the first, the last and other rows, for each argument that may be a row's length. */
 static void look_where_rows_end(search *s, const launch_plan *launch)
 {
     for (uint32_t k = 0; k < launch->argument_count; k++) {
@@ -200,7 +200,7 @@ static void look_where_rows_end(search *s, const launch_plan *launch)
     }
 }
 
-/* Returns whether all blocks together write less than is expected. */
+/* Returns whether all blocks together write fewer bytes than expected. */
 static bool are_too_few(const search *s, uint64_t blocks)
 {
     const uint64_t most = sim_owners_most_bytes(s->variant, s->buffer);
@@ -229,7 +229,7 @@ static void conclude(search *s, uint64_t blocks)
     }
 }
 
-/* Looks for a hole in the elements before `end` of buffer `i`; `launch` is the variant's. */
+/* Looks for a hole before element `end` of buffer `i`. `launch` is the variant's launch. */
 static at_status look_for_holes(sim_owners *variant, sim_owners *reference, const buffer_plan *plan,
                                 uint32_t i, uint64_t end, const launch_plan *launch, uint64_t seed,
                                 hole *out, at_error *error)
@@ -247,7 +247,7 @@ static at_status look_for_holes(sim_owners *variant, sim_owners *reference, cons
     *out = (hole){.kind = HOLE_NONE};
     if (end == 0 || !find_all_small(&s, false))
         return s.status;
-    /* If blocks take long, the budget may allow only the last element. */
+    /* If blocks take long, the budget may suffice for the last element only. */
     look(&s, end - 1);
     if (!find_all_small(&s, true))
         return s.status;
@@ -261,14 +261,14 @@ static at_status look_for_holes(sim_owners *variant, sim_owners *reference, cons
     return s.status;
 }
 
-/* Lowest budget of work for elements, each of which may need a block of its own. */
+/* Lowest budget of work for the search, since each element may need a block of its own. */
 static const uint64_t most_at_places = 1 << 20;
 
-/* Instructions of all sweeps that look for one element. */
+/* Most instructions of all sweeps that search one unwritten element. */
 static const uint64_t most_sought = 1 << 24;
 
-/* Returns whether the reference writes all results. A reference that cannot be followed is trusted
- * (smaller problems reject one that leaves results out), a baseline is not. */
+/* Returns whether the reference writes all results. If no sweep can follow it, a reference is
+ * trusted, since small problems show whether it leaves results out. A baseline is not trusted. */
 static at_status writes_all(const excerpt_check *c, uint32_t i, bool *all, at_error *error)
 {
     const device_excerpt *x = c->excerpt;
@@ -282,8 +282,8 @@ static at_status writes_all(const excerpt_check *c, uint32_t i, bool *all, at_er
     return status;
 }
 
-/* Counts the writes to elements before `end`, less the number of these elements, in *beyond. *known
- * is false if the sweep cannot count the writes. */
+/* Sets *beyond to the number of writes to elements before `end`, minus the number of these
+ * elements. Sets *known to false if the sweep cannot count the writes. */
 static at_status count_before(const excerpt_check *c, uint32_t i, uint64_t end, int64_t *beyond,
                               uint64_t *work, bool *known, at_error *error)
 {
@@ -300,8 +300,8 @@ static at_status count_before(const excerpt_check *c, uint32_t i, uint64_t end, 
     return status;
 }
 
-/* Finds an unwritten element by bisection between two indices: fewer elements between them are
- * written than there are. *found tells whether such indices are among those tried; *element is the
+/* Finds an unwritten element by bisection. It lies between two indices if fewer elements between
+ * them are written than exist. *found tells whether the search found such indices. *element is the
  * element, or the end of the buffer if the search takes too long. */
 static at_status find_gap(const excerpt_check *c, uint32_t i, bool *found, uint64_t *element,
                           at_error *error)
@@ -357,7 +357,7 @@ static at_status find_unwritten(const excerpt_check *c, uint32_t i, const buffer
     at_status status = writes_all(c, i, &due, error);
     if (!status && due)
         status = find_gap(c, i, &found, &element, error);
-    /* Enough elements are written, but not each of them. */
+    /* The number of writes suffices, but not each element is written. */
     if (status || !due || (!found && w->count > end))
         return status;
     out->kind = HOLE_CERTAIN;

@@ -2,13 +2,13 @@
 
 #include "sim/excerpt.h"
 
-/* The budget of a launch of a variant, in thread-instructions and in work: narrow warps and memory
- * accesses cost more work. The reference runs once for all variants and may cost twice that. Work
- * is counted, not timed, so a verdict is the same on every machine. */
+/* The budget of a variant's launch, in thread-instructions and in work; narrow warps and memory
+ * accesses cost more work. The reference runs once for all variants and may cost twice as much.
+ * Work is counted, not timed, so a verdict is the same on every machine. */
 enum { REFERENCE_TIMES = 2 };
 static const uint64_t most_lanes = 300000000, most_work = 1 << 28;
 
-/* Most bytes of all buffers: the search for races takes several times as much memory. */
+/* Most bytes of all buffers. The search for races takes several times as much memory. */
 static const uint64_t most_bytes = 1 << 29;
 
 enum { POISON = 0xa5 };
@@ -17,10 +17,10 @@ typedef struct whole_run {
     const device_kernel *kernel;
     const launch_plan *plan;
     device_buffer *const *buffers;
-    uint64_t times; /* budgets that the run may cost; 0: any cost */
+    uint64_t times; /* number of budgets that the run may cost; 0: any cost */
 } whole_run;
 
-/* Estimates from a few clusters whether a launch is affordable. A launch of few clusters is. */
+/* Runs a few clusters to estimate whether a launch is affordable. With few clusters, it is. */
 static at_status estimate(const device_excerpt *x, const whole_run *r, uint32_t i, bool *affordable,
                           at_error *error)
 {
@@ -60,8 +60,8 @@ static at_status is_affordable(const device_excerpt *x, const whole_run *r, bool
     return status;
 }
 
-/* Runs all launches of the plan. `unwatched` is as in sim_launch. *ended tells whether they ended
- * or faulted within the budget. */
+/* Runs all launches of the plan. `unwatched` is as in sim_launch. Sets *ended if they ended or
+ * faulted within the budget. */
 static at_status run_all(const device_excerpt *x, const whole_run *r, char *unwatched,
                          sim_fault *fault, bool *ended, at_error *error)
 {
@@ -87,7 +87,7 @@ static at_status run_all(const device_excerpt *x, const whole_run *r, char *unwa
     return status;
 }
 
-/* Makes all results of the reference, once. *made tells whether the budget sufficed. */
+/* Makes all results of the reference, once. Sets *made if the budget sufficed. */
 static at_status make_expected(device_excerpt *x, uint64_t times, bool *made, at_error *error)
 {
     const whole_run r = {x->reference, &x->reference_launch, x->view, times * REFERENCE_TIMES};
@@ -125,7 +125,7 @@ static uint64_t count_written(const device_buffer *expected, uint64_t count, uin
     return expected->region.valid ? written : count;
 }
 
-/* Changes bytes that the reference overwrote and the variant did not write: they may hold the
+/* Changes bytes that the reference overwrote and the variant did not write. They may hold the
  * expected result from before, and must compare as wrong. */
 static void spoil_missed(const device_buffer *found, const device_buffer *expected)
 {
@@ -152,7 +152,7 @@ static at_status compare_all(excerpt_check *c, device_excerpt_result *out, at_er
             memcpy(x->view[i]->region.bytes, x->answers[i], plan_buffer_bytes(&plan));
         plan.count = c->ends[i];
         status = sim_buffer_compare(x->device, found, x->view[i], &plan, &out->found, error);
-        /* In-out buffers have contents without being written. */
+        /* The contents of in-out buffers count as written from the start. */
         out->found.unwritten =
             out->found.unwritten && (plan.role == BUFFER_OUTPUT || x->overwritten[i]);
         c->coverage->compared +=

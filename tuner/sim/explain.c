@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 
-/* Lowest ratio of sectors or wavefronts to the fewest possible at which a line gets a sentence. */
+/* A line gets a sentence if its sectors or wavefronts exceed this multiple of the fewest. */
 static const double good_ratio = 1.05;
 
 void explanation_deinit(explanation *e)
@@ -24,7 +24,7 @@ const char *explain_kind_name(explain_kind kind)
     return names[kind];
 }
 
-/* Returns requested bytes over moved bytes: 1 is best, and is returned if nothing was moved. */
+/* Returns requested bytes divided by moved bytes. 1 is the best value. Without moves it is 1. */
 static double sector_efficiency(const sim_counter *c)
 {
     return c->sectors ? (double)c->bytes / ((double)c->sectors * SIM_SECTOR_BYTES) : 1.0;
@@ -81,7 +81,7 @@ static void say(explanation *e, const char *format, ...)
     va_end(arguments);
 }
 
-/* Writes the name of a line: "Line 34 (transpose_tile.tmpl:31)", or "Line 31" if the listing shows
+/* Writes the name of a line: "Line 34 (transpose_tile.tmpl:31)", or "Line 31" if the listing has
  * the line numbers of that file. */
 static const char *name_line(const explain_source *s, const explain_line *l, char *text,
                              size_t text_bytes)
@@ -142,7 +142,7 @@ static void judge_access(explanation *e, const char *line, explain_kind kind, co
             line, per(c->constant_passes, c->constant_requests));
 }
 
-/* Writes the sentences about lines. Returns whether nothing is wasted. */
+/* Writes the sentences about lines. Returns whether no line wastes anything. */
 static bool judge_lines(explanation *e, const explain_source *source)
 {
     size_t before = e->sentence_count;
@@ -163,7 +163,7 @@ static bool judge_lines(explanation *e, const explain_source *source)
 }
 
 /* Writes the sentences about the prediction: "The bottleneck, by prediction: latency. DRAM 61 us,
- * latency 118 us: ...". Lists the terms of at least half of the longest. */
+ * latency 118 us: ...". Lists each term that is at least half as long as the longest one. */
 static void judge_terms(explanation *e, const sim_prediction *p, bool wasteless)
 {
     char told[256] = "", time[UNITS_BYTES];

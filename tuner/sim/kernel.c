@@ -7,7 +7,7 @@
 #include "ptx/parse.h"
 #include "sim/decode/decode.h"
 
-/* Limit of the size of all variables of a module. */
+/* Most bytes of all variables of a module. */
 static const uint64_t max_variable_bytes = 256u << 20;
 
 void sim_kernel_deinit(sim_kernel *k)

@@ -6,10 +6,9 @@
 #include "sim/device.h"
 #include "sim/machine/arguments.h"
 
-/* Default number of blocks of a sample. */
 enum { SAMPLE_BLOCKS = 16 };
 
-/* Limit for non-portable sizes: CUDA C++ Programming Guide, "Thread Block Clusters". */
+/* Highest non-portable cluster size (CUDA C++ Programming Guide, "Thread Block Clusters"). */
 enum { MOST_CLUSTER_BLOCKS = 16 };
 
 void sim_kernel_unload(device *d, device_kernel *k)
@@ -27,7 +26,7 @@ void sim_kernel_unload(device *d, device_kernel *k)
 static uint32_t static_shared_bytes(const device_kernel *k, uint32_t i)
 {
     uint32_t own = k->kernel.programs[i]->static_shared_bytes;
-    /* The compiler reports the largest size among the kernels of an image. */
+    /* For an image of several kernels, the compiler reports only the largest size. */
     return k->kernel.program_count == 1 && k->image_shared_bytes > own ? k->image_shared_bytes
                                                                        : own;
 }
@@ -79,9 +78,9 @@ static const ptx_launch_limits *limits_of(const device_kernel *k, uint32_t i)
     return &k->kernel.module->functions[k->kernel.programs[i]->function].limits;
 }
 
-/* Returns the extents of a cluster in blocks: those of the launch, else those that the kernel was
- * compiled for. The first number is 0 without clusters or, as in the driver, with clusters of one
- * block. */
+/* Returns the extents of a cluster in blocks: from the launch or, if it has none, from the kernel's
+ * directives. The first extent is 0 without clusters. A launch's clusters of one block are
+ * ignored. */
 static const uint32_t *cluster_of(const kernel_launch *launch, const ptx_launch_limits *l)
 {
     return plan_cluster_blocks(launch) > 1 ? launch->cluster : l->cluster;
@@ -165,7 +164,7 @@ static at_status check_limits(const device *d, const device_kernel *k, uint32_t 
     return check_cluster(d, name, launch, l, error);
 }
 
-/* Returns the number of blocks that the chip holds at a time; 0 if a block does not fit. */
+/* Returns the number of blocks that the chip holds at a time, or 0 if a block does not fit. */
 static uint64_t blocks_held(const device *d, const device_kernel *k, uint32_t i,
                             const kernel_launch *launch)
 {
@@ -175,7 +174,7 @@ static uint64_t blocks_held(const device *d, const device_kernel *k, uint32_t i,
     return (uint64_t)fits.blocks_per_sm * (uint64_t)d->properties.limits.sm_count;
 }
 
-/* Returns AT_USAGE for a launch that the device cannot make. */
+/* Returns AT_USAGE if the device cannot make the launch. */
 static at_status check_resources(const device *d, const device_kernel *k, uint32_t i,
                                  const kernel_launch *launch, at_error *error)
 {
@@ -211,7 +210,7 @@ static uint64_t address_of(const void *buffers, uint32_t buffer)
     return ((device_buffer *const *)buffers)[buffer]->region.base;
 }
 
-/* Returns the texture or surface of a view; one of rank 0 for a tensor map. */
+/* Returns the texture or surface of a view. For a tensor map, returns a texture of rank 0. */
 static sim_texture texture_of(const view_plan *v, device_buffer *const *buffers)
 {
     static const sim_texture_mode modes[ADDRESS_COUNT] = {[ADDRESS_WRAP] = SIM_TEXTURE_WRAP,
@@ -309,8 +308,8 @@ static at_status pack_arguments(const sim_program *p, const launch_plan *plan,
     return AT_OK;
 }
 
-/* Adds all buffers of the problem and the kernel's variables to a memory: an earlier launch may
- * have stored the address of a buffer that is not among the arguments. */
+/* Adds all buffers of the problem and the kernel's variables to a memory. All are needed, since an
+ * earlier launch may have stored the address of a buffer that is no argument. */
 static at_status gather_memory(const device_kernel *k, device_buffer *const *buffers,
                                sim_memory *out, at_error *error)
 {
@@ -321,7 +320,7 @@ static at_status gather_memory(const device_kernel *k, device_buffer *const *buf
     return status ? status : sim_kernel_add_variables(&k->kernel, out, error);
 }
 
-/* Gives each buffer its address: that of a variable if the buffer receives its contents. */
+/* Gives each buffer its address: a variable's if the buffer receives the variable's contents. */
 static at_status place_results(const device_kernel *k, const launch_plan *plan,
                                device_buffer *const *buffers, at_error *error)
 {
@@ -340,7 +339,7 @@ static at_status place_results(const device_kernel *k, const launch_plan *plan,
 
 typedef struct prepared {
     sim_memory memory;
-    uint8_t workspace[SIM_WORKSPACE_BYTES]; /* zero at the start of a launch */
+    uint8_t workspace[SIM_WORKSPACE_BYTES]; /* zeros at the start of a launch */
     uint8_t parameters[32768];
     sim_texture textures[PLAN_MAX_VIEWS];
     sim_launch launch;
@@ -353,7 +352,7 @@ static void prepared_free(prepared *p)
     free(p);
 }
 
-/* Prepares the launch at index `i` of the plan. Returns AT_USAGE if no GPU can make it. */
+/* Prepares the launch at index `i` of the plan. Returns AT_USAGE if no GPU can make this launch. */
 static at_status prepare(const device *d, const device_kernel *k, const launch_plan *plan,
                          uint32_t i, device_buffer *const *buffers, const sim_launch *how,
                          prepared **out, at_error *error)
@@ -380,7 +379,7 @@ static at_status prepare(const device *d, const device_kernel *k, const launch_p
         prepared_free(p);
         return status;
     }
-    /* Heap memory of one launch of the plan stays allocated for the later launches. */
+    /* Heap memory stays allocated for the later launches of the plan. */
     if (k->kernel.heap && i == 0)
         sim_heap_reset(k->kernel.heap);
     for (uint32_t n = 0; n < plan->view_count; n++)
@@ -418,8 +417,8 @@ at_status sim_device_set_constants(const device_kernel *k, const launch_plan *pl
     return status;
 }
 
-/* Appends the output of a launch to that of earlier launches. After a fault, only the output before
- * the fault counts. */
+/* Appends the output of a launch to the output of earlier launches. After a fault, only the blocks
+ * up to the faulty block count. */
 static void keep_printed(const sim_launch *launch, const sim_prints *prints, const sim_fault *fault,
                          char **printed)
 {
@@ -480,7 +479,7 @@ at_status sim_device_run(const device *d, const device_kernel *k, const launch_p
     return status == AT_USAGE ? AT_COMPILE : status;
 }
 
-/* Turns AT_USAGE into AT_COMPILE for callers that measure: an impossible launch fails a variant. */
+/* Turns AT_USAGE into AT_COMPILE for callers that measure: only the variant fails. */
 static at_status refuse(at_status status, at_error *error)
 {
     if (status != AT_USAGE)

@@ -8,37 +8,38 @@
 
 enum {
     MOST_INTERVALS =
-        1 << 20,     /* intervals that a block writes: rows of a tile, or scattered elements */
-    MOST_DIGITS = 8, /* digits of all axes */
-    TRIES = 4,       /* candidate blocks that are run for a byte */
-    MOST_TURNS = 6   /* blocks that are followed if blocks are permuted */
+        1 << 20,     /* intervals that a block may write: rows of a tile, or scattered elements */
+    MOST_DIGITS = 8, /* digits of all axes together */
+    TRIES = 4,       /* candidate blocks that are run to find a byte */
+    MOST_TURNS = 6   /* blocks that are run one after another if blocks are permuted */
 };
 
-typedef struct interval { /* bytes of a buffer, `to` excluded */
+typedef struct interval { /* the bytes of a buffer from `from` on, before `to` */
     uint64_t from, to;
 } interval;
 
-/* The offset that a block writes at grows by `step` with a digit of the block's index along an
- * axis, which is index / unit % radix. A kernel that divides the index has several digits. */
+/* A digit of a block's index along an axis: index / unit % radix. The offset at which the block
+ * writes grows by `step` with each digit. The index has several digits if the kernel divides it. */
 typedef struct digit {
     int axis;
     uint64_t unit, radix;
     int64_t step;
 } digit;
 
-/* The intervals that the first block writes in a buffer, and the digits of other blocks. */
+/* The intervals that the origin's block writes in a buffer, and digits that move them for
+ * others. */
 typedef struct footprint {
     interval *rows;
     size_t count;
     digit digits[MOST_DIGITS];
     int digit_count;
-    bool is_refined; /* the axes were split into digits */
+    bool is_refined; /* the axes have been split into digits */
 } footprint;
 
 typedef struct ran_cluster {
     uint64_t number;
-    uint64_t *from;  /* owned; for each buffer the first byte that it wrote, or UINT64_MAX */
-    uint64_t *bytes; /* bytes that it wrote of each buffer; in the allocation of `from` */
+    uint64_t *from;  /* first byte that it wrote in each buffer, or UINT64_MAX; owned */
+    uint64_t *bytes; /* number of bytes that it wrote in each buffer; in the allocation of `from` */
 } ran_cluster;
 
 typedef struct stores {
@@ -46,13 +47,13 @@ typedef struct stores {
     size_t counts[PLAN_MAX_BUFFERS];
 } stores;
 
-/* The cluster from which offsets are measured: blocks at the end of the grid may be distributed
- * differently. */
+/* The origin: the cluster from which distances are measured. There are two, since blocks at the end
+ * of the grid may be distributed differently. */
 enum { FROM_FIRST, FROM_LAST, ORIGINS };
 
-/* For each origin, prints[i] is the footprint of its cluster in buffer i, learnt once from the
- * origin's neighbours along the axes. Each cluster runs at most once: `ran` lists them, ascending.
- * `work` counts their instructions; no cluster starts once it reaches `most`. */
+/* For each origin, prints[i] is the footprint of its cluster in buffer i. It is learnt once, from
+ * the origin's neighbours along the axes. Each cluster runs at most once: `ran` lists them,
+ * ascending. `work` counts their instructions; no cluster starts once it reaches `most`. */
 struct sim_owners {
     const device *device;
     const device_kernel *kernel;
@@ -67,7 +68,7 @@ struct sim_owners {
         footprint prints[PLAN_MAX_BUFFERS];
     } origins[ORIGINS];
     int origin;
-    stores ends[ORIGINS]; /* writes of the two clusters; moved to prints[] once these are learnt */
+    stores ends[ORIGINS]; /* writes of the two origins; moved to `prints` once these are learnt */
     ran_cluster *ran;
     size_t ran_count;
     sim_excerpt excerpt;
@@ -189,7 +190,7 @@ static int compare_intervals(const void *a, const void *b)
     return (x->from > y->from) - (x->from < y->from);
 }
 
-/* Sorts intervals and joins those that touch. Returns the number of intervals left. */
+/* Sorts intervals and joins those that touch. Returns the number of joined intervals. */
 static size_t join(interval *rows, size_t count)
 {
     size_t kept = 0;
@@ -209,14 +210,14 @@ static uint64_t last_cluster(const sim_owners *o)
     return o->extent[0] * o->extent[1] * o->extent[2] - 1;
 }
 
-/* Returns the number of the cluster at that distance along the axes from the current origin. */
+/* Returns the number of the cluster at the distance `at` along the axes from the current origin. */
 static uint64_t number_of(const sim_owners *o, const uint64_t at[3])
 {
     const uint64_t distance = at[0] + o->extent[0] * (at[1] + o->extent[1] * at[2]);
     return o->origin == FROM_LAST ? last_cluster(o) - distance : distance;
 }
 
-/* Returns the index of a cluster in `ran`, or the index where it belongs. */
+/* Returns the index of a cluster in `ran`, or the index at which to insert it. */
 static size_t index_of(const sim_owners *o, uint64_t cluster)
 {
     size_t i = o->ran_count;
@@ -231,7 +232,7 @@ static uint64_t block_limit(const sim_owners *o)
     return left / sim_owners_cluster_blocks(o) + 1;
 }
 
-/* Marks the writes of a cluster that ended as final, and takes back those of any other cluster: it
+/* Marks the writes of a cluster that ended as final. Takes back the writes of any other cluster: it
  * might have overwritten them. */
 static void settle_writes(const sim_owners *o, stores *seen, bool ended)
 {
@@ -252,7 +253,7 @@ static uint64_t bytes_of(const interval *rows, size_t count)
     return bytes;
 }
 
-/* Runs the cluster, unless it has run. *out is valid until the next call. */
+/* Runs a cluster that has not run. *out is valid until the next call. */
 static at_status run(sim_owners *o, uint64_t cluster, const ran_cluster **out, at_error *error)
 {
     const size_t place = index_of(o, cluster);
@@ -299,8 +300,9 @@ static at_status run(sim_owners *o, uint64_t cluster, const ran_cluster **out, a
     return AT_OK;
 }
 
-/* Runs the block at distance `place` along an axis. Measures how far from the origin's first
- * interval the block begins to write in buffer `i`; *writes is false if it does not. */
+/* Runs the block at distance `place` along an axis. Measures the distance from the origin's first
+ * interval in buffer `i` to the block's first byte. Sets *writes to false if the block writes
+ * none. */
 static at_status measure_step(sim_owners *o, uint32_t i, int axis, uint64_t place, int64_t *step,
                               bool *writes, at_error *error)
 {
@@ -313,7 +315,7 @@ static at_status measure_step(sim_owners *o, uint32_t i, int axis, uint64_t plac
     return status;
 }
 
-/* The last block may write less than others, so it gets the shape of the first one. */
+/* Gives the last block the shape of the first block if it writes less: it may be incomplete. */
 static void widen(const footprint *first, footprint *last)
 {
     if (last->count == 0 ||
@@ -356,7 +358,7 @@ static at_status learn(sim_owners *o, at_error *error)
 }
 
 /* Finds the radix of a digit: the smallest multiple of its unit at which the offsets stop growing
- * evenly. Keeps the radix if there is none. */
+ * evenly. If there is none, the radix stays. */
 static at_status find_radix(sim_owners *o, uint32_t i, digit *d, at_error *error)
 {
     uint64_t even = 1, odd = d->radix;
@@ -405,7 +407,8 @@ static uint64_t magnitude(int64_t v)
     return v < 0 ? -(uint64_t)v : (uint64_t)v;
 }
 
-/* Finds the distance of the block that writes `offset` in interval `row`. Returns false if none. */
+/* Finds the distance of the block that writes `offset` as part of `row`. Returns false without
+ * one. */
 static bool solve(const sim_owners *o, const footprint *f, const interval *row, uint64_t offset,
                   uint64_t at[3])
 {
@@ -433,8 +436,8 @@ static bool solve(const sim_owners *o, const footprint *f, const interval *row, 
            at[1] < o->extent[1] && at[2] < o->extent[2];
 }
 
-/* Blocks may be permuted: the expected block then wrote in the place of another block, which is
- * tried next, and so on along the cycle. */
+/* Follows permuted blocks: if the expected block wrote in the place of another block, that block is
+ * run next, and so on along the cycle. */
 static at_status follow(sim_owners *o, uint32_t i, uint64_t offset, const ran_cluster *first,
                         at_error *error)
 {
@@ -454,7 +457,7 @@ static at_status follow(sim_owners *o, uint32_t i, uint64_t offset, const ran_cl
     return status;
 }
 
-/* Runs the block whose interval `row` would contain the byte. */
+/* Runs the block that writes the byte if interval `row` contains it. */
 static at_status try_row(sim_owners *o, uint32_t i, const interval *row, uint64_t offset,
                          int *tries, at_error *error)
 {
@@ -476,14 +479,15 @@ static at_status try_owners(sim_owners *o, uint32_t i, uint64_t offset, at_error
                          !is_written(o->buffers[i], offset);
          row++)
         status = try_row(o, i, &f->rows[row], offset, &tries, error);
-    /* Other blocks may leave no gaps where the first one does. */
+    /* Other blocks may write between the first block's rows: then all rows count as one
+     * interval. */
     if (!status && f->count > 1 && tries == 0 && o->work < o->most)
         status = try_row(o, i, &(interval){f->rows[0].from, f->rows[f->count - 1].to}, offset,
                          &tries, error);
     return status;
 }
 
-/* Runs the block that writes the byte, as measured from the current origin. */
+/* Runs the block that writes the byte, measured from the current origin. */
 static at_status try_origin(sim_owners *o, uint32_t i, uint64_t offset, at_error *error)
 {
     const footprint *f = &o->origins[o->origin].prints[i];

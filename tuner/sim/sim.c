@@ -138,7 +138,7 @@ static char *take_printed(device *d)
     return taken;
 }
 
-/* Adds up the times of the launches. Data that a launch leaves in caches is not modelled. */
+/* Sums the times of the launches. Data that one launch leaves in caches for the next is ignored. */
 static at_status predict(device *d, device_kernel *k, const launch_plan *plan,
                          device_buffer *const *buffers, device_cache cache, at_error *error)
 {

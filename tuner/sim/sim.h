@@ -1,6 +1,6 @@
 /* The simulated devices sim:sm_XX, which run PTX images on the host and predict times. A launch
- * runs every block with all checks. After a fault of a kernel the device stays usable, and
- * `complaint` describes the fault. A sample of blocks predicts the time of a launch. */
+ * runs each block with all checks. After a kernel's fault the device stays usable, and `complaint`
+ * describes the fault. The time of a launch is predicted from a sample of its blocks. */
 #ifndef AUTOTUNE_SIM_SIM_H
 #define AUTOTUNE_SIM_SIM_H
 

@@ -10,17 +10,17 @@
 
 enum { MOST_WAITING = 4096, MOST_PATHS = 256 };
 
-/* The code between a branch that depends on data and the point where its paths meet. */
+/* The code between a branch that depends on data and the point where its paths meet again. */
 typedef struct region {
-    bool is_known,
-        is_harmless; /* it has no effect that counts: no writes to buffers, calls or traps */
+    bool is_known, is_harmless; /* it has no effect that counts: no writes to buffers, no calls, no
+                                   traps */
     int32_t *slots;
     size_t count;
 } region;
 
 typedef struct waiting {
     affine_box box;
-    uint64_t counted; /* instructions whose writes were counted before the box was cut */
+    uint64_t counted; /* number of instructions whose writes were counted before the box was cut */
 } waiting;
 
 typedef struct sweep {
@@ -31,21 +31,21 @@ typedef struct sweep {
     symbolic values;
     region *regions;
     uint64_t executed, counted, most;
-    uint64_t path; /* hash of the directions of the branches */
-    affine cut;    /* where to cut the box; DATA if that would not help */
+    uint64_t path; /* hash of the directions that branches took */
+    affine cut;    /* cut of the box that is needed; DATA if no cut would help */
     waiting *waiting;
     size_t waiting_count;
     uint64_t paths[MOST_PATHS];
     size_t path_count;
-    double followed; /* share of the threads that were followed */
+    double followed; /* share of the threads that have been followed */
     uint64_t boxes;
-    bool seeks_divergence; /* looks for blocks in which threads diverge */
-    uint64_t met;          /* number of such blocks met */
+    bool seeks_divergence; /* the aim is SWEEP_DIVERGENCE */
+    uint64_t met;          /* number of blocks met whose threads diverge */
     rng random;
     sim_sweep *out;
 } sweep;
 
-/* What follows an instruction: the next one, the end of the threads, or a cut of their box. */
+/* After an instruction comes the next one, the end of the threads, or a cut of their box. */
 typedef enum step_result { STEP_ON, STEP_END, STEP_CUT } step_result;
 
 static affine *value_of(const sweep *s, int32_t slot)
@@ -53,7 +53,7 @@ static affine *value_of(const sweep *s, int32_t slot)
     return symbolic_value(&s->values, slot);
 }
 
-/* Asks for a smaller box, in which the value is exact. */
+/* Asks for a cut into smaller boxes, in which the value is exact. */
 static step_result ask_for_cut(sweep *s, const affine *v)
 {
     s->cut = v->kind == AFFINE_CUT     ? *v
@@ -68,7 +68,7 @@ static void hash_branch(sweep *s, uint64_t with)
     s->path ^= s->path >> 29;
 }
 
-/* Assigns a value to a slot. An unknown guard makes the value unknown. */
+/* Assigns a value to a slot. If the guard is unknown, the value becomes unknown. */
 static void put(sweep *s, int32_t slot, affine v, int width, const affine *guard)
 {
     if (slot == SIM_NO_SLOT)
@@ -86,7 +86,7 @@ static void forget_results(sweep *s, const sim_instruction *c)
         *value_of(s, of.writes[i]) = affine_data();
 }
 
-/* The sums of 0 .. n - 1, and of their squares. */
+/* triangle() returns the sum of 0 .. n - 1, pyramid() the sum of their squares. */
 static uint64_t triangle(uint64_t n)
 {
     return n < 2 ? 0 : (uint64_t)((affine_integer)n * (n - 1) / 2);
@@ -98,7 +98,7 @@ static uint64_t pyramid(uint64_t n)
                  : (uint64_t)((affine_integer)n * (n - 1) / 2 * (2 * (affine_integer)n - 1) / 3);
 }
 
-/* Adds the elements that the threads of the box write. The sums over a box are products of sums. */
+/* Adds the elements that the threads of the box write. Sums over a box are products of sums. */
 static void add_elements(const affine_box *box, sim_written *w, const affine_whole *element)
 {
     const uint64_t base = (uint64_t)element->base;
@@ -218,8 +218,8 @@ static step_result store(sweep *s, const sim_instruction *c)
     return STEP_ON;
 }
 
-/* Marks the written elements of a buffer as unknown, after atomics and bulk copies. Marks all
- * buffers if the address is unknown. */
+/* Marks the written elements of a buffer as unknown, after an atomic or a bulk copy. If the address
+ * is unknown, marks those of all buffers. */
 static void forget_written(sweep *s, const affine *address)
 {
     affine_whole at;
@@ -233,7 +233,7 @@ static void forget_written(sweep *s, const affine *address)
             s->out->written[i].is_known = false;
 }
 
-/* Returns whether an instruction has an effect that counts. */
+/* Returns whether the instruction has an effect that counts (region.is_harmless). */
 static bool counts(const sim_instruction *c)
 {
     return c->kind == SIM_BULK_STORE || c->kind == SIM_BRANCH_INDEXED || c->kind == SIM_CALLEE ||
@@ -268,8 +268,8 @@ static void explore(sweep *s, region *r, int32_t from, int32_t to, uint8_t *seen
     free(due);
 }
 
-/* Skips a branch that depends on data, if no path has an effect that counts. The values that the
- * paths write become unknown. */
+/* Skips a branch that depends on data if none of its paths has an effect that counts. The values
+ * that these paths write become unknown. */
 static step_result skip_region(sweep *s, int32_t *pc)
 {
     const sim_instruction *c = &s->program->code[*pc];
@@ -309,7 +309,7 @@ static void load_parameters(sweep *s, const sim_instruction *c, const affine *gu
     }
 }
 
-/* Executes instructions that only compute. Returns false for others. */
+/* Executes an instruction that only computes. Returns false for other instructions. */
 static bool step_plain(sweep *s, const sim_instruction *c, int32_t pc, const affine *guard)
 {
     affine v, third, p;
@@ -347,7 +347,7 @@ static bool step_plain(sweep *s, const sim_instruction *c, int32_t pc, const aff
     }
 }
 
-/* Returns whether a value differs between blocks; threads within a block do not count. */
+/* Returns whether a value differs between blocks. Differences within a block do not count. */
 static bool differs_by_block(const affine *p)
 {
     return p->kind == AFFINE_CUT && p->axis >= 3;
@@ -492,7 +492,7 @@ static void note_path(sweep *s)
         out->blocks[out->block_count++] = block;
 }
 
-/* Keeps each block that is met with the same probability (Vitter's algorithm R). */
+/* Keeps a sample of the blocks met; each has the same probability (Vitter's algorithm R). */
 static void note_divergence(sweep *s)
 {
     sim_sweep *out = s->out;
@@ -510,7 +510,7 @@ static void note_divergence(sweep *s)
     out->block_count += out->block_count == place;
 }
 
-/* Cuts the box and queues its parts. Returns false if it cannot be cut. */
+/* Cuts the box and queues the parts. Returns false if the box cannot be cut. */
 static bool cut(sweep *s)
 {
     const affine_box *box = &s->values.box;
@@ -521,7 +521,7 @@ static bool cut(sweep *s)
         return false;
     if (s->counted > s->executed)
         part.counted = s->counted;
-    /* The search for divergence needs neighbouring threads, not every nth one. */
+    /* The search for divergence needs neighbouring threads, so it never takes every nth thread. */
     if (!s->seeks_divergence && classes > 1 && s->waiting_count + classes <= MOST_WAITING) {
         for (uint64_t i = classes; i-- > 0;) {
             part.box.from[axis] = box->from[axis] + i * box->stride[axis];
@@ -533,7 +533,8 @@ static bool cut(sweep *s)
     }
     if (s->waiting_count + 2 > MOST_WAITING)
         return false;
-    /* The first part is followed first; the search for divergence begins with the last. */
+    /* The part queued last is followed first: the first part, or if the sweep seeks divergence the
+     * last. */
     for (int i = 0; i < 2; i++) {
         const bool is_first = i != s->seeks_divergence;
         part.box.from[axis] = box->from[axis] + (is_first ? 0 : at * box->stride[axis]);
@@ -554,7 +555,7 @@ static double share_of(const sweep *s)
     return share;
 }
 
-/* Returns whether so many boxes are needed that the limit of instructions will not suffice. */
+/* Returns whether the sweep needs so many boxes that its limit of instructions will not suffice. */
 static bool is_hopeless(const sweep *s)
 {
     enum { MANY_BOXES = 10000, AT_ODDS = 4 };
@@ -562,7 +563,7 @@ static bool is_hopeless(const sweep *s)
            s->followed * (double)s->most * AT_ODDS < (double)s->out->work;
 }
 
-/* Follows the box to the end of its threads, or to a cut. Returns false if the sweep fails. */
+/* Follows the threads of a box to their end or to a cut. Returns false if the sweep fails. */
 static bool follow(sweep *s)
 {
     int32_t pc = 0;

@@ -1,9 +1,9 @@
 /* Finds the elements that all threads of a grid write, without running each thread. The sweep
  * follows a program for a whole box of threads at once (sim/affine.h). It cuts the box where its
  * threads diverge: at a branch, where an index wraps, or where a quotient or a rounded float
- * changes. Loaded values are unknown, and the sweep fails if one decides where to write. The result
- * is exact for grids of any size: the number of written elements, and the sums of their indices and
- * of the squares, to check which they are. */
+ * changes. Loaded values are unknown, and the sweep fails if one of them decides where to write.
+ * The result is exact for grids of any size: the number of written elements, and the sums of their
+ * indices and of the indices' squares, which tell whether they are the right elements. */
 #ifndef AUTOTUNE_SIM_SWEEP_H
 #define AUTOTUNE_SIM_SWEEP_H
 
@@ -14,41 +14,41 @@ enum { SWEEP_MOST_BLOCKS = 8 };
 
 typedef struct sim_sweep_buffer {
     uint64_t base, size_bytes,
-        end; /* address of the buffer, its size, and the number of elements that count */
+        end; /* address of the buffer, its size, and number of elements that count */
     uint32_t element_bytes;
 } sim_sweep_buffer;
 
-/* Counts and sums of written elements, each as often as it is written. Sums are modulo 2^64. */
+/* Number and sums of the indices of written elements. An element counts each time it is written.
+ * Sums are modulo 2^64. */
 typedef struct sim_written {
     bool is_known;
     uint64_t count, sum, squares;
 } sim_written;
 
 typedef struct sim_sweep {
-    bool ended; /* all threads were followed to their end; otherwise only the fields below `written`
-                   are valid */
+    bool ended; /* all threads were followed to their end; if not, `written` is not valid */
     sim_written written[PLAN_MAX_BUFFERS];
-    /* blocks whose threads take different paths, one for each path: linear indices */
+    /* linear indices of blocks whose threads take different paths, one block for each path */
     uint64_t blocks[SWEEP_MOST_BLOCKS];
     size_t block_count;
-    /* a block, if any, that writes outside of all buffers */
+    /* there is a block that writes outside all buffers; its linear index */
     bool is_outside;
     uint64_t outside;
-    uint64_t work; /* executed instructions, counted once per box */
+    uint64_t work; /* instructions followed, counted once for each box */
 } sim_sweep;
 
 typedef enum sweep_aim {
-    SWEEP_WRITES,    /* finds the written elements, and blocks that take different paths */
+    SWEEP_WRITES,    /* finds the written elements, and blocks whose threads take different paths */
     SWEEP_DIVERGENCE /* finds blocks in which the accesses of the threads change from one formula to
-                        another, as at the end of a row or where a float is rounded; keeps a random
-                        sample, searched from the end of the grid on. Sets out->blocks alone */
+                        another, as at the end of a row or where a float is rounded. Keeps a random
+                        sample, searched from the end of the grid on. Sets only out->blocks */
 } sweep_aim;
 
 /* Sweeps a launch in at most `most` instructions. `seed` draws the sample of SWEEP_DIVERGENCE. */
 void sim_sweep_run(const sim_launch *launch, const sim_sweep_buffer *buffers, size_t buffer_count,
                    uint64_t most, sweep_aim aim, uint64_t seed, sim_sweep *out);
 
-/* Returns whether the elements [0, end) were written once each, as far as count and sums tell. */
+/* Returns whether the elements [0, end) were written once each, as far as number and sums tell. */
 bool sim_written_all(const sim_written *w, uint64_t end);
 
 #endif

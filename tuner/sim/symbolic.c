@@ -27,7 +27,7 @@ typedef union lanes {
     uint64_t w64[SIM_LANES];
 } lanes;
 
-/* Returns a cut in the middle of the axis, or of another axis if that has one coordinate. */
+/* Returns a cut in the middle of `axis`, or of another axis if `axis` has one coordinate. */
 static affine halve_along(const symbolic *s, uint8_t axis)
 {
     return affine_halve_range(&s->box, &(affine){.kind = AFFINE_RANGE, .axis = axis});
@@ -61,7 +61,7 @@ static void compute_lanes(const sim_instruction *c, lanes sources[4], lanes *res
         sim_flush_lanes(c->flush, result->w32);
 }
 
-/* Returns the range of the results of an operation for all combinations of its operands' ends. */
+/* Returns the range of an operation's results for all combinations of its operands' ends. */
 static affine compute_ends(const symbolic *s, const sim_instruction *c, const uint64_t ends[4][2],
                            int count, affine_order order, uint8_t axis)
 {
@@ -94,7 +94,7 @@ static bool is_wide(const sim_instruction *c)
            c->widths[0] == 4;
 }
 
-/* Computes an operation that is monotone in each operand, at the ends of the operands. */
+/* Computes an operation that is monotone in each operand from the ends of the operands. */
 static affine monotone(const symbolic *s, const sim_instruction *c, bool divides)
 {
     uint64_t ends[4][2];
@@ -114,8 +114,8 @@ static affine monotone(const symbolic *s, const sim_instruction *c, bool divides
     return compute_ends(s, c, (const uint64_t(*)[2])ends, count, (affine_order)c->number, axis);
 }
 
-/* Computes an operation on integers, some of them ranges, by interval arithmetic. Asks for a cut if
- * the result wraps. */
+/* Computes an operation on integers by interval arithmetic; some operands are ranges. Asks for a
+ * cut if the result wraps. */
 static affine on_ranges(const symbolic *s, const sim_instruction *c, sim_rule r)
 {
     const affine_integer most = (affine_integer)1 << 62;
@@ -140,7 +140,7 @@ static affine on_ranges(const symbolic *s, const sim_instruction *c, sim_rule r)
             *(k ? &high[i] : &low[i]) = order == AFFINE_UNSIGNED ? (affine_integer)ends[k]
                                         : bytes == 4 ? (affine_integer)(int32_t)(uint32_t)ends[k]
                                                      : (affine_integer)(int64_t)ends[k];
-        /* Products of factors within these limits do not overflow. */
+        /* Within these limits, products of two factors do not overflow. */
         if (low[i] < -most || high[i] > most)
             return halve_along(s, axis);
     }
@@ -166,7 +166,7 @@ static affine on_ranges(const symbolic *s, const sim_instruction *c, sim_rule r)
         least += low[2];
         greatest += high[2];
     }
-    /* The difference of unsigned numbers may be negative until a number is added. */
+    /* A difference of unsigned numbers may be negative: a later sum may correct this. */
     const int bits = 8 * c->width;
     const affine_integer half = (affine_integer)1 << (bits - 1);
     if (order == AFFINE_UNSIGNED && least < 0)
@@ -178,7 +178,7 @@ static affine on_ranges(const symbolic *s, const sim_instruction *c, sim_rule r)
     return affine_between(&s->box, results, 2, c->width, order, axis);
 }
 
-/* Notes in a range the cut after which its value is exact. */
+/* Notes in a range the cut that makes its value exact. */
 static affine exact_after(affine range, const affine *cut)
 {
     if (range.kind == AFFINE_RANGE && cut->kind == AFFINE_CUT) {
@@ -189,13 +189,13 @@ static affine exact_after(affine range, const affine *cut)
     return range;
 }
 
-/* Computes a monotone operation whose exact value needs a cut. */
+/* Computes a monotone operation whose value becomes exact only after `cut`. */
 static affine ordered(const symbolic *s, const sim_instruction *c, const affine *cut)
 {
     return exact_after(monotone(s, c, false), cut);
 }
 
-/* Computes quotient, remainder or right shift by a known number. */
+/* Computes a quotient, a remainder or a right shift by a known number. */
 static affine quotient(const symbolic *s, const sim_instruction *c, sim_rule r)
 {
     const affine *a = operand(s, c, 0), *b = operand(s, c, 1);
@@ -214,7 +214,7 @@ static affine quotient(const symbolic *s, const sim_instruction *c, sim_rule r)
         return affine_obstacle(&s->box, (const affine *const[]){a}, 1);
     if (!affine_whole_of(&s->box, a, 8 * c->widths[0], (affine_order)c->number, &whole, &cut))
         return cut;
-    /* Division rounds towards zero, a shift down. */
+    /* Division rounds towards zero; a shift rounds down. */
     if (r != RULE_SHIFT_RIGHT && whole.low < 0)
         return whole.high < 0 ? affine_obstacle(&s->box, (const affine *const[]){a}, 1)
                               : affine_cut_where(&s->box, &whole, 0);
@@ -241,8 +241,8 @@ static affine bounded(const symbolic *s, const sim_instruction *c, const affine_
     return exact_after(affine_between(&s->box, ends, 2, c->width, AFFINE_UNSIGNED, cut->axis), cut);
 }
 
-/* Computes a bitwise operation on two integers, one below a power of two: the other's higher bits
- * are kept or lost as a whole. */
+/* Computes a bitwise operation on two integers of which one is below a power of two. The other
+ * integer's higher bits are kept or lost together. */
 static affine combined(const symbolic *s, const sim_instruction *c)
 {
     const affine *v[] = {operand(s, c, 0), operand(s, c, 1)};
@@ -315,7 +315,7 @@ static affine masked(const symbolic *s, const sim_instruction *c)
     return affine_add(&part, &rest);
 }
 
-/* Computes bfe (extracts a field) or bfi (inserts one). Position and length must be known. */
+/* Computes bfe or bfi, which extract or insert a field. Position and length must be known. */
 static affine field(const symbolic *s, const sim_instruction *c, bool inserts)
 {
     const int bits = 8 * c->widths[0];
@@ -400,7 +400,7 @@ affine symbolic_compute(const symbolic *s, int32_t pc)
     affine t;
     switch (c->rule) {
     case RULE_COPY:
-        /* The lower half of a range is not always a range. */
+        /* The low half of a range is not always a range. */
         return v[0]->kind == AFFINE_RANGE && c->width < c->widths[0]
                    ? affine_obstacle(&s->box, v, 1)
                    : *v[0];
@@ -547,8 +547,8 @@ affine symbolic_logic(sim_logic op, const affine *a, const affine *b)
     return known[0] || (!known[1] && a->kind == AFFINE_DATA) ? *b : *a;
 }
 
-/* Evaluates a comparison from whether a < b and whether a > b. All arguments and the result are 1
- * for all threads, 0 for no thread, -1 for some. */
+/* Evaluates a comparison, given a < b and a > b. Arguments and result: 1 for all threads, 0 for no
+ * thread, -1 for some threads. */
 static int settle(sim_rule r, int less, int greater)
 {
     const int equal = less == 1 || greater == 1 ? 0 : less == 0 && greater == 0 ? 1 : -1;
