@@ -5,7 +5,7 @@
 #include "base/rng.h"
 #include "check.h"
 
-/* Values, computed thread by thread. */
+/* Compares values of boxes with values that are computed thread by thread. */
 
 static affine_box box_of(rng *r)
 {
@@ -26,7 +26,7 @@ static affine value_of(rng *r, int64_t most)
     return v;
 }
 
-/* Returns the value at the coordinates with that number. */
+/* Returns the value at coordinate number `number` of the box. */
 static uint64_t at(const affine_box *box, const affine *v, uint64_t number)
 {
     uint64_t sum = (uint64_t)v->base;
@@ -105,8 +105,8 @@ TEST(quotients_are_exact_or_say_where_they_change)
     assert_true(changed > 100 && kept > 100);
 }
 
-/* Checks the number of classes into which every nth coordinate cuts the box, and that step *
- * coordinate / by is exact in each class. 0: there are no classes. */
+/* Returns the number of classes into which a division cuts the box. A class is every nth
+ * coordinate. Returns 0 for a cut without classes. */
 static int64_t classes_of(uint64_t count, int64_t step, int64_t by)
 {
     affine_box box;
@@ -131,7 +131,7 @@ TEST(a_quotient_that_changes_often_is_cut_into_classes_of_places)
     assert_int_equal(classes_of(16384, -5, 12), 12);
     assert_int_equal(classes_of(6000000, 2863311531, INT64_C(1) << 35), 12);
     assert_int_equal(classes_of(1000000, 100003, 1000003), 10);
-    /* The classes would be cut further, or would be too many. */
+    /* The classes would be cut again, or would be too many. */
     assert_int_equal(classes_of(16, 1, 4), 0);
     assert_int_equal(classes_of(1000000, 1, 5000), 0);
 }
@@ -150,7 +150,8 @@ TEST(a_cut_parts_what_is_below_a_limit_or_comes_nearer)
         for (; whole.low < limit && whole.high >= limit; cuts++) {
             cut = affine_cut_where(&box, &whole, limit);
             expect_cut_within(&box, &cut);
-            /* The next part to cut is the first one if it is not exact yet, else the second one. */
+            /* The next part to cut is the first one if it is not exact yet, otherwise the second
+             * one. */
             affine_box first = box, second = box;
             affine further = v;
             first.count[cut.axis] = (uint64_t)cut.base;

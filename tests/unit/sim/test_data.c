@@ -1,5 +1,4 @@
-/* Tests that data which is made on first touch (sim/data.h) equals the contents of a whole
- * problem. */
+/* Data that is made at the first touch (sim/data.h) equals the contents of a whole problem. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,7 +43,7 @@ static void end(made *m)
     free(m->ptx);
 }
 
-/* Returns bytes of the first buffer, in the way of a kernel that reads them. */
+/* Returns bytes of the first buffer as a kernel that reads them sees them. */
 static const void *touch(const made *m, uint64_t offset, uint64_t bytes)
 {
     const device_buffer *b = sim_data_buffers(m->data)[0];

@@ -1,4 +1,4 @@
-/* Predicted times use the data that the script asks for (sim/estimate.h). */
+/* Predicted times use the data that the script defines (sim/estimate.h). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +25,7 @@ static device_image image_of(const char *ptx)
     return (device_image){.bytes = ptx, .size_bytes = strlen(ptx), .registers = 16};
 }
 
-/* Returns the predicted time of a gather. `filler` prepares its index; NULL: `fill` does. */
+/* Returns the predicted time of a gather. `filler` prepares its index, or `fill` if it is NULL. */
 static double time_with(const char *filler, buffer_fill fill)
 {
     at_error error = {0};

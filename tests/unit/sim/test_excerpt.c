@@ -1,5 +1,4 @@
-/* Tests checks of problems that are too large to be run whole (sim/excerpt.h), through the
- * interface of devices. */
+/* Checks of problems that are too large to be run whole, through the interface of devices. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +6,7 @@
 #include "sim/sim.h"
 #include "sim_fixture.h"
 
-/* src takes 64 GiB, and so does dst. */
+/* The buffers src and dst take 64 GiB each. */
 #define COUNT (UINT64_C(1) << 34)
 
 static const char source[] =

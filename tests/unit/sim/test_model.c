@@ -1,5 +1,5 @@
-/* Tests what the model guarantees for any figures: more work is never faster; an overloaded
- * resource is the limit; on chips that differ only in bandwidth, a kernel has the same limit. */
+/* Tests properties of the model for any figures of a chip: more work is never faster; an overloaded
+ * resource is the limit; chips that differ only in bandwidth have the same limit for a kernel. */
 #include <math.h>
 #include <string.h>
 
@@ -199,7 +199,7 @@ TEST(what_is_read_again_after_more_than_the_l2_holds_comes_from_dram_again)
     p.read.again = 128;
     p.read.between = 16;
     assert_float_equal(predict(&p).dram_read_bytes, once, 0);
-    /* In between, a block on each of the 132 SMs reads 1 MiB. */
+    /* In between, the blocks on the 132 SMs read 1 MiB each. */
     p.read.between = 1 << 15;
     assert_float_equal(predict(&p).dram_read_bytes, 2 * once, 1);
     p.wave.first_fresh = 0; /* no wave was sampled */

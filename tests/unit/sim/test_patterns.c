@@ -1,5 +1,5 @@
-/* Tests every algorithm of every pattern on the simulated device: it is correct, and mistakes in a
- * template are found. This is how kernels are proved without a GPU. */
+/* Tests each algorithm of each pattern on the simulated device: it is correct, and mistakes in its
+ * template are found. Kernels are proved in this way where there is no GPU. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,7 +102,7 @@ static void close_bench(bench *b)
     script_free(b->script);
 }
 
-/* Replaces the first `from` in the source. Fails the test if there is none. */
+/* Replaces the first `from` in the source. Fails the test if the source has none. */
 static void mutate(emitted *source, const char *from, const char *to)
 {
     char *at = strstr(source->source, from);
@@ -119,7 +119,7 @@ static void mutate(emitted *source, const char *from, const char *to)
     source->size_bytes = strlen(text);
 }
 
-/* Checks a variant, after a mutation if `from` is not NULL. `story` gets the result. */
+/* Checks a variant. If `from` is not NULL, mutates its source first. `story` gets the result. */
 static outcome check(bench *b, const uint16_t *indices, const char *from, const char *to,
                      char *story, size_t story_bytes)
 {
@@ -159,8 +159,8 @@ static bool note_values(const pattern *p, const uint16_t *indices, bool is_sampl
     return is_new;
 }
 
-/* Checks random configurations until every value of every parameter has occurred. A sample is
- * satisfied with every value that is not a number. */
+/* Checks random configurations until each value of each parameter has occurred. In a sample, only
+ * values that are not numbers must occur. */
 static void check_pattern(const char *path, const script_setting *settings, size_t setting_count)
 {
     bench b;

@@ -1,5 +1,4 @@
-/* Profiles from a few blocks: the time of dependences, reads that caches serve, and the work of the
- * last block. */
+/* Profiles from a few blocks: critical path, reads from caches, work of the last block. */
 #include <stdio.h>
 #include <string.h>
 
@@ -102,7 +101,7 @@ TEST(an_l1_that_is_too_small_is_read_past)
                                  "        p[at + 512 + sum] = sum;\n"
                                  "    }\n"
                                  "}\n";
-    /* 16 times 128 bytes per block, read four times. */
+    /* Each block reads 16 times 128 bytes, four times. */
     const sim_profile large = profile(source, 16, 32, 4096, 32),
                       small = profile(source, 16, 32, 1024, 32);
     assert_float_equal(large.read.sectors, 256, 0);
@@ -114,8 +113,7 @@ TEST(an_l1_that_is_too_small_is_read_past)
     assert_float_equal(small.read.between, 64, 0);
 }
 
-/* Profiles a kernel whose threads read a word four times. The words of neighbouring threads are
- * `words` words apart. */
+/* Profiles a kernel whose threads read a word four times, `words` words from lane to lane. */
 static sim_profile profile_loads(int words, const char *cache, uint64_t l1_bytes)
 {
     char source[640];
@@ -173,8 +171,7 @@ TEST(a_division_is_as_long_as_the_instructions_that_it_becomes)
     assert_true(longer > 2 * 40 && longer < 2 * 60);
 }
 
-/* Profiles a kernel whose threads make two adjacent stores. The stores of neighbouring threads are
- * `words` words apart. */
+/* Profiles a kernel whose threads make two adjacent stores, `words` words from lane to lane. */
 static sim_profile profile_stores(int words)
 {
     char source[512];
@@ -194,7 +191,7 @@ TEST(stores_of_a_warp_to_the_same_few_lines_merge)
     const sim_profile near = profile_stores(2), some = profile_stores(6), far = profile_stores(16);
     assert_float_equal(near.write.sectors, 16, 0);
     assert_float_equal(near.write.sent, 8, 0);
-    /* Half of the sectors of six lines merge: two stores send 24. */
+    /* In six lines, half of the sectors of two stores merge: both stores send 24. */
     assert_float_equal(some.write.sectors, 48, 0);
     assert_float_equal(some.write.sent, 36, 0);
     assert_float_equal(some.write.parts, 24, 0);
@@ -221,7 +218,7 @@ TEST(a_wave_shares_of_each_buffer_what_it_reads_of_that_one)
                                  "    p[8192 + at] = p[at] + p[4096 + threadIdx.x];\n"
                                  "}\n";
     const sim_profile found = profile(source, 32, 32, 4096, 32);
-    /* There is one buffer. Half of the data that a block reads is read by no other block. */
+    /* There is one buffer. Each block shares half of the data that it reads with no other block. */
     assert_float_equal(found.buffers[0].distinct, 8, 0);
     assert_float_equal(found.buffers[0].first_fresh, (16 + 1) / 32.0, 1e-9);
     assert_float_equal(found.buffers[0].later_fresh, 0.5, 1e-9);

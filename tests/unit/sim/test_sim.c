@@ -22,7 +22,7 @@ static const buffer_plan floats = {.name = "data",
 
 typedef struct bench {
     device *device;
-    device_buffer *buffers[4]; /* three buffers and NULL */
+    device_buffer *buffers[4]; /* three buffers, then NULL */
     launch_plan launch;
     char *ptx;
 } bench;
@@ -210,8 +210,8 @@ static launch_plan plan_of(const char *entry, uint32_t argument_count)
     return plan;
 }
 
-/* Launches `entry` with this grid and block, in clusters of so many blocks, or without clusters if
- * that is 0. `refusal` is a part of the expected message; NULL: the launch works. */
+/* Launches `entry` with this grid and block. `clusters` is the number of blocks of a cluster; 0: no
+ * clusters. `refusal` is a part of the expected message, or NULL if the launch must work. */
 static void expect_clusters(bench *b, const char *entry, const uint32_t grid[3],
                             const uint32_t block[3], uint32_t clusters, const char *refusal)
 {

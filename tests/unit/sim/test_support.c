@@ -19,7 +19,7 @@ enum {
     AFTER_INVERTED = 5
 };
 
-static char *support, *parts[2]; /* PTX of the whole and of each part */
+static char *support, *parts[2]; /* PTX of the whole source, and of each of its two parts */
 static unsigned char before[BAND], after[BAND];
 static uint64_t results[RESULTS];
 
@@ -169,8 +169,7 @@ TEST(all_of_shared_memory_is_filled)
     sim_test_deinit(&t);
 }
 
-/* Makes values of a type: zeros, infinities, NaN, the ends of its range, and neighbours of the
- * expected values. */
+/* Makes values of a type: special values, and neighbours of the expected values. */
 static void make_elements(rng *r, dtype type, unsigned char *found, unsigned char *expected,
                           size_t count)
 {
@@ -204,8 +203,7 @@ static void make_elements(rng *r, dtype type, unsigned char *found, unsigned cha
     }
 }
 
-/* Returns the result of at_compare_close, which uses the result of at_magnitude for some
- * tolerances. */
+/* Returns the result of at_compare_close, which may use the result of at_magnitude. */
 static void compare_on_device(dtype type, tolerance t, unsigned char *found,
                               unsigned char *expected, uint64_t count)
 {

@@ -6,8 +6,8 @@
 
 enum { SHARED_BYTES = 2048, FILLS = SHARED_BYTES / 128 };
 
-/* %a is an address in shared memory; the next lane's is `stride` bytes higher. %g is an address in
- * global memory; the next lane's is 16 bytes higher. */
+/* %a is an address in shared memory, which grows by `stride` bytes from lane to lane. %g is an
+ * address in global memory, which grows by 16 bytes. */
 static const char frame[] =
     ".version 8.0\n.target sm_90\n.address_size 64\n"
     ".visible .entry k(.param .u64 in, .param .u64 out, .param .u32 n)\n{\n"

@@ -1,5 +1,4 @@
-/* Tests vector clocks and histories of releases: they never lose knowledge, and never have more
- * than was given. */
+/* Tests that vector clocks and histories of releases lose no known operation, and add none. */
 #include "check.h"
 
 #include "sim/machine/clock.h"
@@ -7,9 +6,9 @@
 
 enum { BLOCKS = 3, WARPS = 2, LANES = 32, UNTIL = 6 };
 
-/* A clock as plain arrays: for each lane, the last operation that is known. */
+/* A clock as plain arrays: the last known operation of each lane. */
 typedef struct plain {
-    uint32_t until[BLOCKS][WARPS][LANES]; /* plus 1 */
+    uint32_t until[BLOCKS][WARPS][LANES]; /* the operation + 1 */
     uint32_t epoch[BLOCKS];
 } plain;
 
@@ -88,7 +87,7 @@ TEST(a_join_knows_what_either_knew_and_leaves_the_other_as_it_was)
         assert_same(a, &both);
         assert_same(b, &q);
         assert_same(shared, &p);
-        /* Adding the same knowledge again makes no new clock. */
+        /* Adding known operations again makes no new clock. */
         const sim_clock *before = a;
         sim_clock_join(&a, b);
         assert_ptr_equal(a, before);
@@ -102,7 +101,8 @@ TEST(a_location_is_found_at_its_address_until_what_overlaps_it_is_forgotten)
 {
     enum { PLACES = 500, BYTES = 4 };
     sim_history h = {0};
-    uint32_t there[PLACES + 1] = {0}; /* bytes of the location that have a value */
+    uint32_t there[PLACES + 1] = {
+        0}; /* bytes of the location at this address; 0 if there is none */
     uint32_t seed = 3;
     for (int i = 0; i < 5000; i++) {
         const uint64_t at = 1 + next(&seed) % PLACES;

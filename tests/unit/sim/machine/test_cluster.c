@@ -1,4 +1,4 @@
-/* Blocks of a cluster: correct kernels run to their end, and each mistake is reported. */
+/* Blocks of a cluster: correct kernels run to their end, and each mistake is a fault. */
 #include <stdio.h>
 #include <string.h>
 
@@ -69,7 +69,7 @@ static void assert_fine(const char *body)
     assert_fault(body, SIM_FAULT_NONE, "");
 }
 
-/* Asserts that the body ends well, and that each block has the other block's part of `in`, plus
+/* Asserts that the body runs without a fault, and that out is the other block's `in` plus
  * `more`. */
 static void assert_exchanges(const char *body, int more)
 {
@@ -221,7 +221,7 @@ TEST(a_write_to_what_another_block_may_still_read_is_a_race)
                  SIM_FAULT_RACE, "written by this thread and by");
     assert_exchanges("x[t] = in[i]; meet(); out[i] = of(x, other)[t]; meet(); x[t] = 0; meet();",
                      0);
-    /* The reading block may write there, too, ordered by its own barriers. */
+    /* The reading block may write there, too, after its own barrier. */
     assert_exchanges("x[t] = in[i]; meet(); out[i] = of(x, other)[t]; __syncthreads();\n"
                      "of(x, other)[63 - t] = 0; meet();",
                      0);
@@ -234,7 +234,7 @@ TEST(a_block_must_not_end_while_another_reads_there)
 {
     static const char *const ended = "have ended: no barrier of the cluster";
     assert_fault("x[t] = in[i]; meet(); out[i] = of(x, other)[t];", SIM_FAULT_RACE, "which");
-    /* The fault is the same, whichever block is simulated first. */
+    /* The fault is the same whichever block runs first. */
     assert_fault("x[t] = in[i]; meet(); if (me == 0) out[i] = of(x, 1)[t];", SIM_FAULT_RACE, ended);
     assert_fault("x[t] = in[i]; meet(); if (me == 1) out[i] = of(x, 0)[t];", SIM_FAULT_RACE,
                  "which has ended");

@@ -1,12 +1,11 @@
-/* Counters of access patterns whose hardware counts are known. */
+/* Compares the counters of access patterns with known counts of the hardware. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sim_fixture.h"
 
-/* Returns the sectors of a warp's load of elements of `bytes`. Stride and offset are in
- * elements. */
+/* Returns the sectors of a warp's load of elements of `bytes`. Stride, offset: in elements. */
 static int sectors_of(int stride, int offset, uint32_t bytes, uint32_t mask)
 {
     uint64_t addresses[SIM_LANES];
@@ -126,8 +125,7 @@ TEST(the_fewest_sectors_are_whole)
     assert_int_equal(c.sectors, 1 + 32);
 }
 
-/* The four transposes differ only in the width of the tile, so the counters show what padding
- * does. */
+/* The transposes differ only in the width of the tile: the counters show the effect of padding. */
 TEST(padding_shows_in_the_bank_conflicts_of_a_transpose)
 {
     enum { N = 64 };

@@ -1,11 +1,10 @@
-/* Barriers in shared memory and bulk copies: correct kernels pass, and a missing wait or fence is
- * reported. */
+/* mbarriers and bulk copies: correct kernels pass, and a missing wait or fence is a fault. */
 #include <stdio.h>
 #include <string.h>
 
 #include "sim_fixture.h"
 
-/* The kernel around the bodies below. */
+/* The code around the bodies below. */
 static const char prelude[] =
     "typedef unsigned int u32; typedef unsigned long long u64;\n"
     "__device__ u32 at(const void *p) { return (u32)__cvta_generic_to_shared(p); }\n"
@@ -59,7 +58,7 @@ static sim_fault_kind run_body(sim_test *t, const char *body)
     return sim_test_run(t, 1, 1, THREADS, 1, 0);
 }
 
-/* Asserts that the body ends without a fault and that out[i] is in[i] + `more`. */
+/* Asserts that the body runs without a fault, and that out[i] is in[i] + `more`. */
 static void assert_copies(const char *body, int more)
 {
     sim_test t;
@@ -172,8 +171,7 @@ TEST(sizes_and_addresses_are_multiples_of_16)
     assert_fault("if (t == 0) { fence(); store((void *)in, x, 16); }", SIM_FAULT_UNINITIALISED, "");
 }
 
-/* One thread copies pieces through two buffers, which the other warp reads. Two barriers hand over
- * each buffer. */
+/* One thread copies pieces through two buffers to the other warp. Each buffer has two mbarriers. */
 #define PIPELINE(RELEASE)                                                                          \
     "if (t == 0) { for (int s = 0; s < 2; s++) { init(full + s, 1); init(empty + s, 32); } "       \
     "fence(); }\n"                                                                                 \
@@ -190,8 +188,7 @@ TEST(a_pipeline_between_warps_is_right_and_its_mistakes_are_found)
     assert_copies(PIPELINE("arrive(empty + s);"), 2);
     assert_fault(PIPELINE("if (l < 31) arrive(empty + s);"), SIM_FAULT_BARRIER,
                  "1 arrivals and 0 bytes");
-    /* If the producer does not wait for a free buffer, it overwrites data that is still to be
-     * read. */
+    /* A producer that does not wait for a free buffer overwrites data that must still be read. */
     assert_fault("if (t == 0) { init(full, 1); init(full + 1, 1); fence(); } __syncthreads();\n"
                  "if (t == 0) for (int i = 0; i < 2; i++) { expect(full + i, 256); load(x, in, "
                  "256, full + i); }\n"

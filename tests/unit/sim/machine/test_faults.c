@@ -1,4 +1,4 @@
-/* Each kind of mistake of a kernel is reported with its place and its cause. */
+/* A fault names the place and the cause of each kind of mistake. */
 #include "sim/machine/fault_fixture.h"
 
 #include "device/plan.h"
@@ -134,7 +134,7 @@ TEST(a_barrier_that_some_lanes_miss_is_a_fault)
     assert_int_equal(kind, SIM_FAULT_BARRIER);
     assert_int_equal(t.fault.at.thread[0], 7);
     sim_test_deinit(&t);
-    /* Threads that have exited do not count for the barrier. */
+    /* The barrier does not wait for threads that have exited. */
     assert_fault("if (in[threadIdx.x] >= 7) return; __syncthreads(); out[threadIdx.x] = 1;", 1, 32,
                  SIM_FAULT_NONE, NULL);
 }
@@ -306,7 +306,7 @@ TEST(an_unknown_instruction_ends_a_run_that_executes_it)
     assert_int_equal(run_ptx(body, 1).kind, SIM_FAULT_NONE);
 }
 
-/* The kernel calls one of two functions by its address. The second function traps. */
+/* The kernel calls one of two functions by address. The second function traps. */
 TEST(a_call_by_address_reaches_the_functions_that_its_table_names)
 {
     static const char kernel[] =
@@ -332,7 +332,7 @@ TEST(a_call_by_address_reaches_the_functions_that_its_table_names)
     }
 }
 
-/* Each call of a function has its own registers, also within a call of the same function. */
+/* Each call of a function has its own registers, even inside a call of the same function. */
 TEST(a_function_may_take_and_return_registers)
 {
     static const char kernel[] =
@@ -453,7 +453,7 @@ TEST(an_index_that_wrapped_ends_in_no_other_buffer)
                  "after the end of in");
 }
 
-/* No instruction sets the sum to zero first. */
+/* No instruction initialises the sum. */
 TEST(a_sum_that_begins_with_no_value_is_no_sum)
 {
     assert_fault("int s; for (int i = 1; i <= in[1]; i++) s += in[i]; out[s - 1] = 1;", 1, 1,
@@ -461,7 +461,7 @@ TEST(a_sum_that_begins_with_no_value_is_no_sum)
                  "the address comes from a variable or register that nothing wrote");
 }
 
-/* The code is inline PTX, because NVRTC removes code that it sees using a missing value. */
+/* The code is inline PTX: NVRTC would remove code that uses a missing value. */
 TEST(a_register_that_nothing_wrote_is_no_value)
 {
     static const struct {

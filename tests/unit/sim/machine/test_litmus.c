@@ -20,21 +20,21 @@
 
 enum { MOST_THREADS = 4, REGISTERS = 8, LOCATIONS = 3, SEEDS = 5, STRIDE = 16 };
 
-/* The schedules of a check of such a kernel; and the number of schedules in which a forbidden
- * outcome must not occur. */
+/* Schedules of a row whose outcome must occur, and of a row whose outcome must not occur. */
 enum { ORDERS = 256, ORDERS_IN_VAIN = 64 };
 
-/* The verdict of the memory model on an outcome. */
+/* Verdicts of the memory model on an outcome. */
 enum {
     ALLOWED = 'a',
     FORBIDDEN = 'f',
-    RACES = 'r',   /* accesses conflict and are not morally strong, so the kernel is rejected */
-    BUFFERED = 'l' /* allowed, but only by load buffering, which the simulated device does not do */
+    RACES = 'r', /* accesses conflict and are not morally strong: the kernel is rejected */
+    BUFFERED =
+        'l' /* allowed, but only by load buffering, which the simulated device does not simulate */
 };
 
 typedef struct litmus {
     const char *name, *threads, *outcome;
-    const char *says; /* verdict for lanes, warps, blocks of a cluster, other blocks */
+    const char *says; /* verdicts for lanes, warps, blocks of a cluster, and other blocks */
 } litmus;
 
 static const litmus rows[] = {
@@ -421,7 +421,7 @@ static void write_kernel(writer *p, const litmus *row, placement where)
     }
     put(p, "END:\n");
     for (int r = 0; r < REGISTERS; r++) {
-        /* Only the thread with the register writes it. In other threads it is 0. */
+        /* Only threads that use the register write it: it stays 0 in other threads. */
         put(p, "setp.eq.u32 %%p, %%%c, 0;\n@!%%p st.global.u32 [%%r+%d], %%%c;\n", 'a' + r, 4 * r,
             'a' + r);
     }
@@ -468,7 +468,7 @@ static uint32_t run_row(sim_test *t, memory *m, placement where, int threads, ui
     return sim_test_run(t, grid, 1, block, 1, 0);
 }
 
-/* Reports a row whose outcomes differ from its verdict. Returns the number of such outcomes. */
+/* Reports outcomes of a row that contradict its verdict. Returns the number of such outcomes. */
 static int try_row(const litmus *row, placement where, bool is_shared)
 {
     static writer p;

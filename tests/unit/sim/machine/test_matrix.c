@@ -41,8 +41,7 @@ TEST(products_are_those_of_rows_and_columns)
         assert_product(f, &random);
 }
 
-/* Asserts the product of elements smaller than a byte. Rows of a and columns of b have a gap after
- * each. */
+/* Asserts a product of elements smaller than a byte. Rows of a and columns of b end with a gap. */
 static void assert_small_product(const char *type, int bits, int k, const char *operation)
 {
     enum { SIDE = 8, MOST_BYTES = 32 };
@@ -118,7 +117,7 @@ TEST(what_is_not_a_number_stays_so_in_its_row)
     sim_test_deinit(&t);
 }
 
-/* Computes a product in which the first row of a begins with two elements of these indices. */
+/* Computes a product. The first row of a begins with two elements at these indices. */
 static sim_fault_kind fault_with(const matrix_form *f, int first, int second, sim_test *t)
 {
     uint64_t random = 3;
@@ -154,7 +153,7 @@ TEST(metadata_that_means_nothing_is_a_fault)
     }
 }
 
-/* Runs a product whose metadata only the first `lanes` of each four lanes have. */
+/* Runs a product. Of each four lanes, only the first `lanes` have metadata. */
 static void metadata_of(int lanes, sim_fault_kind kind)
 {
     char body[1024];

@@ -1,13 +1,11 @@
-/* The printed text is the same for any number of host threads, and a failed assertion is reported
- * with its text. */
+/* The printed text is the same for any number of host threads. A failed assertion is reported. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sim_fixture.h"
 
-/* Runs a kernel without arguments. Returns the text that it printed up to its fault, if there is
- * one. */
+/* Runs a kernel without arguments. Returns the text that it printed up to its fault or its end. */
 static char *printed_by(const char *source, uint32_t blocks, uint32_t threads, int host_threads,
                         sim_fault *fault)
 {

@@ -131,8 +131,8 @@ TEST(what_another_block_published_counts_once_an_atomic_has_seen_it)
     }
 }
 
-/* One block stores a value and then sets a flag; another block sees the flag and then reads the
- * value. Whether they race depends on the memory orders. */
+/* One block stores a value and then sets a flag. Another block sees the flag and then reads the
+ * value. The memory orders decide whether they race. */
 TEST(a_flag_orders_what_is_released_and_acquired_through_it)
 {
     static const char form[] =

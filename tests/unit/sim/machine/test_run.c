@@ -1,4 +1,5 @@
-/* Kernels like those of the CUDA samples, compiled by the real NVRTC, against the host. */
+/* Kernels like those of the CUDA samples, compiled by NVRTC: results are compared with the
+ * host's. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,7 +90,7 @@ static const char tiny_source[] =
     "        : \"f\"(a[i]), \"f\"(-a[i]), \"f\"(-c[i]));\n"
     "}\n";
 
-/* An H100 gives these results of -2^-126 + a * a, rounded to nearest. */
+/* Expected: results of an H100 for -2^-126 + a * a, rounded to nearest. */
 TEST(ftz_flushes_what_is_below_the_normal_numbers_with_all_digits_of_one)
 {
     float a[32] = {0x1p-75f, 0x1.8p-76f, 0x1.6ap-76f, 0x1p-76f, 0x1p-126f}, c[32], nearest[32],
@@ -412,7 +413,7 @@ TEST(half_and_bfloat16_arithmetic_rounds_once)
             long double x = half_to_float(a[i]), y = half_to_float(b[i]);
             long double sum = half_to_float(half_from_float((float)(x + 1.5L)));
             float got = half_to_float(c[i]);
-            /* No other half is closer to the exact value, which a long double can hold. */
+            /* No other half is closer to the exact value, which is a long double. */
             long double exact = x * y + sum, error = fabsl(exact - got);
             float below = half_to_float((uint16_t)(c[i] - 1)),
                   above = half_to_float((uint16_t)(c[i] + 1));
@@ -461,7 +462,7 @@ TEST(special_functions_local_arrays_and_long_integers_are_right)
             assert_true(fabs(f[i * 4] - (exp(x) + (1 << (i & 3)))) < 2e-5);
             assert_true(fabs(f[i * 4 + 1] - sin((double)(in[i] * 100))) < 2e-6);
             assert_true(fabs(f[i * 4 + 2] - 1 / sqrt(x * x + 1)) < 2e-6);
-            /* local[j] holds x * k for the k for which (5k + i) & 15 == j. */
+            /* local[j] holds x * k, where (5k + i) & 15 == j. */
             int at = 0;
             while (((at * 5 + i) & 15) != (i & 15))
                 at++;

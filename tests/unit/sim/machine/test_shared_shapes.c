@@ -1,4 +1,4 @@
-/* Wavefronts and bank conflicts of shared memory by the shape of an access: the simulator counts
+/* Wavefronts and bank conflicts of shared memory for many shapes of accesses: the simulator counts
  * the same as an H200 (results/nvidia-h200/shared_shapes.csv, made by
  * tests/bench/shared_shapes.py). */
 #include <stdio.h>
@@ -18,7 +18,7 @@ typedef struct shape {
     uint32_t mask;
 } shape;
 
-/* Reads a shape. Returns false for comments, the head, and kernels of many accesses. */
+/* Reads a shape. Returns false for comments, the header, and kernels with many accesses. */
 static bool read_shape(const char *line, shape *s)
 {
     int used = 0;

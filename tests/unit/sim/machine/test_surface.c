@@ -1,5 +1,5 @@
-/* Surfaces: loads, stores and reductions of all sizes and shapes, beside the same operations done
- * byte by byte on an array of planes of rows. */
+/* Loads, stores and reductions of surfaces of all sizes and shapes, compared with the same
+ * operations on an array of planes of rows, byte by byte. */
 #include <stdlib.h>
 
 #include "fault_fixture.h"
@@ -7,7 +7,7 @@
 
 enum { WIDTH = 5, HEIGHT = 4, DEPTH = 3, TEXEL = 16, ROW = WIDTH * TEXEL, THREADS = 64, MOST = 16 };
 
-/* A shape of a surface, as the PTX ISA names it, and its coordinates, with the layer first. */
+/* A shape of a surface by the PTX ISA's name, and its coordinates. The layer comes first. */
 static const struct shape {
     const char *name, *coordinates;
     uint32_t sides;
@@ -18,7 +18,7 @@ static const struct shape {
               {"a1d", "%z, %x", 1, true},
               {"a2d", "%z, %x, %y, %y", 2, true}};
 
-/* What one access moves: the number of registers, and their type. */
+/* The registers of one access: their number and type. */
 static const struct form {
     const char *type, *vector, *declared, *registers;
     uint32_t bytes;
@@ -37,7 +37,7 @@ enum { TRAP, CLAMP, ZERO };
 
 enum { SHAPES = sizeof shapes / sizeof *shapes, FORMS = sizeof forms / sizeof *forms };
 
-/* Thread i copies the element at [at][i] of a surface from, or to, element i of an array. */
+/* Thread i copies an element of a surface to or from element i of an array. at[i] tells which. */
 static const char source[] =
     ".version 8.0\n.target sm_90\n.address_size 64\n"
     ".visible .entry k(.param .u64 s, .param .u64 a, .param .u64 m)\n{\n"
@@ -80,7 +80,7 @@ static int64_t nearest(int64_t v, int64_t most)
     return v < 0 ? 0 : v > most ? most : v;
 }
 
-/* Returns the bytes of an access, or NULL if it is outside. */
+/* Returns the bytes that an access reads or writes, or NULL if it is outside the surface. */
 static uint8_t *reach(uint8_t of[DEPTH][HEIGHT][ROW], const struct shape *shape, int mode,
                       const int32_t at[4], uint32_t bytes)
 {
@@ -92,7 +92,7 @@ static uint8_t *reach(uint8_t of[DEPTH][HEIGHT][ROW], const struct shape *shape,
     return inside || mode == CLAMP ? &of[z][y][x] : NULL;
 }
 
-/* Draws places within the surface; without `within`, some are outside. */
+/* Draws coordinates. If `within`, all are within the surface; otherwise some are not. */
 static void place(world *w, uint32_t bytes, bool within, uint64_t *random)
 {
     static const int32_t sides[] = {ROW, HEIGHT, DEPTH};
@@ -149,7 +149,7 @@ TEST(loads_find_the_bytes_that_the_coordinates_name)
                 assert_loads(&shapes[s], &forms[f], mode, &random);
 }
 
-/* Each launch has one thread, because two threads at one place would race. */
+/* Each launch has one thread, because two threads with the same coordinates would race. */
 static void assert_store(const struct shape *shape, const struct form *form, int mode,
                          uint64_t *random)
 {

@@ -1,5 +1,4 @@
-/* Products of matrices by warpgroups: each type, shape and layout beside a product by rows and
- * columns. */
+/* Products of matrices by warpgroups: each type, shape and layout, compared with the host's. */
 #include "sim_fixture.h"
 #include "warpgroup_forms.h"
 
