@@ -167,7 +167,7 @@ static bool grow(keymap *m)
 
 bool keymap_put(keymap *m, uint64_t key, uint64_t value)
 {
-    /* At two thirds full, so that probe sequences stay short. */
+    /* Grows a table that is two thirds full, so that probe sequences stay short. */
     if (3 * (m->count + 1) > 2 * m->capacity && !grow(m))
         return false;
     keymap_slot *slot = locate(m->slots, m->capacity, key);

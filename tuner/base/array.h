@@ -37,7 +37,7 @@ typedef struct queue {
     size_t count;
 } queue;
 
-/* Adds an item at the end, or at the front. */
+/* Adds an item at the end of the queue, or at its front. */
 void queue_push(queue *q, void *item);
 void queue_push_front(queue *q, void *item);
 

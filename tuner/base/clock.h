@@ -42,14 +42,14 @@ size_t cores_usable(void);
  * them for its own thread at its beginning and restores them at its end. */
 
 typedef struct thread_state {
-    locale_t own;      /* the C locale that the thread uses meanwhile; owned */
-    locale_t before;   /* the thread's locale until then */
-    fenv_t arithmetic; /* the thread's floating-point environment until then */
+    locale_t own;      /* the C locale, in use until thread_state_restore(); owned */
+    locale_t before;   /* the thread's locale before */
+    fenv_t arithmetic; /* the thread's floating-point environment before */
 } thread_state;
 
 /* Saves the state of the calling thread in `*before`, then sets the C locale, round to nearest and
- * no traps. The same thread then calls thread_state_restore(). AT_NO_MEMORY: nothing has
- * changed. */
+ * no traps. The same thread then calls thread_state_restore(). Returns AT_NO_MEMORY, without any
+ * change, if memory ran out. */
 at_status thread_state_reset(thread_state *before, at_error *error);
 void thread_state_restore(thread_state *before);
 

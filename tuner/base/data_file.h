@@ -20,7 +20,7 @@ enum { DATA_CHUNK_BYTES = 4 << 20, DATA_KEY_BYTES = 16 };
 typedef struct data_file data_file;
 
 typedef struct data_description {
-    const char *path; /* as it was opened */
+    const char *path; /* path given when the file was opened */
     dtype type;
     uint64_t count; /* number of elements, at least 1 */
     uint32_t rank;  /* 1 for a file without a header */

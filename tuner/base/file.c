@@ -1,4 +1,4 @@
-#define _GNU_SOURCE /* O_TMPFILE */
+#define _GNU_SOURCE /* for O_TMPFILE */
 #include "base/file.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@ void descriptor_reserve_standard(void)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
         int other_way = fd == STDIN_FILENO ? O_WRONLY : O_RDONLY;
-        /* Without /dev/null, opens a folder: it can be neither read nor written. */
+        /* Without /dev/null, opens a folder, which can be neither read nor written. */
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", other_way) < 0 && open("/", O_RDONLY) < 0)
             return;
     }

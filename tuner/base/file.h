@@ -17,9 +17,9 @@
  * System calls, repeated if a signal interrupts them. On NFS and FUSE, open, fsync and close block,
  * and the program that uses the library may have signal handlers without SA_RESTART. */
 
-/* Opens each of the descriptors 0, 1 and 2 that is closed, in a way that lets reading and writing
- * fail as before. No file that is opened later can then become standard input, output or error.
- * Called first in main(). */
+/* Opens each of the descriptors 0, 1 and 2 that is closed, so that no file opened later becomes
+ * standard input, output or error. Reading and writing these descriptors still fails. Called first
+ * in main(). */
 void descriptor_reserve_standard(void);
 
 /* Returns whether `fd` is open for writing. */
@@ -29,8 +29,8 @@ bool descriptor_is_writable(int fd);
  * pipe or terminal is full, waits until it has room. */
 bool descriptor_try_again(int fd);
 
-/* Call open(2), fsync(2), again while they are interrupted. descriptor_open() never returns 0, 1 or
- * 2, even if these are closed: output of the program must not end up in the file. */
+/* Call open(2) or fsync(2), again if a signal interrupts the call. descriptor_open() never returns
+ * 0, 1 or 2, even if these are closed: output of the program must not end up in the file. */
 int descriptor_open(const char *path, int flags, mode_t mode);
 int descriptor_sync(int fd);
 
@@ -57,9 +57,9 @@ at_status file_read(const char *path, size_t limit_bytes, char **out, size_t *si
 at_status file_open_to_write(const char *path, int *fd, at_error *error);
 
 /* Creates the file or replaces its contents atomically, by a temporary file that is flushed and
- * renamed: after a crash the file has either the old or the new contents. A symbolic link stays,
- * and its target is replaced. Writes to a path that is not a regular file. AT_IO: the old file is
- * unchanged. */
+ * renamed: after a crash the file has either the old or the new contents. If `path` is a symbolic
+ * link, its target is replaced. A path that is not a regular file, such as a pipe, is written
+ * directly. AT_IO: the old file is unchanged. */
 at_status file_replace(const char *path, const void *bytes, size_t size_bytes, at_error *error);
 
 /* Writes all bytes to `fd`. `path` is for the message. AT_IO. */

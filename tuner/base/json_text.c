@@ -55,7 +55,7 @@ json_t *json_path_bytes(const char *path, size_t size_bytes)
 {
     static const char digits[] = "0123456789abcdef";
     json_t *whole = json_stringn(path, size_bytes);
-    /* If a valid string could not be made, memory ran out. */
+    /* If `path` is valid text and `whole` is NULL, memory ran out. */
     char *hex = whole || plain_text_is_line(path, size_bytes) ? NULL : malloc(2 * size_bytes + 1);
     if (!hex)
         return whole;

@@ -41,8 +41,8 @@ json_t *json_foreign_text(const char *text);
 /* Returns a script's value as JSON. Returns NULL also if a string is not UTF-8. */
 json_t *json_from_value(value v);
 
-/* Adds a member or an element, and takes its reference. On failure (no memory, not UTF-8, NULL) the
- * whole is released and stays NULL: callers check once, at the end. */
+/* Adds a member or an element, and takes its reference. If that fails (no memory, not UTF-8, NULL
+ * member), the whole object is released and stays NULL: callers check once, at the end. */
 void json_put(json_t **object, const char *name, json_t *member);
 void json_append(json_t **array, json_t *element);
 

@@ -20,7 +20,7 @@ struct lock {
     int fd;
     bool folder; /* `fd` is a folder, not a file */
     bool taken;
-    pid_t taker; /* the process that took it */
+    pid_t taker; /* the process that took the lock */
     char path[PATH_BYTES];
 };
 
@@ -87,8 +87,8 @@ int lock_descriptor(const lock *l)
     return l->fd;
 }
 
-/* Replaces the folder by FOLDER/.lock: NFS locks only what is open for writing. Returns false if
- * `l` already is a file, or FOLDER/.lock cannot be opened. */
+/* Locks FOLDER/.lock in place of the folder, because NFS locks only files that are open for
+ * writing. Returns false if `l` is a file already, or FOLDER/.lock cannot be opened. */
 static bool use_file_of_folder(lock *l)
 {
     char path[PATH_BYTES + 16];

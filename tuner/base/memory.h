@@ -1,8 +1,8 @@
 /* Allocations that cannot fail: if memory runs out, the process prints one line to stderr and exits
  * with MEMORY_EXIT. A worker is then replaced, as after any crash; a run is resumed from its
  * journal. The rooms of the library must not use this module (the test `house` checks that): they
- * return AT_NO_MEMORY. Nor may allocations whose size depends on the user's problem, such as
- * buffers.
+ * return AT_NO_MEMORY. Buffers, whose size depends on the user's problem, are not allocated by this
+ * module either.
  *
  * The caller frees every returned block. */
 #ifndef AUTOTUNE_BASE_MEMORY_H

@@ -69,7 +69,7 @@ static bool take_number(reader *r, uint64_t *out)
         *out = *out * 10 + (uint64_t)(*r->at - '0');
     }
     bool found = r->at > first;
-    /* The suffix of a long integer in Python 2. */
+    /* Python 2 writes this suffix after a long integer. */
     if (found && r->at < r->end && *r->at == 'L')
         r->at++;
     return found;

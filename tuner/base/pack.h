@@ -15,7 +15,7 @@ typedef struct pack {
     unsigned char *bytes; /* owned */
     size_t size_bytes, capacity_bytes;
     size_t position; /* offset of the next field to read */
-    bool failed;     /* memory ran out while writing, or bytes while reading */
+    bool failed;     /* memory ran out while writing, or a reader went beyond the end */
 } pack;
 
 /* Frees the bytes and leaves an empty pack. */

@@ -40,7 +40,7 @@ static inline uint64_t rng_below(rng *r, uint64_t bound)
 {
     if (bound < 2)
         return 0;
-    /* The lowest 2^64 mod bound values would make the small remainders likelier. */
+    /* Rejects the lowest 2^64 mod bound values, which would make small remainders likelier. */
     uint64_t threshold = (0 - bound) % bound;
     uint64_t bits = rng_next(r);
     while (bits < threshold)

@@ -28,8 +28,8 @@ bool stats_summarise_copy(const int64_t *samples_ns, size_t count, stats_summary
  * NULL) gets Yuen's standard error, INFINITY if fewer than 2 values remain. */
 double stats_trimmed_mean(double *values, size_t count, double fraction, double *standard_error);
 
-/* Returns the degrees of freedom of that standard error: the number of remaining values minus 1, or
- * 0 if it is INFINITY. */
+/* Returns the degrees of freedom of Yuen's standard error: the number of remaining values minus 1,
+ * or 0 if the error is INFINITY. */
 double stats_trimmed_freedom(size_t count, double fraction);
 
 /* Sorts values, the smallest first. */

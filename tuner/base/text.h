@@ -1,4 +1,4 @@
-/* Texts: safe for a terminal, appended to, found by their spelling; numbers written for people. */
+/* Texts: escaped for a terminal, appended, found although misspelt; numbers written for people. */
 #ifndef AUTOTUNE_BASE_TEXT_H
 #define AUTOTUNE_BASE_TEXT_H
 
@@ -22,12 +22,14 @@ void plain_text_escape(const char *text, char *out, size_t out_bytes);
 int plain_text_character(const unsigned char *text, size_t left,
                          char out[PLAIN_TEXT_CHARACTER_BYTES], size_t *out_bytes);
 
-/* Returns whether `text` is UTF-8 without control characters; newline and tab count as such. */
+/* Returns whether `text` is UTF-8 without control characters (newline and tab are such
+ * characters). */
 bool plain_text_is_line(const char *text, size_t size_bytes);
 
 /* ---- pieces of text ---- */
 
-/* Appends formatted text to the text in an array of `size_bytes`, and cuts what does not fit. */
+/* Appends formatted text to the text in an array of `size_bytes`, and cuts text that does not
+ * fit. */
 void text_add(char *text, size_t size_bytes, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -36,9 +38,9 @@ void text_add(char *text, size_t size_bytes, const char *format, ...)
 const char *text_line(const char *text, size_t index, size_t *length);
 
 /* Finds the name to suggest for a misspelt one. The edit distance (Damerau, "optimal string
- * alignment") may be a third of the typed letters, or one. Of equally near names it prefers the
- * longest common prefix, then the first. Returns an element of `names`, or NULL if no name is near
- * enough. */
+ * alignment") is at most a third of the typed letters, or 1. Of equally near names the function
+ * prefers the longest common prefix, then the first. Returns an element of `names`, or NULL if no
+ * name is near enough. */
 const char *nearest_name(const char *typed, const char *const *names, size_t count);
 
 /* ---- numbers for people ----
@@ -70,7 +72,7 @@ char *units_percent(double fraction, char out[UNITS_BYTES]);
 /* ---- headers of sources ----
  * Header files that a CUDA source includes, read before compilation: NVRTC opens no file. */
 
-/* Limit for a message; no real source includes so many headers. */
+/* Limit on the headers of a source. No real source includes more. */
 enum { SOURCE_HEADERS_MAX = 512 };
 
 typedef struct source_header {

@@ -91,7 +91,7 @@ value value_parse(const char *text)
 {
     if (strcmp(text, "true") == 0 || strcmp(text, "false") == 0)
         return (value){.kind = VALUE_BOOLEAN, .boolean = text[0] == 't'};
-    /* strtoll() and strtod() accept leading blanks, inf and nan; here those are strings. */
+    /* strtoll() and strtod() accept leading blanks, inf and nan. Here such texts are strings. */
     if (strchr("+-.0123456789", text[0]) && text[0] != '\0') {
         char *end;
         errno = 0;

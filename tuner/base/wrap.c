@@ -1,4 +1,4 @@
-#define _GNU_SOURCE /* fopencookie */
+#define _GNU_SOURCE /* for fopencookie() */
 #include "base/wrap.h"
 
 #include <ctype.h>
@@ -55,8 +55,8 @@ static int read_colour(const unsigned char *text, size_t left)
     return found;
 }
 
-/* Writes the first character or colour escape, and `*fine`. Returns its length, -1 if
- * incomplete. */
+/* Writes the first character or colour escape; clears `*fine` if writing fails. Returns its length,
+ * -1 if incomplete. */
 static int put_next(plain_stream *s, const unsigned char *text, size_t left, bool *fine)
 {
     char shown[PLAIN_TEXT_CHARACTER_BYTES];
@@ -142,13 +142,13 @@ FILE *plain_text_stream(int fd, bool colours, bool buffered)
 
 enum {
     LEAST_ROOM = 20, /* least width of a continuation */
-    FURTHER_IN = 2   /* how much further than its line a continuation is indented */
+    FURTHER_IN = 2   /* blanks by which a continuation is indented more than its line */
 };
 
 typedef struct wrapped {
     FILE *to;
     size_t columns;
-    char *line;  /* the current line, without its end; owned */
+    char *line;  /* the current line as far as it was written; owned */
     size_t used; /* bytes of `line` */
     char *rest;  /* the part of a broken line that is not printed yet, or NULL; owned */
     size_t hang; /* indentation of `rest` */

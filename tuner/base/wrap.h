@@ -1,9 +1,9 @@
 /* Output to a terminal: a stream without control characters, and a stream that wraps lines.
  *
- * Lines are broken at a blank, or after a comma before a letter, but never within a word. The
- * continuation is indented to the last column of text that begins in the left half of the line,
- * after two or more blanks; without such a column, to two more than the line. If the next line has
- * that indentation, because its text was wrapped by hand, it is joined. */
+ * Lines are broken at a blank, or after a comma before a letter, but never within a word. If the
+ * left half of a line has a column (text after two or more blanks), the continuation is indented to
+ * the last column. Otherwise it is indented by two blanks more than the line. If the next line
+ * already has that indentation, because its text was wrapped by hand, it is joined. */
 #ifndef AUTOTUNE_BASE_WRAP_H
 #define AUTOTUNE_BASE_WRAP_H
 
