@@ -1,4 +1,4 @@
-#define _GNU_SOURCE /* clone, F_SETSIG, environ */
+#define _GNU_SOURCE /* for clone(), F_SETSIG and environ */
 #include "process/beside.h"
 
 #include <errno.h>

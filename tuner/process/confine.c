@@ -1,4 +1,4 @@
-#define _GNU_SOURCE /* O_PATH */
+#define _GNU_SOURCE /* for O_PATH */
 #include "process/confine.h"
 
 #include <errno.h>
@@ -83,7 +83,7 @@ bool confine_files(const confine_folder *folders, size_t count)
     if (version == 0 || switched_off())
         return false;
     ruleset handled = {.files = known_accesses(version),
-                       .network = version >= 4 ? 3 : 0, /* bind and connect, TCP */
+                       .network = version >= 4 ? 3 : 0, /* bind and connect of TCP sockets */
                        .scopes = version >= 6 ? 3 : 0}; /* abstract sockets, signals */
     size_t size_bytes = version >= 6   ? sizeof handled
                         : version >= 4 ? offsetof(ruleset, scopes)

@@ -10,7 +10,7 @@ static const int interrupting[] = {SIGINT,  SIGTERM, SIGHUP,    SIGUSR1, SIGUSR2
 #endif
 };
 
-/* The first three signals, which people send, and all. */
+/* USER_SIGNALS are the first signals, which people send. SIGNAL_COUNT are all. */
 enum { USER_SIGNALS = 3, SIGNAL_COUNT = sizeof interrupting / sizeof *interrupting };
 
 const int *interrupt_signals(size_t *count)

@@ -13,7 +13,8 @@
 /* "ATM2". A program built from other sources is detected by these four bytes. */
 enum { MAGIC = 0x324d5441 };
 
-/* Limit of a message body, above any kernel image or log. A larger size is corrupt. */
+/* Limit of a message body, above any kernel image or log. A header with a larger size is
+ * corrupt. */
 static const uint64_t max_payload_bytes = 256u << 20;
 
 /* The body follows its header at once, unless the worker hangs. */
@@ -42,8 +43,9 @@ static at_status write_bytes(int fd, const unsigned char *bytes, size_t size_byt
     return AT_OK;
 }
 
-/* Returns the magic combined with a checksum of the rest of the header. Otherwise a damaged size
- * would make a reader wait forever, and a damaged type would look like another one. */
+/* Returns the magic combined with a checksum of the rest of the header. Without the checksum, a
+ * damaged size would make a reader wait forever, and a damaged type would look like another
+ * type. */
 static uint32_t first_word(const unsigned char header[MESSAGE_HEADER_BYTES])
 {
     return MAGIC ^ (uint32_t)XXH3_64bits(header + 4, MESSAGE_HEADER_BYTES - 4);

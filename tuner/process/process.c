@@ -18,7 +18,8 @@
 #include "process/interrupt.h"
 #include "process/message.h"
 
-/* The number of the socket in the worker, and the exit status if it cannot be executed. */
+/* WORKER_FD is the worker's end of its socket. NOT_EXECUTED is the exit status if execve()
+ * fails. */
 enum { WORKER_FD = STDERR_FILENO + 1, NOT_EXECUTED = 127 };
 
 static const char program_path[] = "/proc/self/exe";
@@ -37,7 +38,7 @@ static char *unconst(const char *text)
 static void close_range_of(unsigned first, unsigned last)
 {
 #ifdef SYS_close_range
-    /* One call instead of one for each possible descriptor; the limit may be a million. */
+    /* A single call, because the limit on descriptors may be a million. */
     if (syscall(SYS_close_range, first, last, 0u) == 0)
         return;
 #endif
@@ -62,7 +63,7 @@ static void close_all_but(int keep)
 static void become_worker(pid_t parent)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) /* the parent died before the prctl() above */
+    if (getppid() != parent) /* The parent died before the prctl() above. */
         _exit(1);
     /* Ignored signals stay ignored in the new program. Handlers are removed here, so that none of
      * the parent's runs in the child before execve(). */
@@ -77,7 +78,7 @@ static void become_worker(pid_t parent)
             signal(interrupting[i], SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
-    /* The signals were blocked before the fork, so that none arrived before the lines above. */
+    /* The signals were blocked before the fork, so none arrived before they were ignored above. */
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
@@ -247,7 +248,7 @@ worker_end worker_stop(worker *w, char *why, size_t why_size_bytes)
     return worker_collect(w, 0, why, why_size_bytes);
 }
 
-/* Wait in milliseconds if the set was full. */
+/* The wait if the set was full. */
 enum { SHORT_WAIT_MS = 10 };
 
 void poll_set_start(poll_set *s, int timeout_ms)

@@ -52,9 +52,9 @@ void worker_enter(int argc, char *const *argv, const worker_program *const *prog
 
 typedef enum worker_end {
     WORKER_NONE,    /* no worker, or it was running when it was stopped */
-    WORKER_EXITED,  /* by exit() */
-    WORKER_FAULTED, /* by a signal of its own mistake: SIGSEGV, SIGABRT ... */
-    WORKER_KILLED   /* by any other signal: a person or the out-of-memory killer ended it */
+    WORKER_EXITED,  /* the worker called exit() */
+    WORKER_FAULTED, /* a signal for the worker's own mistake: SIGSEGV, SIGABRT ... */
+    WORKER_KILLED   /* another signal: a person or the out-of-memory killer ended it */
 } worker_end;
 
 /* Kills the worker if it runs, reaps it, and closes the socket. `why` may be NULL; it receives the
@@ -69,7 +69,7 @@ void worker_kill(const worker *w);
  * that `why` is not "still running". */
 worker_end worker_collect(worker *w, int grace_ms, char *why, size_t why_size_bytes);
 
-/* One compile worker per core, and two devices. */
+/* Enough for one compile worker per core and two device workers. */
 enum { POLL_SET_MOST = 1100 };
 
 /* The sockets and the time-out of one call of poll(). Every module with workers adds its sockets
@@ -83,7 +83,7 @@ typedef struct poll_set {
 /* Empties the set and sets the longest wait; `timeout_ms` < 0 means unlimited. */
 void poll_set_start(poll_set *s, int timeout_ms);
 
-/* Waits for input on `fd` and, if `unsent`, for room to write; ignores fd -1. Beyond a full set,
+/* Waits for input on `fd` and, if `unsent`, for room to write; ignores fd -1. If the set is full,
  * the socket is left out and the wait becomes short instead. */
 void poll_set_add(poll_set *s, int fd, bool unsent);
 

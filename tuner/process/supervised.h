@@ -34,7 +34,7 @@ typedef struct outbox {
     queue waiting;     /* of type outgoing */
     outgoing *unsent;  /* first item that is not fully sent; NULL if all are */
     size_t sent_bytes; /* bytes of the frame of `unsent` */
-    unsigned char header[MESSAGE_HEADER_BYTES]; /* of the same frame, once sent_bytes > 0 */
+    unsigned char header[MESSAGE_HEADER_BYTES]; /* header of that frame; valid if sent_bytes > 0 */
 } outbox;
 
 void outbox_push(outbox *b, void *item);
