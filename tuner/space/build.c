@@ -7,8 +7,8 @@
 
 /* Largest number of combinations of a dense table: 1 MiB at two bits per answer. */
 static const uint64_t dense_limit = UINT64_C(1) << 22;
-/* Limits of the memos: of answers and visits (beyond the size of the tree), and of numbers of
- * removed points, one per visit and constraint, which take 128 MiB. */
+/* Limits of the memos: memo_allowance for their answers and visits (beyond the size of the tree),
+ * memo_numbers for counts of removed points, one per visit and constraint (128 MiB). */
 static const size_t memo_allowance = (size_t)1 << 21;
 static const size_t memo_numbers = (size_t)1 << 24;
 
@@ -19,7 +19,7 @@ typedef struct tuple_key {
     size_t *levels; /* ascending */
     uint64_t *strides;
     size_t count;
-    uint64_t combinations; /* 0 if above 2^64 - 1: keys are not unique then */
+    uint64_t combinations; /* 0 if above 2^64 - 1, because keys are then not unique */
 } tuple_key;
 
 /* A constraint, the level of its test, and its answers so far. */
@@ -27,7 +27,7 @@ typedef struct tested {
     size_t constraint;
     size_t level;
     tuple_key reads;
-    uint8_t *dense; /* answers of two bits, or NULL */
+    uint8_t *dense; /* table of answers, two bits each; may be NULL */
     bool remember;  /* answers are kept in `sparse` */
     keymap sparse;
     uint64_t base; /* key of the current node, with value 0 for its level */
@@ -37,7 +37,7 @@ typedef struct tested {
 typedef struct level_memo {
     tuple_key frontier;
     bool remember;
-    keymap seen; /* key of the frontier -> visit */
+    keymap seen; /* key of the values that later constraints read -> visit */
 } level_memo;
 
 /* `indices` has the values above the current node; row l of `scratch` and `alive` belongs to the
@@ -50,15 +50,15 @@ typedef struct builder {
     void *context;
     const space_limits *limits;
     at_error *error;
-    tested *tests;      /* by level, those with the fewest parameters first */
+    tested *tests;      /* sorted by level, then by number of parameters */
     size_t *first_test; /* tests of level l: first_test[l] .. first_test[l + 1] - 1 */
     level_memo *levels;
-    uint16_t *indices;    /* for each parameter */
+    uint16_t *indices;    /* index of each parameter's value */
     double *suffix;       /* for each level l, points of the product of the levels from l on */
     double *removed;      /* [level][constraint]: points removed below the current node */
     space_edge **scratch; /* for each level, edges of the current node */
     bool **alive;         /* for each level, values of the current node that satisfy all tests */
-    uint16_t *choices;    /* values of a question, and the answers */
+    uint16_t *choices;    /* values to test, and the answers */
     bool *holds;
     uint32_t *visit_node;  /* node of each remembered visit */
     double *visit_removed; /* [visit][constraint] */
@@ -327,7 +327,7 @@ static bool prepare_tests(builder *b, const bool *reads, size_t *count)
             continue;
         }
         t->level = t->reads.levels[t->reads.count - 1];
-        /* If it reads all levels before, no answer would be reused. */
+        /* If the constraint reads all earlier levels, no answer would be reused. */
         if (t->reads.count == t->level + 1 || t->reads.combinations == 0)
             continue;
         t->remember = true;

@@ -27,13 +27,13 @@ typedef struct pattern_domain {
 
 enum { PATTERN_MAX_FEATURES = 8, PATTERN_MAX_DEFINITION_BYTES = 2000 };
 
-/* A number, besides a problem's variables, by which a configuration is chosen (`choose_by`). */
+/* A number by which a configuration is chosen (`choose_by`), besides the problem's variables. */
 typedef struct pattern_feature {
     const char *name;
-    /* Its expression and the derived values that it reads ("a * waves; waves = ..."), or a hash of
-     * long ones. Features with the same name and definition are the same. */
+    /* The feature's expression and the derived values that it reads ("a * waves; waves = ..."), or
+     * a hash of a long text. Features with the same name and definition are the same. */
     const char *definition;
-    bool of_configuration; /* it reads parameters */
+    bool of_configuration; /* its expression reads parameters */
 } pattern_feature;
 
 enum { PATTERN_MAX_RAGGED = 3, PATTERN_MAX_LARGER = 12 };
@@ -42,10 +42,10 @@ enum { PATTERN_MAX_RAGGED = 3, PATTERN_MAX_LARGER = 12 };
 typedef enum problem_kind {
     PROBLEM_TUNED,
     PROBLEM_SIMULATED, /* smaller, for tuning on a simulated device */
-    PROBLEM_SMALL,     /* PROBLEM_SIMULATED without --set; derived if the script has none */
-    PROBLEM_RAGGED,    /* the first of several that no tile divides, for checking edges */
-    PROBLEM_LARGER = PROBLEM_RAGGED + PATTERN_MAX_RAGGED, /* the first of several for proofs only,
-                                                             made by script_set_problem() */
+    PROBLEM_SMALL,     /* the simulated problem without --set; derived if the script has none */
+    PROBLEM_RAGGED,    /* first of several problems that no tile divides, to check edges */
+    PROBLEM_LARGER = PROBLEM_RAGGED + PATTERN_MAX_RAGGED, /* first of several problems for proofs
+                                                           * only, made by script_set_problem() */
     PROBLEM_KINDS = PROBLEM_LARGER + PATTERN_MAX_LARGER
 } problem_kind;
 
@@ -53,8 +53,8 @@ typedef struct pattern {
     const char *path; /* path of the script */
     const char *name;
     const char *summary;
-    /* problems[kind][i] is variable i. A problem that the script lacks has has_problem[kind] false,
-     * and the values of the tuned problem. */
+    /* problems[kind][i] is variable i. If the script lacks a problem, has_problem[kind] is false
+     * and problems[kind] has the values of the tuned problem. */
     size_t problem_count;
     const pattern_variable *problems[PROBLEM_KINDS];
     bool has_problem[PROBLEM_KINDS];

@@ -18,8 +18,8 @@ enum {
     LOOK_PERIOD = 4096
 };
 
-/* A descent binds the levels from the first on in `indices`. A level copies its values from the
- * scratch `choices` to its row of `shuffled` before it goes deeper. `found` has `count` different
+/* A descent binds the levels in `indices`, from the first on. Before a level goes deeper, it copies
+ * its values from the scratch `choices` to its row of `shuffled`. `found` has `count` different
  * configurations; `seen` has their hashes. */
 typedef struct sampler {
     space *s;

@@ -54,8 +54,9 @@ static at_status find_used(space *s, at_error *error)
     return AT_OK;
 }
 
-/* A conditional parameter, fixed to one value if its condition is false, prunes less than its few
- * combinations suggest. The weight was chosen by the time to enumerate the patterns in lua/. */
+/* A conditional constraint fixes a parameter to one value if its condition is false. It prunes less
+ * than its few combinations suggest. The weight was chosen by the time to enumerate the patterns in
+ * lua/. */
 enum { CONDITIONAL_WEIGHT = 8 };
 
 typedef struct chooser {

@@ -31,10 +31,10 @@ typedef struct space_constraint {
     int line;                 /* line of the script; 0 if unknown */
     const size_t *parameters; /* indices of the parameters that it reads */
     size_t parameter_count;
-    bool conditional; /* its condition fixes a parameter to one value */
+    bool conditional; /* it fixes a parameter to one value if a condition is false */
 } space_constraint;
 
-/* Asks for which of some values of a parameter a constraint holds. */
+/* A request to test a constraint for several values of one parameter. */
 typedef struct space_question {
     size_t constraint;
     uint16_t *indices; /* values of the other parameters; set for those that the constraint reads */
@@ -108,7 +108,7 @@ uint64_t space_count(const space *s);
 /* Writes the configuration at `index` < space_count(): one value index per parameter. */
 void space_at(const space *s, uint64_t index, uint16_t *indices);
 
-/* Finds the index of a configuration. Returns false if it is not valid. */
+/* Finds the index of a configuration. Returns false if the configuration is not valid. */
 bool space_find(const space *s, const uint16_t *indices, uint64_t *index);
 
 /* Returns the index of a valid configuration close to `wanted`: for each parameter, in the order of
