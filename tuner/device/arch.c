@@ -95,7 +95,7 @@ bool arch_is_named(const char *arch, const char *text)
     text += strlen(prefixes[i]);
     if (strcmp(text, digits) == 0)
         return true;
-    /* In "9.0" and "12.0a" the last digit of the architecture is the minor version. */
+    /* In "9.0" and "12.0a" the last digit is the minor version. */
     length -= isdigit((unsigned char)digits[length]) ? 0 : 1;
     return strncmp(text, digits, length) == 0 && text[length] == '.' &&
            strcmp(text + length + 1, digits + length) == 0;
@@ -184,9 +184,9 @@ value device_field_value(const device_field *f, const arch_limits *device)
     return out;
 }
 
-/* The rules of cudaOccMaxActiveBlocksPerMultiprocessor in the Toolkit's cuda_occupancy.h, for
- * compute capability 7.0 and later and the largest shared-memory carve-out. Each of an SM's four
- * partitions has registers for its own warps. */
+/* The rules are those of cudaOccMaxActiveBlocksPerMultiprocessor in the Toolkit's cuda_occupancy.h,
+ * for compute capability 7.0 and later and the largest shared-memory carve-out. Each of an SM's
+ * four partitions has registers for its own warps. */
 enum { PARTITIONS = 4 };
 
 static int divide_up(int a, int b)
@@ -236,7 +236,7 @@ occupancy occupancy_compute(const arch_limits *arch, int threads, int registers,
     occupancy o = {.limit = OCCUPANCY_IMPOSSIBLE};
     if (threads <= 0 || registers < 0)
         return o;
-    /* The first of equal limits is reported: resources that the author can change come first. */
+    /* Of equal limits the first is reported, so resources that the author can change come first. */
     const struct {
         occupancy_limit limit;
         int blocks;

@@ -11,7 +11,7 @@
 typedef struct arch_limits {
     char name[64];    /* "sm_90", or the name of a device */
     int major, minor; /* compute capability */
-    int sm_count;     /* for an architecture, of a typical chip */
+    int sm_count;     /* number of SMs; for an architecture, of a typical chip */
     int warp_size;
     int max_threads_per_block, max_threads_per_sm, max_blocks_per_sm;
     int registers_per_sm, max_registers_per_thread;
@@ -29,7 +29,8 @@ typedef struct arch_limits {
 /* Returns whether `text` is a name of `arch`: "sm_90", "sm90", "compute_90", "90" or "9.0". */
 bool arch_is_named(const char *arch, const char *text);
 
-/* Finds an architecture by one of these names. AT_USAGE lists the known architectures. */
+/* Finds an architecture by a name that arch_is_named() accepts. AT_USAGE lists the known
+ * architectures. */
 at_status arch_find(const char *name, arch_limits *out, at_error *error);
 
 /* Returns the limits of a GPU by its name and compute capability. AT_USAGE as arch_find(). */
@@ -73,15 +74,16 @@ occupancy occupancy_compute(const arch_limits *arch, int threads, int registers,
 const char *occupancy_limit_name(occupancy_limit limit);
 
 /* ---- clusters ----
- * How a launch of thread-block clusters fills a GPU. Scripts estimate rounds with this. A cluster
- * lies within one GPC, so a GPU holds fewer clusters than its number of SMs suggests.
+ *
+ * How a launch of thread-block clusters fills a GPU, so that scripts can estimate its rounds. A
+ * cluster lies within one GPC, so a GPU holds fewer clusters than its number of SMs suggests.
  * cuOccupancyMaxActiveClusters gives that number, but needs a GPU. Here all GPUs are assumed to
  * have the GPCs of one H200. templates/export/prelude.h has the same formula;
  * tests/unit/cmd/export/test_functions.c compares both. */
 
 /* The largest arguments of cluster_load(), so that the result fits into 64 bits. */
 #define CLUSTER_LOAD_MOST_CLUSTERS (INT64_C(1) << 40)
-enum { CLUSTER_LOAD_MOST = 1024 /* multiprocessors, blocks, resident blocks */ };
+enum { CLUSTER_LOAD_MOST = 1024 /* limit of `multiprocessors`, `blocks` and `resident` */ };
 
 /* Returns the number of blocks that the busiest SM runs in a launch of `clusters` clusters of
  * `blocks` blocks, if each SM holds `resident` blocks at a time: `resident` in each round but the

@@ -27,12 +27,12 @@ typedef struct device_excerpt device_excerpt;
 typedef struct device_properties {
     char kind[16];      /* "cuda" or "sim" */
     char spec[32];      /* "cuda:0", "sim:sm_90" */
-    char uuid[48];      /* may be empty */
+    char uuid[48];      /* UUID of the GPU; may be empty */
     char driver[32];    /* driver version, "580.159.04"; empty for a simulated device */
     int cuda_version;   /* newest CUDA version of the driver, 13000 for 13.0 */
     arch_limits limits; /* limits.name is the name of the device, "NVIDIA H200" */
     char arch[16];      /* "sm_90" */
-    bool predicted;     /* its times are predictions */
+    bool predicted;     /* times are predictions */
 } device_properties;
 
 /* A kernel image: a cubin for cuda, PTX for sim, with the resources that the compiler reported. */
@@ -43,8 +43,8 @@ typedef struct device_image {
     uint32_t static_shared_bytes;
     uint32_t stack_bytes; /* per thread: local memory of arrays and spilled registers */
     uint32_t spill_bytes; /* per thread: bytes of spill loads and stores, each counted once */
-    const char *symbols;  /* names of its kernels in machine code: plan_symbol() */
-    bool shared;          /* it also has kernels of other variants */
+    const char *symbols;  /* names of the kernels in machine code: plan_symbol() */
+    bool shared;          /* the image also has kernels of other variants */
 } device_image;
 
 /* The support kernels are divided into parts, so that these compile in parallel. */
@@ -56,7 +56,7 @@ typedef struct device_comparison {
     uint64_t wrong;           /* number of wrong elements */
     uint64_t first;           /* index of the first wrong element */
     uint64_t expected, found; /* bytes of that element, the first in the lowest bits */
-    bool unwritten;           /* as far as the device knows, no launch wrote that element */
+    bool unwritten;           /* no launch wrote that element, as far as the device knows */
 } device_comparison;
 
 typedef struct device_guard_report {
@@ -65,15 +65,16 @@ typedef struct device_guard_report {
     uint64_t distance_bytes; /* distance of the nearest damaged byte from the buffer, from 1 */
 } device_guard_report;
 
-/* A problem of which only some blocks are run. All members are borrowed. */
+/* A problem of which the device runs only some blocks. All members are borrowed. */
 typedef struct device_excerpt_plan {
     const problem_plan *problem;
     device_kernel *reference;
     const launch_plan *reference_launch;
-    const device_image *filler; /* has size 0 if there is no filler */
+    const device_image *filler; /* image of the kernel that fills inputs; its size is 0 if there is
+                                 * none */
     const launch_plan *filler_launch;
-    /* The contents of each buffer's file, and the expected results in a file; NULL for others. They
-     * outlive the excerpt. */
+    /* The contents of each buffer's file, and the expected results in files. An entry is NULL
+     * without a file. The contents must outlive the excerpt. */
     const void *const *contents;
     const void *const *answers;
     device_whole whole;
@@ -82,13 +83,13 @@ typedef struct device_excerpt_plan {
 typedef struct device_excerpt_result {
     outcome result;
     const char *complaint;   /* a fault, valid until the next launch; NULL without a fault */
-    uint32_t buffer;         /* without a fault: the first buffer with wrong elements, */
-    device_comparison found; /* its wrong elements, */
-    uint64_t compared;       /* and the number of its compared elements */
+    uint32_t buffer;         /* without a fault: index of the first buffer with wrong elements */
+    device_comparison found; /* comparison of that buffer */
+    uint64_t compared;       /* number of compared elements of that buffer */
 } device_excerpt_result;
 
 typedef struct device_counting {
-    const char *const *metrics; /* by the names of Nsight Compute */
+    const char *const *metrics; /* named as in Nsight Compute */
     size_t count;
     device_cache cache; /* DEVICE_CACHE_COLD: the L2 is flushed before each pass */
     /* Restores the contents of the buffers; called before each pass. */
@@ -103,8 +104,8 @@ typedef struct device_before {
     device_buffer *const *buffers;
 } device_before;
 
-/* Hardware behind a driver. A device without this capability is computed in this process, and opens
- * no file after it has been opened. */
+/* Hardware behind a driver. A device without this capability computes in this process and opens no
+ * file after it has been opened. */
 typedef struct device_hardware {
     /* Lists up to `capacity` devices with kind, spec and limits.name only, much faster than list().
      * Fails if these are uncertain. */
@@ -115,22 +116,22 @@ typedef struct device_hardware {
     /* Loads the support kernels, compiled for this device. A part may have size 0. */
     at_status (*set_support)(device *d, const device_image support[DEVICE_SUPPORT_PARTS],
                              at_error *error);
-    /* Fills both guard bands with values that are noticed in an output: NaN or extreme values of
-     * the buffer's type for pattern 0, other values for 1 to 3. */
+    /* Fills both guard bands. Pattern 0 is a value that is noticed in an output: NaN or an extreme
+     * value of the buffer's type. Patterns 1 to 3 are other values. */
     at_status (*guard)(device *d, device_buffer *b, const buffer_plan *plan, int pattern,
                        at_error *error);
     /* Fills the shared memory of all SMs with pattern 0 to 3, so that kernels find no useful
      * data. */
     at_status (*scrub)(device *d, int pattern, at_error *error);
-    /* Returns the time of the last launch by the device's clock, in ns, 0 if it is unknown.
-     * Includes loading the kernel and allocating its stack in a first launch. */
+    /* Returns the time of the last launch by the device's clock, in ns, or 0 if it is unknown. A
+     * first launch includes loading the kernel and allocating its stack. */
     int64_t (*launch_ns)(const device *d);
     /* Keeps the chip busy until its clocks settle: at least 300 ms, or until the highest clock.
      * Called once per session. */
     at_status (*warm_up)(device *d, at_error *error);
     /* Measures the mean SM clock since the previous call by counters on the chip. `*khz` is 0 in
-     * the first call, and within 1 ms of the previous call, whose time the next call then
-     * includes. */
+     * the first call. It is also 0 within 1 ms of the previous call; the next call then includes
+     * that time. */
     at_status (*sm_clock)(device *d, double *khz, at_error *error);
 } device_hardware;
 
@@ -146,13 +147,13 @@ typedef struct device_batches {
                             size_t set_count, uint64_t size_bytes, uint32_t launches,
                             device_batch **out, at_error *error);
     void (*free)(device *d, device_batch *b);
-    /* Runs the batch once. `*time_ns` gets the mean time of its launches. */
+    /* Runs the batch once. `*time_ns` is the mean time of its launches. */
     at_status (*sample)(device *d, device_batch *b, device_cache cache, int64_t *time_ns,
                         at_error *error);
 } device_batches;
 
 typedef struct device_energy {
-    /* Queues `count` launches and waits for them, while energy is measured. */
+    /* Queues `count` launches and waits for them. The caller measures their energy. */
     at_status (*repeat)(device *d, device_kernel *k, const launch_plan *plan,
                         device_buffer *const *buffers, uint64_t count, at_error *error);
     /* Reads the board's figures. After AT_NO_DEVICE the device is still usable. */
@@ -179,35 +180,37 @@ typedef struct device_analysis {
      * reproducible. */
     void (*arrange)(device *d, uint32_t schedule, bool alone);
     /* Lets the following launches start with the module's variables as the last launch left them.
-     * Returns the name of a changed variable, valid until the next call. If none was changed,
-     * returns NULL; then, and if `plan` is NULL, launches start with the initial values. */
+     * Returns the name of a changed variable, valid until the next call. Returns NULL if no
+     * variable was changed. In that case, and if `plan` is NULL, launches start with the initial
+     * values. */
     const char *(*carry_on)(device *d, const device_kernel *k, const launch_plan *plan);
     /* Limits the work of each following launch; `most_work` 0 means no limit, and the device may
      * raise a small one. A launch that reaches the limit ends with a complaint, at the same
      * position every time. The device chooses the unit of work. */
     void (*limit_work)(device *d, uint64_t most_work);
-    /* Returns the interval, in ns, that holds the times of nine in ten variants with the last
+    /* Returns the interval, in ns, that holds the times of 90 % of all variants with the last
      * prediction. */
     void (*interval)(const device *d, int64_t *low_ns, int64_t *high_ns);
     /* Returns the work of the last launch. */
     uint64_t (*work)(const device *d);
     /* Returns the facts of the last complaint. */
     const device_fault *(*fault)(const device *d);
-    /* Returns whether that complaint may depend on the number of cores, unless the launch runs
+    /* Returns whether the last complaint may depend on the number of cores, unless the launch runs
      * alone. */
     bool (*varies)(const device *d);
     /* Returns whether the kernel's results may depend on the order of its threads. With `exactly`,
      * rounding differences count. */
     bool (*depends_on_order)(const device_kernel *k, bool exactly);
-    /* Writes "; " and a probable cause, seen in the kernel's launches so far, for results that
-     * depend on the order of threads; or "". */
+    /* Writes "; " and a probable reason why results depend on the order of threads, as seen in the
+     * kernel's launches so far. Writes "" if no reason is known. */
     void (*suspect)(const device_kernel *k, char *text, size_t bytes);
     /* Returns the text that kernels printed since the last call, in the first launch or the last
      * launch with a fault. The caller frees it. Returns NULL if there is no text. */
     char *(*take_printed)(device *d);
     /* Sets `never`, `once`, `stores`, `stored` and `together` of `*coverage` from all launches.
-     * `kernels` has the variant's kernel for each problem; a line executed for one problem counts.
-     * If coverage->once already names loops, only removes those with a second iteration. */
+     * `kernels` has the variant's kernel for each problem; a line counts as executed if it was
+     * executed for one problem. If coverage->once already names loops, only removes loops with a
+     * second iteration. */
     at_status (*covered)(const device *d, const device_kernel *const *kernels, size_t count,
                          device_coverage *coverage, at_error *error);
     /* Sets a function that long launches call with the number of blocks that have run. */
@@ -215,7 +218,8 @@ typedef struct device_analysis {
                   void *context);
 } device_analysis;
 
-/* Excerpts of problems that are too large to be run whole: only accessed data are allocated. */
+/* Excerpts: of a problem that is too large to be run whole, some blocks run, and only data that
+ * they access are allocated. */
 typedef struct device_excerpts {
     at_status (*make)(device *d, const device_excerpt_plan *plan, device_excerpt **out,
                       at_error *error);
@@ -231,12 +235,12 @@ typedef struct device_excerpts {
                        device_excerpt_result *out, device_coverage *coverage, at_error *error);
 } device_excerpts;
 
-/* A kind of device. A kernel argument may be NULL if the plan launches none. */
+/* A kind of device. A kernel argument may be NULL if the plan launches no kernel. */
 typedef struct device_api {
     const char *kind; /* the part of a device name before the colon */
-    bool transfers;   /* it supports plans that transfer data between device and host */
+    bool transfers;   /* supports plans that transfer data between device and host */
 
-    /* Capabilities; NULL if the device lacks them. A capability has all of its functions. */
+    /* Each capability has all of its functions, or is NULL if the device lacks it. */
     const device_hardware *hardware;
     const device_batches *batches;
     const device_energy *energy;
@@ -257,7 +261,7 @@ typedef struct device_api {
     /* Fills the buffer by `plan` and `seed`, and sets both guard bands. */
     at_status (*fill)(device *d, device_buffer *b, const buffer_plan *plan, uint64_t seed,
                       at_error *error);
-    /* Writes contents of a file: the bytes of all elements of the plan. */
+    /* Writes the contents of a file, which are the bytes of all elements of the plan. */
     at_status (*write)(device *d, device_buffer *b, const buffer_plan *plan, const void *contents,
                        at_error *error);
     /* Copies the first `size_bytes` of the buffer to `to`. */
@@ -271,7 +275,8 @@ typedef struct device_api {
                           at_error *error);
     at_status (*guards)(device *d, const device_buffer *b, device_guard_report *out,
                         at_error *error);
-    /* Compares the elements of the plan with its tolerance. The caller applies `mismatches`. */
+    /* Compares the elements of the plan, with its tolerance. The caller allows for
+     * `tolerance.mismatches`. */
     at_status (*compare)(device *d, const device_buffer *found, const device_buffer *expected,
                          const buffer_plan *plan, device_comparison *out, at_error *error);
 
@@ -310,12 +315,12 @@ typedef struct device_api {
 /* Returns the implementation for a spec ("cuda:0" ...), or NULL. */
 const device_api *device_api_find(const char *spec);
 
-/* Returns all kinds, in the order in which the default device is looked for. */
+/* Returns all kinds. The default device is the first found in this order. */
 const device_api *const *device_apis(size_t *count);
 
 /* Compares plan->count elements as multisets of records (device/tolerance.c). out->wrong is the
  * number of records of `found` without a match, out->first the index of the first element of such a
- * record, and out->expected that of an unmatched expected record. AT_NO_MEMORY. */
+ * record, and out->expected that element in an unmatched expected record. AT_NO_MEMORY. */
 at_status multiset_compare(const buffer_plan *plan, const void *found, const void *expected,
                            device_comparison *out, at_error *error);
 

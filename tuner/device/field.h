@@ -10,9 +10,9 @@
 
 typedef enum device_field_kind {
     DEVICE_FIELD_INT,
-    DEVICE_FIELD_SIZE, /* a size_t */
+    DEVICE_FIELD_SIZE, /* field of type size_t */
     DEVICE_FIELD_DOUBLE,
-    DEVICE_FIELD_TEXT /* an array of char */
+    DEVICE_FIELD_TEXT /* array of char */
 } device_field_kind;
 
 typedef struct device_field {

@@ -13,12 +13,13 @@ typedef enum outcome {
     OUTCOME_OK,
     OUTCOME_REJECTED,      /* excluded by a constraint, or not tried because it is likely to hang */
     OUTCOME_COMPILE_ERROR, /* the compiler rejected the source */
-    OUTCOME_LAUNCH_ERROR,  /* the device refused the launch (resources) */
-    OUTCOME_WRONG_RESULT,  /* its outputs, guard bands or inputs are wrong after a launch */
+    OUTCOME_LAUNCH_ERROR,  /* the device refused the launch for lack of resources */
+    OUTCOME_WRONG_RESULT,  /* outputs, guard bands or inputs are wrong after a launch */
     OUTCOME_CRASHED,       /* the compiler or the device's context crashed */
-    OUTCOME_TIMEOUT,       /* it did not end within its time limit */
-    OUTCOME_NOT_SIMULATED, /* the simulated device does not support an instruction that it uses */
-    OUTCOME_TOO_SLOW,      /* not checked, because by its first launch it cannot be the fastest */
+    OUTCOME_TIMEOUT,       /* the kernel did not end within its time limit */
+    OUTCOME_NOT_SIMULATED, /* the simulated device does not support an instruction of the kernel */
+    OUTCOME_TOO_SLOW,      /* not checked, because its first launch shows that it cannot be the
+                            * fastest */
     OUTCOME_COUNT
 } outcome;
 
@@ -30,56 +31,59 @@ typedef struct fault_line {
     uint32_t line, column;
 } fault_line;
 
-/* The facts in the message of a kernel's fault. All but the kind may be unknown. */
+/* The facts in the message of a kernel's fault. Each fact but the kind may be unknown. */
 typedef struct device_fault {
-    char kind[32];                 /* "data race"; empty if there is no fault, or only a message */
-    fault_line lines[FAULT_LINES]; /* the line; then the calls through which it was inlined */
+    char kind[32];                 /* "data race"; empty without a fault, or if only the message is
+                                    * known */
+    fault_line lines[FAULT_LINES]; /* line of the fault, then the calls through which it was
+                                    * inlined */
     bool has_thread;
     uint32_t thread[3], block[3];
     char space[8]; /* memory space of the address: "global"; empty without address */
     uint64_t address;
     char buffer[64]; /* buffer or variable at the address, or the nearest; may be empty */
     bool has_element;
-    uint64_t element; /* index in the buffer; past the end if it is the count or more */
+    uint64_t element; /* index in the buffer; past the end if it is at least the number of
+                       * elements */
 } device_fault;
 
 /* Returns the name in tables, journals and JSON ("ok" ...), "unknown" for other numbers. */
 const char *outcome_name(outcome o);
 
-/* Finds an outcome by its name. Returns false, and leaves `*out` alone, if there is none. */
+/* Finds an outcome by its name. Returns false, and leaves `*out` alone, if the name is unknown. */
 bool outcome_find(const char *name, outcome *out);
 
 /* ---- coverage: how much of a variant the simulated device ran ---- */
 
 enum { COVERAGE_TEXT_BYTES = 320, COVERAGE_PROBLEMS_BYTES = 1024 };
 
-/* When all blocks of a large problem run, and not only a sample of them. */
+/* When a proof runs all blocks of a large problem instead of a sample of them. */
 typedef enum device_whole {
-    DEVICE_WHOLE_CHEAP,  /* if they are estimated to be cheap */
-    DEVICE_WHOLE_NEEDED, /* also if they cost more and no result could be compared otherwise */
+    DEVICE_WHOLE_CHEAP,  /* if the estimated cost is low */
+    DEVICE_WHOLE_NEEDED, /* also at a higher cost, if no result could be compared otherwise */
     DEVICE_WHOLE_ALWAYS
 } device_whole;
 
 typedef struct device_coverage {
-    char problems[COVERAGE_PROBLEMS_BYTES]; /* the problems it was run on, as text, or empty */
-    /* The tuned problem, if it is too large to be run whole. */
+    char problems[COVERAGE_PROBLEMS_BYTES]; /* the problems that were run, as text; may be empty */
+    /* The following members are about the tuned problem, if it is too large to be run whole. */
     uint64_t blocks;   /* blocks of all launches; 0 if the problem was run whole or not at all */
     uint64_t run;      /* blocks that were run */
     uint64_t cut;      /* clusters or blocks that were stopped because they wait for others */
     uint64_t blind;    /* clusters or blocks that read results of blocks that were not run */
     bool whole;        /* all blocks ran, and all results were compared */
-    bool smaller;      /* only results of smaller problems were compared */
+    bool smaller;      /* results were compared only for smaller problems */
     uint64_t compared; /* number of compared elements */
-    char skipped[COVERAGE_TEXT_BYTES]; /* why no block was run or compared, or empty */
-    bool owes;                         /* because of that, the variant has no proof */
+    char skipped[COVERAGE_TEXT_BYTES]; /* reason why no block was run or compared; may be empty */
+    bool owes;                         /* for the reason in `skipped`, the variant has no proof */
     /* Source lines ("file:line") over all problems, separated by ", ". */
     char never[COVERAGE_TEXT_BYTES];  /* lines without any executed instruction */
     char once[COVERAGE_TEXT_BYTES];   /* loops in which no thread reached a second iteration */
     char stores[COVERAGE_TEXT_BYTES]; /* lines whose stores to global memory were never executed,
                                          with the condition of each */
     bool stored;                      /* some store to global memory was executed */
-    char unwritten[2 * COVERAGE_TEXT_BYTES]; /* stores or outputs that no launch reached, which
-                                                makes equal results meaningless; or empty */
+    char unwritten[2 * COVERAGE_TEXT_BYTES]; /* stores or outputs that no launch reached, so that
+                                              * equal results mean nothing; may be empty */
     bool together; /* a block may depend on other blocks or on earlier launches */
     char allowed[COVERAGE_TEXT_BYTES];   /* mismatches that the script allows: "2 of 4096 elements
                                             of dst" */
@@ -87,10 +91,10 @@ typedef struct device_coverage {
                                             not at all */
 } device_coverage;
 
-/* Records why something was left out. The first reason stays. */
+/* Records why a part of the check was left out. Keeps the first reason. */
 void coverage_set_skipped(device_coverage *c, const char *what, const char *why);
 
-/* Records why something that the proof needs was left out. Replaces the reason before. */
+/* Records why a part that the proof needs was left out. Replaces an earlier reason. */
 void coverage_set_unproven(device_coverage *c, const char *what, const char *why);
 
 /* Returns a copy that the caller frees. Returns NULL if `c` is NULL or memory ran out. */
@@ -116,7 +120,7 @@ const char *oracle_name(oracle_kind kind);
 /* Returns how messages name the kernel that computes the expected results. */
 const char *oracle_kernel(oracle_kind kind);
 
-/* Returns whether the baseline computes expected results, for some problems at least. */
+/* Returns whether the baseline computes expected results, at least for some problems. */
 bool oracle_is_own(oracle_kind kind);
 
 /* Returns the words for elements that differ from the expected ones: "are wrong". */
@@ -133,8 +137,8 @@ typedef struct measurement {
     const char *message;       /* reason of an outcome that is not ok; may be NULL or empty */
     const int64_t *samples_ns; /* in the order of measurement */
     size_t sample_count;
-    int64_t low_ns, high_ns;      /* interval that holds nine in ten times of a prediction; 0 if
-                                     the time was measured */
+    int64_t low_ns, high_ns;      /* interval that holds 90 % of the times of such a prediction; 0
+                                   * if the time was measured */
     int64_t compile_ns, check_ns; /* duration of compilation (0 if not compiled) and of the check */
     bool has_resources;           /* `resources` is set: the variant was compiled */
     kernel_resources resources;
@@ -144,7 +148,7 @@ typedef struct measurement {
  * members without a copy are then empty. */
 bool measurement_own(measurement *m);
 
-/* Frees these copies. */
+/* Frees the copies made by measurement_own(). */
 void measurement_deinit(measurement *m);
 
 /* Returns the fastest sample in ns, 0 without samples. */

@@ -60,7 +60,10 @@ uint64_t plan_work(const problem_plan *plan, work_unit unit)
                                 : plan->items;
 }
 
-enum { ONE_SIDED = 16 }; /* ratio of inputs to outputs from which only one side counts */
+enum {
+    ONE_SIDED = 16
+}; /* ratio of inputs to outputs (or reverse) from which only the larger side
+    * counts */
 
 static ceiling_kind traffic_ceiling(const problem_plan *plan)
 {
@@ -97,7 +100,8 @@ bool plan_transfers(const launch_plan *plan)
     return plan->transfer.task.direction != TRANSFER_NONE;
 }
 
-/* Returns whether the plan uses the buffer of `array` other than through that CUDA array. */
+/* Returns whether the plan uses the buffer of `array` in another way than through that CUDA
+ * array. */
 static bool is_torn(const launch_plan *plan, const view_plan *array)
 {
     bool torn = false;
@@ -253,7 +257,7 @@ const char *plan_entry(const launch_plan *plan, uint32_t launch)
     return plan->launch_count > 0 ? plan->entries + plan->launches[launch].entry : "";
 }
 
-/* Returns the number of used bytes of `entries`. An empty name follows the last. */
+/* Returns the number of used bytes of `entries`. An empty name follows the last name. */
 static uint32_t entries_used(const launch_plan *plan)
 {
     uint32_t used = 0;

@@ -18,7 +18,7 @@
 #include "device/outcome.h"
 #include "device/view.h"
 
-/* More elements than any device holds. Multiplied by an element's size it fits into 64 bits. */
+/* More elements than any device holds. The product with an element's size fits into 64 bits. */
 #define PLAN_MAX_ELEMENTS (UINT64_C(1) << 48)
 
 enum {
@@ -26,14 +26,14 @@ enum {
     PLAN_MAX_LAUNCHES = 32, /* different launches; a group of launches runs in rounds */
     PLAN_MAX_ROUNDS = 1 << 20,
     PLAN_MAX_ARGUMENTS = 1024,     /* arguments of all launches */
-    PLAN_MAX_STRUCT_BYTES = 32768, /* size of all arguments larger than 8 bytes */
-    PLAN_MAX_ADDRESSES = 512,      /* buffer addresses within these */
-    PLAN_MAX_CLUSTER = 16,         /* blocks along a side; the chip also limits the product */
+    PLAN_MAX_STRUCT_BYTES = 32768, /* bytes of all arguments larger than 8 bytes */
+    PLAN_MAX_ADDRESSES = 512,      /* buffer addresses within those arguments */
+    PLAN_MAX_CLUSTER = 16,         /* blocks along a side; the chip also limits their product */
     PLAN_MAX_CONSTANTS = 4,
     PLAN_MAX_VIEWS = 8,   /* views of all launches */
-    PLAN_MAX_VALUES = 32, /* a longer list is a FILL_FILE */
+    PLAN_MAX_VALUES = 32, /* longer lists use FILL_FILE */
     PLAN_NAME_BYTES = 64,
-    PLAN_ENTRIES_BYTES = 4096 /* the names of all kernels, with a NUL after each */
+    PLAN_ENTRIES_BYTES = 4096 /* bytes of the names of all kernels, with a NUL after each */
 };
 
 /* ---- tolerances ----
@@ -48,18 +48,20 @@ typedef enum tolerance_kind {
     TOLERANCE_SCALED,   /* error up to limit * the largest finite magnitude of all expected elements
                          */
     TOLERANCE_RELATIVE, /* error up to limit * the magnitude of the expected element */
-    TOLERANCE_ABSOLUTE, /* error up to the limit */
-    TOLERANCE_ULPS,     /* up to `limit` representable values away; for integers, the difference */
+    TOLERANCE_ABSOLUTE, /* error up to `limit` */
+    TOLERANCE_ULPS,     /* up to `limit` representable values away; for integers, the difference is
+                         * at most `limit` */
     TOLERANCE_KINDS
 } tolerance_kind;
 
 typedef struct tolerance {
     tolerance_kind kind;
     double limit;      /* 0 for TOLERANCE_EXACT */
-    double mismatches; /* elements that may be further away: a share of all below 1, else a count */
+    double mismatches; /* number of elements that may be further away; below 1, their share of all
+                        * elements */
 } tolerance;
 
-/* Returns the tolerance of a plain number in a script: exact for 0, else TOLERANCE_SCALED. */
+/* Returns the tolerance for a plain number in a script: exact for 0, otherwise TOLERANCE_SCALED. */
 tolerance tolerance_of(double limit);
 
 /* Returns whether the limit suits the kind, and `mismatches` is a share or a whole number. */
@@ -71,7 +73,8 @@ bool tolerance_is_exact(tolerance t);
 /* Returns how many of `count` elements may be further away. A share is rounded down. */
 uint64_t tolerance_mismatches(tolerance t, uint64_t count);
 
-/* Writes the distance, without the mismatches: "within 4 ULPs", "within 1e-05 of its magnitude". */
+/* Writes the allowed distance, without the mismatches: "within 4 ULPs", "within 1e-05 of its
+ * magnitude". */
 enum { TOLERANCE_TEXT_BYTES = 64 };
 void tolerance_format(tolerance t, char text[TOLERANCE_TEXT_BYTES]);
 
@@ -80,7 +83,7 @@ void tolerance_format(tolerance t, char text[TOLERANCE_TEXT_BYTES]);
 bool tolerance_accepts(tolerance t, double magnitude, dtype type, const void *found,
                        const void *expected);
 
-/* Writes an element with all its digits, a byte also in hexadecimal, a NaN with its bits. */
+/* Writes an element with all its digits. A byte also gets hexadecimal digits, a NaN its bits. */
 enum { ELEMENT_TEXT_BYTES = 48 };
 void element_format(dtype type, const void *element, char text[ELEMENT_TEXT_BYTES]);
 
@@ -105,9 +108,10 @@ typedef enum transfer_direction {
 } transfer_direction;
 
 typedef enum host_memory {
-    HOST_PAGEABLE,       /* from malloc, with its pages touched */
+    HOST_PAGEABLE,       /* memory from malloc, with its pages touched */
     HOST_PINNED,         /* page-locked by the driver */
-    HOST_WRITE_COMBINED, /* page-locked and not cached by the host, which reads it slowly */
+    HOST_WRITE_COMBINED, /* page-locked but not cached by the host, so that the host reads it
+                          * slowly */
     HOST_MAPPED,         /* page-locked and mapped into the device's address space */
     HOST_MEMORIES
 } host_memory;
@@ -132,13 +136,13 @@ typedef struct transfer_plan {
     host_memory memory;
     host_staging staging;
     uint64_t chunk_bytes; /* size of a chunk; 0 for all data at once */
-    uint32_t streams;     /* chunks use them in turn; 1 or more */
-    /* Measures the link: both directions at once, without waiting for each other, and without
-     * overwriting an input. Not packed. */
+    uint32_t streams;     /* the chunks use the streams in turn; 1 or more */
+    /* The plan measures the ceiling of the link: it copies in both directions at once and
+     * overwrites no input. Not packed. */
     bool is_ceiling;
 } transfer_plan;
 
-/* Return whether this end of the task is on the host. */
+/* Return whether `from`, or `to`, is on the host. */
 bool transfer_from_host(const transfer_task *task);
 bool transfer_to_host(const transfer_task *task);
 
@@ -150,15 +154,16 @@ const char *const *host_staging_names(size_t *count);
 /* ---- buffers ---- */
 
 typedef enum buffer_role {
-    BUFFER_INPUT,  /* filled; must not change */
-    BUFFER_OUTPUT, /* poisoned before each check, every element compared with the reference */
-    BUFFER_INOUT,  /* filled, restored before every launch, compared */
-    BUFFER_SCRATCH /* contents free, not compared */
+    BUFFER_INPUT,  /* filled; a kernel must not change it */
+    BUFFER_OUTPUT, /* poisoned before each check; every element is compared with the reference */
+    BUFFER_INOUT,  /* filled and restored before every launch; compared */
+    BUFFER_SCRATCH /* arbitrary contents; not compared */
 } buffer_role;
 
 typedef enum buffer_fill {
-    FILL_UNIFORM, /* floats: uniform in [-1, 1), all mantissa bits random; integers: random bits */
-    FILL_BITS,    /* random bits for any type: floats may be NaN, so only for copying kernels */
+    FILL_UNIFORM, /* floats: uniform in [-1, 1), with random mantissa bits; integers: random bits */
+    FILL_BITS,    /* random bits for any type; floats may be NaN, so only kernels that copy can use
+                   * it */
     FILL_INDEX,   /* element i holds i, converted to the type */
     FILL_MODULO,  /* random integers in [0, fill_limit), for index buffers */
     FILL_VALUES,  /* element i holds values[i % value_count], converted to the type */
@@ -186,13 +191,14 @@ typedef struct buffer_plan {
     uint32_t record;     /* elements of a record if results are compared as a multiset of records; 0
                             if they are compared in order */
     tolerance tolerance; /* exact for buffers that are not compared */
-    bool repeats;        /* every launch must leave the same bits; false if it is not compared */
+    bool repeats;        /* every launch must write the same bits; false if the buffer is not
+                          * compared */
     uint64_t count;      /* number of elements */
     uint64_t fill_limit; /* upper bound of random integers, exclusive; FILL_OFFSETS: inclusive */
-    uint64_t fill_block; /* FILL_LOCAL only */
-    uint32_t value_count; /* FILL_VALUES: 1 or more */
+    uint64_t fill_block; /* for FILL_LOCAL only */
+    uint32_t value_count; /* for FILL_VALUES, 1 or more */
     double values[PLAN_MAX_VALUES];
-    data_key data;     /* FILL_FILE only */
+    data_key data;     /* for FILL_FILE only */
     data_key expected; /* expected contents, if the oracle is a file */
     uint32_t rank;     /* dimensions of `shape`; 0 if messages give a plain index */
     uint64_t shape[4]; /* row-major, for reporting the coordinates of a wrong element */
@@ -201,7 +207,8 @@ typedef struct buffer_plan {
 /* ---- launches ---- */
 
 typedef struct argument_plan {
-    uint64_t bits; /* scalar: its bytes, little-endian; struct: offset in `structs`; view: index */
+    uint64_t bits; /* scalar: its bytes, little-endian; struct: its offset in `structs`; view: its
+                    * index in `views` */
     uint16_t size_bytes; /* 8 for a buffer; up to 8 for a scalar or a small struct */
     bool is_buffer, is_view;
     uint8_t buffer; /* index of the buffer if is_buffer */
@@ -210,7 +217,7 @@ typedef struct argument_plan {
 typedef struct kernel_launch {
     uint32_t entry; /* offset of the kernel's name in the plan's `entries` */
     uint32_t grid[3], block[3];
-    uint32_t cluster[3]; /* in blocks; all 1 without clusters */
+    uint32_t cluster[3]; /* sides in blocks; all 1 without clusters */
     uint32_t dynamic_shared_bytes;
     bool balanced;    /* several blocks of a cluster may share an SM; false without clusters */
     bool cooperative; /* all blocks are resident at once and may wait for each other */
@@ -219,9 +226,9 @@ typedef struct kernel_launch {
     uint32_t first_argument, argument_count;
 } kernel_launch;
 
-/* A place in the structs where a buffer's address goes: 8 bytes. */
+/* An address in a struct argument: the 8 bytes that receive the address of a buffer. */
 typedef struct address_plan {
-    uint16_t at; /* offset in `structs`, which has 0 there */
+    uint16_t at; /* offset in `structs`, whose bytes there are 0 */
     uint8_t buffer;
 } address_plan;
 
@@ -232,14 +239,14 @@ typedef struct constant_plan {
     bool is_result; /* after the launches the variable is copied back to the buffer */
 } constant_plan;
 
-/* For a buffer of which only the first `count` elements, 1 or more, are results. */
+/* A buffer of which only the first `count` elements (1 or more) are results. */
 typedef struct compared_plan {
     uint32_t buffer;
     uint64_t count;
 } compared_plan;
 
 /* The launches of a variant: kernels of one module, one after the other. The launches of a group
- * are adjacent, have the same `rounds`, and run in turn until all rounds are done. The last four
+ * are adjacent and have the same `rounds`. The whole group runs `rounds` times. The last four
  * arrays are undefined beyond their counts.
  *
  * With a transfer, all launches (possibly 0) run once for each chunk. Each kernel then has two
@@ -247,7 +254,7 @@ typedef struct compared_plan {
 typedef struct launch_plan {
     uint32_t launch_count; /* 1 or more; 0 is allowed with a transfer */
     kernel_launch launches[PLAN_MAX_LAUNCHES];
-    /* The names of the kernels in C++ ("ns::scale<64, float>"), each once, in the order of their
+    /* The different names of the kernels in C++ ("ns::scale<64, float>"), in the order of their
      * first launches, with a NUL after each. */
     char entries[PLAN_ENTRIES_BYTES];
     uint32_t constant_count;
@@ -270,16 +277,17 @@ void plan_clear(launch_plan *plan);
 typedef struct problem_plan {
     uint32_t buffer_count;
     oracle_kind oracle;     /* source of the expected results */
-    uint64_t traffic_bytes; /* GB/s = traffic_bytes / time_ns; 0 if unknown, like the next two */
-    uint64_t flops, items;  /* work of a launch */
-    ceiling_kind ceiling;   /* as in the script; plan_ceiling() resolves CEILING_DEFAULT */
-    uint64_t seed;          /* seed of the fills */
+    uint64_t traffic_bytes; /* for GB/s = traffic_bytes / time_ns; 0 if unknown, as `flops` and
+                             * `items` */
+    uint64_t flops, items;  /* work of all launches */
+    ceiling_kind ceiling;   /* ceiling in the script; plan_ceiling() resolves CEILING_DEFAULT */
+    uint64_t seed;          /* seed for filling the buffers */
     transfer_task transfer; /* zeroed if variants transfer nothing */
-    buffer_plan buffers[PLAN_MAX_BUFFERS]; /* undefined from buffer_count on */
+    buffer_plan buffers[PLAN_MAX_BUFFERS]; /* undefined from index buffer_count on */
 } problem_plan;
 
-/* Returns the script's ceiling, or one that follows from the stated work. For traffic that is a
- * copy of the same bytes; a read or a write if inputs and outputs differ by a factor of 16; a
+/* Returns the script's ceiling, or a ceiling that follows from the stated work. For traffic it is a
+ * copy of the same bytes, a read or a write if inputs and outputs differ by a factor of 16, and a
  * pinned copy in each direction if variants transfer. For flops without traffic it is the FP32
  * rate, or the FP64 rate if a result is double. For items it is CEILING_NONE. */
 ceiling_kind plan_ceiling(const problem_plan *plan);
@@ -300,12 +308,13 @@ void plan_name_element(const buffer_plan *plan, uint64_t index, char *out, size_
 uint64_t plan_buffer_bytes(const buffer_plan *plan);
 uint64_t plan_problem_bytes(const problem_plan *plan);
 
-/* Return the threads of a block, the blocks of a cluster (1 without clusters), of the grid. */
+/* Return the threads of a block, the blocks of a cluster (1 without clusters), the blocks of the
+ * grid. */
 uint64_t plan_block_threads(const kernel_launch *launch);
 uint64_t plan_cluster_blocks(const kernel_launch *launch);
 uint64_t plan_grid_blocks(const kernel_launch *launch);
 
-/* Return the largest dynamic shared memory, and the largest block, of all launches. */
+/* Return the largest dynamic shared memory, or the largest block, of all launches. */
 uint32_t plan_most_shared_bytes(const launch_plan *plan);
 uint32_t plan_most_threads(const launch_plan *plan);
 
@@ -342,12 +351,12 @@ bool plan_set_entry(launch_plan *plan, uint32_t launch, const char *name);
 /* Writes the names of the kernels, one per line, for a compile request. */
 void plan_entries(const launch_plan *plan, char text[PLAN_ENTRIES_BYTES]);
 
-/* Returns the number of the line, from 0, with the kernel of a launch. */
+/* Returns the line number, from 0, of a launch's kernel in the text of plan_entries(). */
 uint32_t plan_entry_place(const launch_plan *plan, uint32_t launch);
 
 /* Returns the kernel's name in machine code; the caller frees it. Returns NULL if memory ran out.
- * `symbols` has these names in the order of plan_entries(), one per line; NULL or "" means C
- * linkage, where both names are the same. */
+ * `symbols` has the names in machine code in the order of plan_entries(), one per line. If it is
+ * NULL or "", kernels have C linkage, and the names are the same as in C++. */
 char *plan_symbol(const launch_plan *plan, uint32_t launch, const char *symbols);
 
 /* Returns whether plan_entries() of two plans are the same. */
@@ -369,11 +378,11 @@ uint32_t plan_conflicting_buffer(const launch_plan *plan);
 /* Returns the address of a buffer on the device. */
 typedef uint64_t plan_address_of(const void *context, uint32_t buffer);
 
-/* Copies the structs and fills in the buffers' addresses. */
+/* Copies the structs and writes the buffers' addresses into the copy. */
 void plan_copy_structs(const launch_plan *plan, plan_address_of *address_of, const void *context,
                        unsigned char out[PLAN_MAX_STRUCT_BYTES]);
 
-/* Returns the same as plan_argument_value(), from such a copy. */
+/* Returns the same as plan_argument_value(), from the copy that plan_copy_structs() made. */
 const void *plan_argument_in(const argument_plan *argument, const unsigned char *structs);
 
 /* ---- packing ----

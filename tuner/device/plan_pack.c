@@ -9,7 +9,7 @@
     PACK_FIELD(kernel_launch, member[0]), PACK_FIELD(kernel_launch, member[1]),                    \
         PACK_FIELD(kernel_launch, member[2])
 
-/* A packed buffer is its head, shape, fill, values, file, and comparison. */
+/* A packed buffer is its head, shape, fill, values, file, and comparison, in this order. */
 static const pack_field head_fields[] = {
     PACK_FIELD(buffer_plan, name),  PACK_FIELD(buffer_plan, role),
     PACK_FIELD(buffer_plan, fill),  PACK_FIELD(buffer_plan, type),
@@ -59,7 +59,7 @@ static const pack_field compared_fields[] = {
     PACK_FIELD(compared_plan, count),
 };
 
-/* The direction is packed first: without a transfer no task follows. */
+/* The direction is packed first, because no task follows if there is no transfer. */
 static const pack_field task_fields[] = {
     PACK_FIELD(transfer_task, from),
     PACK_FIELD(transfer_task, to),
@@ -99,7 +99,7 @@ static void put_buffer(pack *m, const buffer_plan *b)
     pack_put_fields(m, b, PACK_FIELDS(comparison_fields));
 }
 
-/* Reads the hash of a file's contents, or its absence if it is not `wanted`. */
+/* Reads the hash of the contents of a file. Without `wanted` it must be absent. */
 static bool get_key(pack *m, bool wanted, data_key *out)
 {
     size_t size_bytes;
@@ -238,7 +238,7 @@ static bool are_sides_good(kernel_launch *launch)
     return true;
 }
 
-/* Returns whether launch `i` is in no group, continues a group, or begins one. */
+/* Returns whether launch `i` is in no group, continues a group, or begins a group. */
 static bool is_grouped_well(const launch_plan *plan, uint32_t i)
 {
     const kernel_launch *launch = &plan->launches[i];

@@ -1,4 +1,5 @@
-/* Comparison of results with the expected results: tolerances, multisets; elements as text. */
+/* Comparison of results with the expected results by tolerances or as multisets; elements as
+ * text. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -34,7 +35,8 @@ bool tolerance_is_exact(tolerance t)
 
 uint64_t tolerance_mismatches(tolerance t, uint64_t count)
 {
-    /* The factor makes 0.29 of 100 give 29, although the nearest double to 0.29 is smaller. */
+    /* Without this factor 0.29 of 100 would give 28, because the nearest double to 0.29 is
+     * smaller. */
     const double share = t.mismatches * (double)count * (1 + 0x1p-50);
     return (uint64_t)(t.mismatches < 1 ? floor(share) : t.mismatches);
 }
@@ -178,10 +180,12 @@ bool tolerance_accepts(tolerance t, double magnitude, dtype type, const void *fo
 }
 
 /* ---- multisets ----
+ *
  * Compares results whose order does not matter: two buffers as multisets of records of plan->record
- * elements. Exact records are matched by their bytes, but only if sums of hashes differ. With a
- * tolerance, records have one element: both sides are sorted, NaNs last, and elements of the same
- * rank compared. For an absolute tolerance that accepts exactly what some matching accepts. */
+ * elements. Exact records are matched by their bytes, but only if the sums of their hashes differ.
+ * With a tolerance, a record is one element: both sides are sorted, NaNs last, and elements of the
+ * same rank are compared. For an absolute tolerance this accepts the results if and only if some
+ * matching accepts them. */
 
 static uint64_t bits_at(const void *elements, uint64_t i, size_t size)
 {
@@ -334,7 +338,7 @@ at_status multiset_compare(const buffer_plan *plan, const void *found, const voi
             key_of(plan->type, bits_at(i < n ? found : expected, i < n ? i : i - n, size));
         keys[i] = is_nan(plan->type, key) ? top_of(size) | (top_of(size) - 1) : key;
     }
-    /* `keys` has three rows. The row that is unused after the first sort serves the second sort. */
+    /* The second sort uses the row that the first sort left unused. */
     uint64_t *spare = keys + 2 * n, *f = sort(keys, spare, n, size);
     spare = f == keys ? spare : keys;
     const uint64_t *e = sort(keys + n, spare, n, size);

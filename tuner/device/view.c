@@ -15,12 +15,12 @@ enum {
     MOST_LINEAR_TEXELS = 1 << 27,
     MOST_TEXTURE_WIDTH = 65536,
     MOST_TEXTURE_HEIGHT = 65000,
-    TEXTURE_PITCH_BYTES = 32, /* pitches are multiples of this */
+    TEXTURE_PITCH_BYTES = 32, /* a pitch is a multiple of this */
     MOST_PITCH_BYTES = 2097120,
     MOST_ARRAY_RANK = 3,
     MOST_LAYERS = 2048
 };
-/* The most texels along each side of an array with 1, 2 and 3 dimensions. */
+/* The most texels along each side of an array with 1, 2 or 3 dimensions. */
 static const uint64_t most_sides[MOST_ARRAY_RANK] = {16384, 32768, 4096};
 static const uint64_t most_layered_side = 16384;
 

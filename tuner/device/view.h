@@ -39,18 +39,20 @@ typedef struct view_plan {
     view_kind kind;
     uint32_t buffer;
     dtype type;                   /* element type of the buffer */
-    uint32_t rank;                /* array: 1 to 3 (plus layers); other texture: 1 or 2 */
-    uint64_t size[VIEW_MAX_RANK]; /* innermost first; tensor maps: elements, else texels */
+    uint32_t rank;                /* arrays: 1 to 3, plus layers; other textures: 1 or 2 */
+    uint64_t size[VIEW_MAX_RANK]; /* innermost first; in elements for tensor maps, in texels
+                                   * otherwise */
     uint64_t stride_bytes[VIEW_MAX_RANK - 1]; /* distance of rows, planes ... */
-    /* Tensor maps only. */
+    /* The next members are for tensor maps only. */
     uint32_t box[VIEW_MAX_RANK];
     uint32_t swizzle;     /* index in view_swizzles(), the order of CUtensorMapSwizzle */
     uint32_t promotion;   /* index in view_promotions(), the order of CUtensorMapL2promotion */
     uint32_t nan_outside; /* elements outside read as NaN, otherwise as zero */
-    /* Textures and surfaces only. The layers of an array are its last dimension. */
+    /* The next members are for textures and surfaces only. The layers of an array are its last
+     * dimension. */
     uint32_t channels; /* elements of a texel: 1, 2 or 4 */
     uint32_t in_array, layered;
-    /* Textures only. */
+    /* The next members are for textures only. */
     view_filter filter;
     view_address address;
     uint32_t normalised; /* coordinates are in [0, 1) */
@@ -85,7 +87,7 @@ bool view_same_array(const view_plan *a, const view_plan *b);
 view_fault view_check(const view_plan *view, uint64_t count, uint32_t *dimension,
                       char message[VIEW_MESSAGE_BYTES]);
 
-/* Return the bytes of a swizzle, and the bytes of an L2 promotion, that scripts can give. */
+/* Return the swizzles, or the L2 promotions, that scripts can give, in bytes. */
 const uint32_t *view_swizzles(size_t *count);
 const uint32_t *view_promotions(size_t *count);
 
