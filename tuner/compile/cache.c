@@ -118,8 +118,8 @@ static lock *open_locked(const char *dir, const char *name, int timeout_ms, int 
     return NULL;
 }
 
-/* Adds `bytes` to the total, or with `replace` sets it; *sum is the new total. A missing or damaged
- * file counts as a full cache; trim() then corrects the total. */
+/* Adds `bytes` to the total, or sets the total if `replace`; *sum is the new total. A missing or
+ * damaged file counts as a full cache; trim() then corrects the total. */
 static at_status update_sum(const char *dir, uint64_t bytes, bool replace, uint64_t *sum,
                             at_error *error)
 {
@@ -141,9 +141,9 @@ static at_status update_sum(const char *dir, uint64_t bytes, bool replace, uint6
                            dir);
 }
 
-/* Adds `added_bytes` to the total of the cache in `dir`. Above the limit, removes the least
- * recently used entries until nine tenths of the limit are left, and leftovers of interrupted
- * writers. Only one process trims at a time; others continue. Returns AT_IO, AT_NO_MEMORY. */
+/* Adds `added_bytes` to the total of the cache in `dir`. Above the limit, removes leftovers of
+ * interrupted writers and the least recently used entries until nine tenths of the limit are left.
+ * Only one process trims at a time; other processes continue. Returns AT_IO, AT_NO_MEMORY. */
 static at_status compile_cache_account(const char *dir, uint64_t added_bytes, uint64_t limit_bytes,
                                        at_error *error)
 {
@@ -191,7 +191,8 @@ at_status compile_cache_folder(const char *dir, char *out, size_t out_bytes, at_
     if (dir)
         n = snprintf(out, out_bytes, "%s%s%s/" LAYOUT, dir[0] == '/' ? "" : here,
                      dir[0] == '/' ? "" : "/", dir);
-    else if (xdg && xdg[0] == '/') /* the XDG specification demands to ignore a relative path */
+    else if (xdg && xdg[0] == '/') /* The XDG specification demands that a relative path is
+                                    * ignored. */
         n = snprintf(out, out_bytes, "%s/autotune/" LAYOUT, xdg);
     else if (home && *home)
         n = snprintf(out, out_bytes, "%s/.cache/autotune/" LAYOUT, home);

@@ -32,17 +32,19 @@ typedef struct compile_key {
  * if there is no place for it. */
 at_status compile_cache_folder(const char *dir, char *out, size_t out_bytes, at_error *error);
 
-/* Opens the cache in `dir` and creates it if missing. `dir` NULL means $XDG_CACHE_HOME/autotune or
- * ~/.cache/autotune; a relative path is made absolute. `limit_bytes` 0 means 1 GiB. Nothing to
- * close. Returns AT_IO with the reason if the folder cannot be made or others may write it. */
+/* Opens the cache in `dir` and creates the folder if it is missing. `dir` NULL means
+ * $XDG_CACHE_HOME/autotune or ~/.cache/autotune; a relative path is made absolute. `limit_bytes` 0
+ * means 1 GiB. The caller need not close the cache. Returns AT_IO with the reason if the folder
+ * cannot be made or others may write it. */
 at_status compile_cache_open(const char *dir, uint64_t limit_bytes, compile_cache *out,
                              at_error *error);
 
-/* Returns the key of a request: of the compiler with its version, `identity`, and of everything
- * else, `request`, encoded without ambiguity. */
+/* Returns the key of a request. `identity` names the compiler and its version; `request` is
+ * everything else, encoded without ambiguity. */
 compile_key compile_cache_key(const char *identity, const void *request, size_t request_bytes);
 
-/* Reads an entry; the caller frees *bytes. AT_NOT_FOUND if missing or damaged, AT_NO_MEMORY. */
+/* Reads an entry; the caller frees *bytes. AT_NOT_FOUND if the entry is missing or damaged,
+ * AT_NO_MEMORY. */
 at_status compile_cache_get(const compile_cache *c, compile_key key, unsigned char **bytes,
                             size_t *size_bytes);
 

@@ -24,17 +24,19 @@ typedef enum compile_outcome {
 } compile_outcome;
 
 typedef struct compile_request {
-    uint64_t id;        /* chosen by the caller; repeated in the result */
+    uint64_t id;        /* chosen by the caller; copied to the result */
     const char *source; /* CUDA C++ */
     const char *name;   /* file name for messages */
-    const char *entry;  /* the kernel as a C++ expression ("ns::scale<64>"); several kernels are on
-                           one line each, and the resources are then the maximum of all */
+    const char *entry;  /* The kernel as a C++ expression ("ns::scale<64>"). Several kernels are
+                         * written one per line; the resources of the result are then the maximum
+                         * over all. */
     const char *arch;   /* "sm_90" */
     const char *const *options; /* extra NVRTC options */
     size_t option_count;
-    const source_header *headers; /* files that the source includes and the Toolkit lacks */
+    const source_header *headers; /* files that the source includes and that are not in the
+                                   * Toolkit */
     size_t header_count;          /* at most SOURCE_HEADERS_MAX */
-    bool want_ptx; /* also return PTX with line information, which a simulated device runs */
+    bool want_ptx; /* the result also has PTX with line information, for the simulated device */
 } compile_request;
 
 typedef struct compile_result {
@@ -42,7 +44,7 @@ typedef struct compile_result {
     compile_outcome outcome;
     void *cubin; /* owned; NULL unless COMPILE_OK */
     size_t cubin_bytes;
-    char *ptx; /* owned, NUL-terminated; NULL unless asked for */
+    char *ptx; /* owned, NUL-terminated; NULL without want_ptx */
     size_t ptx_bytes;
     kernel_resources resources;
     char *symbols;   /* owned; names of the entries in cubin and PTX, one per line; NULL unless
@@ -95,9 +97,9 @@ void compile_prioritise(compile_pool *pool);
 /* Returns the number of requests whose result has not been taken. */
 size_t compile_pending(const compile_pool *pool);
 
-/* Returns the number of requests that keeps every worker busy. */
+/* Returns the number of requests that keep all workers busy. */
 size_t compile_width(const compile_pool *pool);
-/* Returns the number of requests with which each worker can compile full groups. */
+/* Returns the number of requests that let each worker compile full groups. */
 size_t compile_group_width(const compile_pool *pool);
 
 /* Adds the workers' sockets and next deadline to the set. Call compile_take() after the wait. */
@@ -117,6 +119,6 @@ const char *compile_nvrtc_version(const compile_pool *pool);
 /* Returns a warning for the user, such as an unwritable cache, or NULL. Owned by the pool. */
 const char *compile_warning(const compile_pool *pool);
 
-const char *compile_outcome_name(compile_outcome outcome); /* "ok", "compile_error", ... */
+const char *compile_outcome_name(compile_outcome outcome); /* Returns "ok", "compile_error" ... */
 
 #endif

@@ -1,4 +1,4 @@
-#define _GNU_SOURCE /* asprintf */
+#define _GNU_SOURCE /* for asprintf() */
 #include "compile/compiler.h"
 
 #include <dirent.h>
@@ -19,7 +19,7 @@
 #include "compile/machine_code.h"
 #include "compile/wire.h"
 
-/* The headers are at most about eight folders deep. */
+/* The headers are in folders at most about eight levels deep. */
 enum { DEEPEST = 16 };
 
 static uint64_t hash_file(const char *path, const struct stat *s)
@@ -30,8 +30,8 @@ static uint64_t hash_file(const char *path, const struct stat *s)
     return XXH3_64bits_withSeed(path, strlen(path), XXH3_64bits(&facts, sizeof facts));
 }
 
-/* Hashes path, size and modification time of every file in a folder, in any order; the contents,
- * tens of megabytes, would take too long. `path` is relative to the top folder. */
+/* Hashes path, size and modification time of every file in a folder, in any order. Hashing the
+ * contents, tens of megabytes, would take too long. `path` is relative to the top folder. */
 static uint64_t hash_folder(int parent, const char *name, const char *path, int depth)
 {
     int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -103,7 +103,7 @@ void compiler_run(const compiler *c, const compile_request *r, compile_way way, 
     size_t n = 0;
     options[n++] = arch;
     if (way.resources)
-        options[n++] = "--ptxas-options=-v"; /* the resources are in its output */
+        options[n++] = "--ptxas-options=-v"; /* ptxas writes the resources to its output with -v. */
     if (way.minimal)
         options[n++] = "--minimal";
     for (size_t i = 0; i < c->nvrtc.include_option_count && way.include; i++)
@@ -133,7 +133,7 @@ static void run_again(const compiler *c, const compile_request *r, compile_way w
 }
 
 /* Compiles again without a report of resources, because NVRTC then puts the errors of ptxas into
- * the log. ptxas reports no line numbers: the most likely one is added. */
+ * the log. ptxas reports no line numbers, so the most likely line is added. */
 static void ask_ptxas(const compiler *c, const compile_request *r, compile_way way,
                       nvrtc_output *out)
 {
@@ -325,14 +325,14 @@ void compiler_open_cache(compiler *c, const char *dir, uint64_t limit_bytes)
     c->cache_reads = c->cache_writes = status == AT_OK;
     if (status)
         compiler_warn(c, error.message);
-    /* NVRTC builds of the same version may generate different code, hence the file's size. The text
-     * at the end is the version of a result's contents: change it with them. */
+    /* The file's size distinguishes NVRTC builds of the same version, which may generate different
+     * code. The text at the end is the version of a result's contents: change it with them. */
     snprintf(c->identity, sizeof c->identity, "nvrtc %s %llu, PTX with notes of its lines",
              c->nvrtc.version, (unsigned long long)c->nvrtc.file_bytes);
 }
 
-/* Returns the identity of the compiler. Only for a source with includes it contains the hash of the
- * Toolkit's headers, which are many. */
+/* Returns the identity of the compiler. It contains the hash of the Toolkit's many headers only for
+ * a source with includes. */
 static const char *identity_of(compiler *c, bool includes)
 {
     if (!includes)
@@ -352,7 +352,8 @@ const char *compiler_identity(compiler *c, const compile_request *r)
     return c->with_specific;
 }
 
-/* Reads a group's image into c->image. Members have its cache key instead of a cubin. */
+/* Reads a group's image into c->image. The cached result of a member has the image's key instead of
+ * a cubin. */
 static bool fetch_image(compiler *c, const compile_result *kept)
 {
     compile_key key;
@@ -412,7 +413,7 @@ bool compiler_fetch(compiler *c, compile_key key, uint64_t id, message *reply)
 
 void compiler_store(compiler *c, compile_key key, const compile_result *r)
 {
-    /* Crashes and lack of memory are not properties of the source. */
+    /* Crashes and lack of memory do not depend on the source alone, so they are not stored. */
     if (!c->cache_writes || (r->outcome != COMPILE_OK && r->outcome != COMPILE_ERROR))
         return;
     at_error error = {0};

@@ -1,6 +1,6 @@
-/* The compiler in a compile worker: how NVRTC is called for a request, again with other options
- * after some errors, and the cache of its results on disk. The image of a group (compile/group.h)
- * is cached once for all members. */
+/* The compiler in a compile worker: calls NVRTC for a request, calls it again with other options
+ * after some errors, and keeps the results in the cache on disk. The image of a group
+ * (compile/group.h) is cached once for all members. */
 #ifndef AUTOTUNE_COMPILE_COMPILER_H
 #define AUTOTUNE_COMPILE_COMPILER_H
 
@@ -14,8 +14,8 @@ typedef struct compiler {
     compile_cache cache;
     bool cache_reads, cache_writes;
     char identity[128];      /* identity of the compiler, for cache keys */
-    char with_toolkit[192];  /* the same with the Toolkit's headers; "" until needed */
-    char with_specific[224]; /* either of them for a specific architecture */
+    char with_toolkit[192];  /* identity with a hash of the Toolkit's headers; "" until needed */
+    char with_specific[224]; /* one of these identities for a specific architecture (sm_90a) */
     int fd;                  /* socket to the tuner */
     preambles preambles;
     /* Last source name that needed declarations that --minimal leaves out: the next variant of the
@@ -23,7 +23,8 @@ typedef struct compiler {
     char full_name[256];
     /* Last source name whose sources could not be compiled as a group. */
     char lone_name[256];
-    /* Last image of a group that was stored or fetched; the next variant may be in it. */
+    /* Key of the last group image that was stored or fetched; the next variant may be in that
+     * image. */
     compile_key image_key;
     unsigned char *image;
     size_t image_bytes;
@@ -38,11 +39,12 @@ void compiler_warn(const compiler *c, const char *text);
 /* Returns the identity of the compiler for this request, for cache keys. */
 const char *compiler_identity(compiler *c, const compile_request *r);
 
-/* Options for one call of NVRTC. */
+/* The options for one call of NVRTC. */
 typedef struct compile_way {
     bool minimal, include;
-    bool resources; /* ptxas reports the resources */
-    bool specific;  /* for the specific architecture (sm_90a), which has more instructions */
+    bool resources;          /* ask ptxas to report the resources */
+    bool specific;           /* compile for the specific architecture (sm_90a), which has more
+                              * instructions */
     const char *precompiled; /* option that reads or writes precompiled headers; may be NULL */
 } compile_way;
 
@@ -53,7 +55,7 @@ bool compiler_needs_specific(const char *source);
 void compiler_run(const compiler *c, const compile_request *r, compile_way way, nvrtc_output *out);
 
 /* Computes the maximum resources of the kernels `symbols` (their names in the code, one per line).
- * Returns AT_NOT_FOUND if one is not in the log. */
+ * Returns AT_NOT_FOUND if the log lacks a kernel. */
 at_status compiler_read_resources(const char *symbols, const nvrtc_output *o, kernel_resources *out,
                                   at_error *error);
 
@@ -62,10 +64,10 @@ at_status compiler_read_resources(const char *symbols, const nvrtc_output *o, ke
 void compiler_compile(compiler *c, const compile_request *r, nvrtc_output *o, compile_result *out,
                       at_error *error);
 
-/* Writes the cached result of a request to *reply. Returns false if there is none. */
+/* Writes the cached result of a request to *reply. Returns false if the cache lacks it. */
 bool compiler_fetch(compiler *c, compile_key key, uint64_t id, message *reply);
 
-/* Stores a result, unless it is a crash. */
+/* Stores a result, unless the compiler crashed. */
 void compiler_store(compiler *c, compile_key key, const compile_result *r);
 
 #endif

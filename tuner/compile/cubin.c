@@ -157,10 +157,10 @@ static bool starts_with(const char *text, const char *head)
     return strncmp(text, head, strlen(head)) == 0;
 }
 
-/* Hashes the attributes in .nv.info.<kernel>: each has a format, a number and a two-byte value,
- * which for the format SIZED is the size of the data that follows. Leaves out what a launch does
- * not depend on: the symbol number at the start of the parameter bank, and the register limit.
- * Returns false if the section is malformed. */
+/* Hashes the attributes in .nv.info.<kernel>: each has a format, a number and a two-byte value. For
+ * the format SIZED the value is the size of the data that follows. Leaves out data on which a
+ * launch does not depend: the symbol number at the start of the parameter bank, and the register
+ * limit. Returns false if the section is malformed. */
 static bool add_attributes(XXH3_state_t *state, const unsigned char *bytes, size_t size_bytes)
 {
     enum { SIZED = 4, PARAMETER_BANK = 0x0a, MOST_REGISTERS = 0x1b, SYMBOL_BYTES = 4 };
@@ -221,7 +221,8 @@ static bool is_beside(const char *name)
            starts_with(name, ".nv.merc") || starts_with(name, ".nv.capmerc");
 }
 
-/* Returns true if the section's name ends with the kernel's. `head` receives the rest of it. */
+/* Returns true if the section's name ends with the kernel's name. `head` receives the part before
+ * it. */
 static bool is_of_kernel(const char *name, const char *kernel, char *head, size_t head_bytes)
 {
     size_t length = strlen(name), tail = strlen(kernel);

@@ -26,7 +26,7 @@ bool cubin_read_section(const void *cubin, size_t cubin_bytes, unsigned index, c
  * compute capability 9.0 on. Returns 0 if the image is not a valid ELF file. Safe for any bytes. */
 uint32_t cubin_constant_bytes(const void *cubin, size_t cubin_bytes, const char *entry);
 
-typedef struct compile_code { /* XXH3-128 */
+typedef struct compile_code { /* an XXH3-128 hash */
     unsigned char bytes[16];
 } compile_code;
 

@@ -63,7 +63,7 @@ static const char *const lone_words[] = {"__constant__", "__managed__", "__FILE_
                                          "__COUNTER__",  "assert",      "printf",   "namespace",
                                          "_Pragma",      NULL};
 
-/* Words before a `(` at file scope that are not names of functions. */
+/* Words that stand before a `(` at file scope but do not name functions. */
 static const char *const not_functions[] = {"alignas",  "decltype", "noexcept", "static_assert",
                                             "operator", "sizeof",   "asm",      NULL};
 
@@ -72,18 +72,18 @@ static const char *const kinds[] = {"struct", "class", "union", "enum", NULL};
 typedef struct reader {
     const char *at;
     pack includes, renamed, declared, macros, dynamic;
-    const char *array; /* position of the `extern` of a dynamic shared array */
+    const char *array; /* position of `extern` in the declaration of a dynamic shared array */
     int braces, parens;
     bool fits;
-    bool declared_anything; /* from here on an include cannot be moved to the top */
+    bool declared_anything; /* a declaration was read, so later includes cannot move to the top */
     bool c_linkage;         /* the current declaration began with extern "C" */
-    bool device_variable;   /* ... has __device__ */
-    bool dynamic_shared;    /* ... has extern __shared__ */
-    bool type_name_next;    /* the next word is a type name: after struct, using ... */
-    bool aliasing;          /* after using or typedef: declares no variable */
-    bool constant;          /* constexpr: has no storage */
+    bool device_variable;   /* the current declaration has __device__ */
+    bool dynamic_shared;    /* the current declaration has extern __shared__ */
+    bool type_name_next;    /* the next word is the name of a type: after struct, using ... */
+    bool aliasing;          /* after using or typedef, which declare no variable */
+    bool constant;          /* after constexpr: the variable has no storage */
     bool initializing;      /* after `=`: names are used, not declared */
-    word last;              /* previous word; empty after any sign except * & > */
+    word last;              /* previous word; empty after any character except * & > */
 } reader;
 
 static void skip_string(reader *r, char quote)
@@ -112,7 +112,8 @@ static bool skip_comment(reader *r)
     return true;
 }
 
-/* Reads a line that begins with '#'. Continued lines, rare in templates, do not fit a group. */
+/* Reads a line that begins with '#'. A source with continued lines, which are rare, is compiled
+ * alone. */
 static void read_directive(reader *r)
 {
     const char *line = r->at;
@@ -166,7 +167,8 @@ static void read_top_level_word(reader *r, word w)
     r->device_variable |= word_is(w, "__device__");
 }
 
-/* Reads a sign at file scope. The sign after a name tells what was declared. */
+/* Reads a punctuation character at file scope. The character after a name tells what was
+ * declared. */
 static void read_top_level_sign(reader *r, char c)
 {
     bool named = r->last.size > 0 && !r->initializing;
@@ -192,16 +194,16 @@ static void read_word_token(reader *r)
     r->at += w.size;
     if (word_among(w, lone_words) && !(word_is(w, "namespace") && word_is(r->last, "using")))
         r->fits = false;
-    if (*r->at == '"' && w.start[w.size - 1] == 'R') /* raw string */
+    if (*r->at == '"' && w.start[w.size - 1] == 'R') /* A raw string. */
         r->fits = false;
     if (r->braces == 0 && r->parens == 0) {
-        if (word_is(w, "namespace")) /* `using namespace` declares no name */
+        if (word_is(w, "namespace")) /* `using namespace` declares no name. */
             r->type_name_next = false;
         else
             read_top_level_word(r, w);
     }
-    /* Dynamic shared arrays may also be declared in functions. With C linkage, also that of the
-     * function around them, all have the same symbol. */
+    /* Dynamic shared arrays may also be declared in functions. With C linkage, or in a function
+     * with C linkage, all of them have the same symbol. */
     if (word_is(w, "__shared__") && word_is(r->last, "extern")) {
         r->dynamic_shared = true;
         r->array = r->last.start;
@@ -273,13 +275,13 @@ static void read_source(reader *r)
     r->fits = r->fits && r->braces == 0 && r->parens == 0;
 }
 
-/* Returns true if the source declares no type of its dynamic shared arrays. */
+/* Returns true unless the source itself declares the element type of a dynamic shared array. */
 static bool alignment_is_known(const reader *r)
 {
     const char *p = (const char *)r->dynamic.bytes, *end = p;
     if (r->dynamic.size_bytes > 0)
         end += r->dynamic.size_bytes;
-    while (p < end) { /* every name ends in '\n', so no word passes the end */
+    while (p < end) { /* Every name ends in '\n', so no word passes the end. */
         word w = word_at(p);
         if (w.size && names_have(r->declared.bytes, r->declared.size_bytes, w))
             return false;
@@ -288,7 +290,7 @@ static bool alignment_is_known(const reader *r)
     return true;
 }
 
-/* Returns true if the source contains text that looks like a suffix or a scope of a member. */
+/* Returns true if the source contains text that looks like the suffix or namespace of a member. */
 static bool looks_marked(const char *source)
 {
     for (const char *p = source; (p = strstr(p, "at")); p += 2)
@@ -304,7 +306,8 @@ bool group_member_init(const char *source, const char *name, const char *entry, 
     for (const char *at = entry; *at; at += *at == '\n') {
         word own = word_at(at);
         at += strcspn(at, "\n");
-        /* Only single words can get a suffix: not template instances, not mangled names. */
+        /* Only a single word can get a suffix, so template instances and mangled names do not
+         * fit. */
         r.fits = r.fits && own.start + own.size == at && strncmp(own.start, "_Z", 2) != 0;
         names_add(&r.renamed, own);
     }
@@ -336,7 +339,7 @@ bool group_members_fit(const group_member *a, const group_member *b)
     return strcmp(a->includes, b->includes) == 0 && strcmp(a->dynamic, b->dynamic) == 0;
 }
 
-/* The file name in messages about an alias starts with this; the name of the alias follows. */
+/* Messages about an alias have a file name of this mark and the name of the alias. */
 #define NAMES_MARK "names|"
 
 enum { SUFFIX_BYTES = 8 };
@@ -504,7 +507,7 @@ size_t group_broken(const group_member *members, size_t count, const char *log, 
             mark_declaring(members, count, word_at(p + strlen(NAMES_MARK)), broken);
         } else if (complains) {
             member = marked_member(p, &mark);
-            /* ptxas reports the name of the kernel: 'transpose_at3_'. */
+            /* ptxas reports a kernel by its name with suffix: 'transpose_at3_'. */
             for (const char *q = p; member < 0 && (q = strstr(q, "_at")) && q < p + n; q += 3)
                 if (isdigit((unsigned char)q[3]))
                     member = atoi(q + 3);
@@ -543,8 +546,8 @@ static void put_unmarked(pack *t, const char *line, size_t size, size_t index)
 }
 
 /* The log consists of blocks that end with a blank line; the first line of a block about a source
- * names its file. The compiler says only once how to suppress warnings: each member's first warning
- * gets this remark, as if it was compiled alone. */
+ * names its file. The compiler explains only once how to suppress warnings. Each member's first
+ * warning gets this explanation, as if the member had been compiled alone. */
 char *group_log(const char *log, size_t index)
 {
     static const char remark[] =

@@ -1,12 +1,12 @@
 /* Groups: several sources compiled as one program, because each call of NVRTC takes tens of
- * milliseconds before it does any work. This module only makes and reads texts.
+ * milliseconds before it does any work. This module only reads and makes texts.
  *
  * Each member gets a namespace of its own, so that names of file scope do not conflict. A name with
  * C linkage (a kernel, a dynamic shared array) gets the suffix of the member by a macro, so that
- * messages quote the unchanged text. `#line` contains the member, so that every message can be
- * assigned to it. If a member declares a name that the Toolkit declares too, overload resolution
- * could differ from a separate compilation; an alias of each name at the top of the program makes
- * such a program fail to compile.
+ * messages quote the unchanged text. `#line` contains the member's index, so that every message can
+ * be assigned to a member. If a member declares a name that the Toolkit declares too, overload
+ * resolution could differ from a separate compilation. An alias of each such name at the top of the
+ * program makes the compilation fail in that case.
  *
  * A source is compiled alone if a group could change its meaning: if it has constant memory (which
  * belongs to the module), device variables, an include other than <...> at its top, or macros that
@@ -31,8 +31,8 @@ typedef struct group_member {
                       a group. */
 } group_member;
 
-/* Reads a source. Returns false, with an empty *out, if it must be compiled alone or memory is
- * lacking. On success the caller calls group_member_deinit(). */
+/* Reads a source. Returns false, with an empty *out, if the source must be compiled alone or memory
+ * is lacking. On success the caller calls group_member_deinit(). */
 bool group_member_init(const char *source, const char *name, const char *entry, group_member *out);
 void group_member_deinit(group_member *m);
 
@@ -42,21 +42,24 @@ bool group_members_fit(const group_member *a, const group_member *b);
 /* Larger groups gain little and delay the results. */
 enum { COMPILE_GROUP_MAX = 16 };
 
-/* Returns the program of `count` fitting members, or NULL without memory. The caller frees it. */
+/* Returns the program of `count` members, each two of which may be in one group. Returns NULL
+ * without memory. The caller frees it. */
 char *group_source(const group_member *members, size_t count);
-/* Returns the entries of all members in this program, one per line. Otherwise as above. */
+/* Returns the entries of all members in this program, one per line. Returns NULL without memory.
+ * The caller frees it. */
 char *group_entries(const group_member *members, size_t count);
 
-/* Returns those of `lines`, in the order of group_entries(), for member `index`. Else as above. */
+/* Returns the lines of member `index` among `lines`, which are in the order of group_entries().
+ * Returns NULL without memory. The caller frees it. */
 char *group_lines(const group_member *members, size_t index, const char *lines);
 
 /* Finds the members that caused errors in the log of a failed compilation, directly or by a name
- * that they declare. Sets broken[i] for each of `count` members and returns the number of broken
- * ones. */
+ * that they declare. Sets broken[i] for each of `count` members. Returns the number of broken
+ * members. */
 size_t group_broken(const group_member *members, size_t count, const char *log, bool *broken);
 
 /* Returns the part of the log about member `index`, without the reports of ptxas, as if the member
- * was compiled alone, or NULL without memory. The caller frees it. */
+ * had been compiled alone. Returns NULL without memory. The caller frees it. */
 char *group_log(const char *log, size_t index);
 
 #endif

@@ -1,4 +1,4 @@
-#define _GNU_SOURCE /* asprintf */
+#define _GNU_SOURCE /* for asprintf() */
 #include "compile/kernel_names.h"
 
 #include <ctype.h>
@@ -31,7 +31,7 @@ void kernel_name_of_entry(const char *entry, char name[KERNEL_NAME_BYTES])
 }
 
 typedef struct declared_kernel {
-    char name[KERNEL_NAME_BYTES];       /* with its namespaces: "ns::scale" */
+    char name[KERNEL_NAME_BYTES];       /* name with namespaces: "ns::scale" */
     char parameters[KERNEL_NAME_BYTES]; /* text of the parameters; "" if too long */
     char file[KERNEL_NAME_BYTES];
     int line;
@@ -86,7 +86,7 @@ static void read_directive(reader *r)
         end += end[0] == '\\' && end[1] == '\n' ? 2 : 1;
     skip_to(r, end);
     if (found > 0)
-        r->line = (int)line - 1; /* this directive's own newline counts, too */
+        r->line = (int)line - 1; /* The newline after this directive counts, too. */
     if (found > 1)
         snprintf(r->file, sizeof r->file, "%s", file);
 }
@@ -120,7 +120,7 @@ static size_t word_bytes(const char *at)
     return n;
 }
 
-/* Returns the position after the bracket that closes the one at `at`. */
+/* Returns the position after the bracket that closes the bracket at `at`. */
 static const char *skip_brackets(const char *at)
 {
     int depth = 0;
@@ -181,8 +181,8 @@ static bool read_kernel(reader *r, declared_kernel *out)
     return false;
 }
 
-/* Finds at most `capacity` kernels declared in a text, in this order, repeated declarations too.
- * `name` is the file name until the first #line directive. */
+/* Finds the kernels that a text declares, at most `capacity`, in the order of the text. Repeated
+ * declarations count, too. `name` is the file name until the first #line directive. */
 static size_t find_kernels(const char *text, const char *name, declared_kernel *out,
                            size_t capacity)
 {
@@ -228,7 +228,8 @@ static const char *last_part(const char *name)
     return colon ? colon + 1 : name;
 }
 
-/* Returns the kernel with the name in the entry, or else with the most similar name, or NULL. */
+/* Returns the kernel with the name in the entry, or the kernel with the most similar name, or
+ * NULL. */
 static const declared_kernel *find_meant(const declared_kernel *kernels, size_t count,
                                          const char *entry)
 {
@@ -247,7 +248,7 @@ static const declared_kernel *find_meant(const declared_kernel *kernels, size_t 
     return NULL;
 }
 
-/* Appends the names of all kernels but `known`, which may be NULL, without repetition. */
+/* Appends the names of all kernels but `known`, which may be NULL, each once. */
 static void list_kernels(pack *to, const declared_kernel *kernels, size_t count,
                          const declared_kernel *known)
 {
@@ -328,7 +329,7 @@ static bool is_of_entries(const char *block)
     return strncmp(block, entries_file, sizeof entries_file - 1) == 0;
 }
 
-/* Returns true for "2 errors detected in the compilation of ..." */
+/* Returns true if the block is a count of errors: "2 errors detected in the compilation of ..." */
 static bool is_count(const char *block)
 {
     const char *end = block + strspn(block, "0123456789");

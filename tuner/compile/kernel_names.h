@@ -15,14 +15,14 @@ enum { KERNEL_NAME_BYTES = 256 };
  * examples above. A longer name is cut. */
 void kernel_name_of_entry(const char *entry, char name[KERNEL_NAME_BYTES]);
 
-/* Returns a compiler-like message that an entry names no kernel, or several, with the file and line
- * of the most likely kernel, and the names of all. `why` is NVRTC's message. The caller frees it.
- * Returns NULL without memory. */
+/* Returns a compiler-like message for an entry that names no kernel, or several: file and line of
+ * the most likely kernel, and the names of all kernels. `why` is NVRTC's message. The caller frees
+ * it. Returns NULL without memory. */
 char *kernel_names_complain(const compile_request *r, const char *entry, const char *why);
 
 /* Replaces NVRTC's messages about entries that name no kernel, or several, by messages of
- * kernel_names_complain(). The caller owns *log, which is replaced only if it has such messages and
- * there is memory. */
+ * kernel_names_complain(). The caller owns *log, which stays if it has no such message or memory is
+ * lacking. */
 void kernel_names_explain(char **log, const compile_request *r);
 
 #endif

@@ -1,4 +1,4 @@
-#define _GNU_SOURCE /* asprintf, memmem */
+#define _GNU_SOURCE /* for asprintf() and memmem() */
 #include "compile/log.h"
 
 #include <ctype.h>
@@ -73,8 +73,8 @@ static const figure figures[] = {
     {" bytes cmem[", offsetof(kernel_resources, constant_bytes)},
 };
 
-/* Adds every "<number><unit>" of the line to the resources. Sums "64+16 bytes smem" of older
- * versions (the kernel's own and the system's memory). */
+/* Adds every "<number><unit>" of the line to the resources. Adds both numbers of "64+16 bytes smem"
+ * of older versions (memory of the kernel and of the system). */
 static void read_figures(text_view line, kernel_resources *out)
 {
     uint64_t carried = 0;
@@ -266,7 +266,7 @@ void file_names_complete(char **log, const char *name)
 
 enum { WORD_BYTES = 128, REMEDY_BYTES = 512 };
 
-/* A remedy and the patterns of names (fnmatch) that it is for; ends with NULL. */
+/* A remedy, and the patterns of names (for fnmatch) to which it applies; NULL ends the patterns. */
 typedef struct known_names {
     const char *remedy, *patterns[10];
 } known_names;
@@ -306,7 +306,7 @@ static const char no_namespace[] =
     "no header that is included has that namespace: cuda::std comes with <cuda/std/...>, "
     "cooperative_groups with <cooperative_groups.h>, and std is the host's";
 
-/* Headers of the host's system that have an ending. */
+/* Headers of the host's system, whose names have an ending. */
 static const char *const host_headers[] = {
     "complex.h",   "errno.h",   "fcntl.h",   "fenv.h",   "getopt.h",  "inttypes.h", "locale.h",
     "memory.h",    "omp.h",     "pthread.h", "setjmp.h", "signal.h",  "sched.h",    "stdarg.h",
@@ -358,7 +358,7 @@ static const char *find_name(const known_names *known, size_t count, const char 
     return NULL;
 }
 
-/* Copies the text between `before` and the next quote. Returns false if there is none. */
+/* Copies the text between `before` and the next quote. Returns false if `line` lacks them. */
 static bool quoted_after(const char *line, const char *before, char word[WORD_BYTES])
 {
     const char *at = strstr(line, before);
@@ -386,7 +386,7 @@ static bool is_in_toolkit(const char *include_dir, const char *name)
 }
 
 /* Recommends the device's version of a standard header, such as <cuda/std/climits> for <limits.h>.
- * Returns false if there is none. */
+ * Returns false if the device has no version. */
 static bool recommend_header(const char *include_dir, const char *header, char text[REMEDY_BYTES])
 {
     char name[WORD_BYTES + 16];
@@ -462,7 +462,7 @@ void compile_log_add_remedy(char **log, const char *include_dir)
         return;
     find_remedy(line, include_dir, text);
     if (strcmp(text, no_namespace) == 0 && strstr(at, "based on template argument"))
-        text[0] = '\0'; /* the name is the template's parameter */
+        text[0] = '\0'; /* The name is the parameter of the template. */
     const size_t end = (size_t)(at - *log) + strlen(line);
     free(line);
     if (!text[0] || asprintf(&longer, "%.*s; %s%s", (int)end, *log, text, *log + end) < 0)

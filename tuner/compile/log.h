@@ -26,26 +26,27 @@ at_status compile_log_read(const char *log, const char *entry, kernel_resources 
 void compile_log_trim(char *log);
 
 /* Finds the first line with `word` after the first #line directive of a source. `place` receives
- * "file:line" by the #line directives. Returns false if there is none. */
+ * "file:line" by the #line directives. Returns false if no line has the word. */
 bool compile_source_place(const char *source, const char *word, char *place, size_t place_bytes);
 
 /* Restores the file names in the .file directives of `ptx`, in place. NVRTC puts its current folder
  * `folder`, which has the Toolkit's headers (compile/worker.c), before each relative name: of the
  * source, of #line directives and of headers that are given as text. All of these would look like
- * headers of the Toolkit. A name is restored if it is one of `headers`, or neither a file in the
- * folder nor built into NVRTC; names that are still absolute then are files of the Toolkit. */
+ * headers of the Toolkit. A name is restored if it is in `headers`, or if it is neither a file in
+ * the folder nor built into NVRTC. Names that are still absolute after that are files of the
+ * Toolkit. */
 void file_names_restore(char *ptx, const char *folder, const source_header *headers,
                         size_t header_count);
 
-/* Restores the folder of the source `name` in messages of a log, which begin with the last part of
- * the name: `t.cu(3): error` becomes `kernels/t.cu(3): error`. *log is owned by the caller and
+/* Restores the folder of the source `name` in messages of a log, which contain only the last part
+ * of the name: `t.cu(3): error` becomes `kernels/t.cu(3): error`. The caller owns *log, which is
  * replaced; without memory it stays. */
 void file_names_complete(char **log, const char *name);
 
 /* Appends "; " and a remedy, if one is known, to the line of the first error in NVRTC's log.
- * Remedies are for names and headers that exist for nvcc, but elsewhere or not at all for NVRTC,
- * which compiles only for the device. `include_dir` is the folder of the Toolkit's headers, or "".
- * *log is owned by the caller and replaced; without memory it stays. */
+ * Remedies are for names and headers of nvcc that NVRTC, which compiles only device code, lacks or
+ * has elsewhere. `include_dir` is the folder of the Toolkit's headers, or "". The caller owns *log,
+ * which is replaced; without memory it stays. */
 void compile_log_add_remedy(char **log, const char *include_dir);
 
 #endif

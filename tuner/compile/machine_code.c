@@ -12,13 +12,14 @@
 
 enum { INSTRUCTION_BYTES = 16, BARRIERS = 6, MOST_LOADS = 256, NOTE_BYTES = 64 };
 
-/* An opcode is the low nine bits of an instruction; the next three tell its kinds of operands. */
+/* The opcode is the low nine bits of an instruction; the next three bits give the kinds of its
+ * operands. */
 enum { OPCODES = 512, LOAD_GLOBAL = 0x181 };
 
 typedef enum kind {
     KIND_OTHER,   /* control, uniform registers, constants, special registers */
-    KIND_COMMON,  /* also an instruction of PTX: float arithmetic, memory, shuffles, matrix products
-                   */
+    KIND_COMMON,  /* operations that PTX has, too: float arithmetic, memory, shuffles, matrix
+                   * products */
     KIND_INTEGER, /* additions, logic, comparisons, moves */
     KIND_PRODUCT, /* integer products */
     KIND_SPECIAL, /* special functions and conversions */
@@ -103,7 +104,7 @@ static unsigned words_of(const instruction *c)
 typedef struct line_note {
     uint32_t counts[KINDS];
     double loads; /* number of its loads from global memory */
-    double turns; /* sum over these loads of 1 / (most words in flight) */
+    double turns; /* sum, over these loads, of 1 / (most words in flight) */
 } line_note;
 
 typedef struct notes {
@@ -151,7 +152,8 @@ static void end_loads(notes *n, flight *f, unsigned barriers)
     f->count = left;
 }
 
-/* Notes the instructions of a section. `lines` has the line of each instruction, or 0. */
+/* Adds the instructions of a section to the notes. `lines` has the line of each instruction, or
+ * 0. */
 static void note_code(notes *n, const cubin_section *code, const uint32_t *lines)
 {
     flight f = {.count = 0};
@@ -234,7 +236,7 @@ static bool read_symbol(const tables *t, uint64_t number, Elf64_Sym *out)
     return true;
 }
 
-/* Finds the code section to which the relocation at offset `at` of the line program refers. */
+/* Finds the code section to which the relocation at `at`, an offset in the line program, refers. */
 static bool find_code(const tables *t, uint64_t at, cubin_section *out)
 {
     for (size_t i = 0; t->relocations.bytes && i < t->relocations.size_bytes / sizeof(Elf64_Rela);
@@ -312,7 +314,7 @@ static void read_unit(reader *r, notes *n, const tables *t)
 {
     enum { EXTENDED, COPY, ADVANCE_ADDRESS, ADVANCE_LINE, ADD_CONSTANT = 8, FIXED_ADVANCE };
     enum { END_SEQUENCE = 1, SET_ADDRESS, ADDRESS_BYTES = 8 };
-    get(r, 2); /* version */
+    get(r, 2); /* the version */
     const uint64_t header = get(r, 4), program = r->at + header;
     const uint64_t step = get(r, 1);
     get(r, 1);

@@ -19,7 +19,7 @@
 #include "base/text.h"
 #include "compile/log.h"
 
-/* Newest first. The name without a version exists only with the development files. */
+/* Newest first. The name without a version exists only if development files are installed. */
 static const char *const sonames[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"};
 enum { SONAMES = sizeof sonames / sizeof sonames[0] };
 
@@ -28,7 +28,7 @@ enum { TRIED_BYTES = 2048 };
 
 static void note_attempt(char *tried, const char *path, const char *why)
 {
-    /* The loader repeats the path in front of its reason. */
+    /* dlerror() repeats the path before its reason. */
     size_t n = strlen(path);
     if (why && strncmp(why, path, n) == 0 && strncmp(why + n, ": ", 2) == 0)
         why += n + 2;
@@ -58,7 +58,7 @@ static bool load_symbols(nvrtc_library *n)
            LOAD(get_ptx_size, "nvrtcGetPTXSize") && LOAD(get_ptx, "nvrtcGetPTX");
 }
 
-/* Finds the library's file, opened by name, by the mapping that contains one of its functions. */
+/* Finds the file of a library opened by name: the mapping that contains one of its functions. */
 static void find_path(nvrtc_library *n, const char *asked)
 {
     snprintf(n->path, sizeof n->path, "%s", asked);
@@ -79,7 +79,8 @@ static void find_path(nvrtc_library *n, const char *asked)
         fclose(maps);
 }
 
-/* Finds the headers of the library's Toolkit, or else of the Toolkit of autotune's build. */
+/* Finds the headers of the library's Toolkit, or those of the Toolkit that autotune was built
+ * with. */
 static void find_include_dir(nvrtc_library *n)
 {
     char candidates[2][PATH_MAX + 16];
@@ -98,7 +99,7 @@ static void find_include_dir(nvrtc_library *n)
 }
 
 /* Sets the include options. cuda::std, CUB and headers of cooperative_groups.h are in the folder
- * cccl since CUDA 13, before that among the other headers. */
+ * cccl since CUDA 13; before CUDA 13 they are among the other headers. */
 static void set_include_options(nvrtc_library *n)
 {
     static const char *const folders[] = {"", "/cccl"};
@@ -114,7 +115,7 @@ static void set_include_options(nvrtc_library *n)
 
 /* Opens NVRTC's builtins beside the library or on the loader's path. NVRTC opens them by name at
  * the first compilation, which fails if the loader neither finds them nor has them open. Toolkits
- * also have a second build, "alt". */
+ * also have a second build of them, "alt". */
 static bool open_builtins(const nvrtc_library *n)
 {
     const char *slash = strrchr(n->path, '/');
@@ -326,7 +327,8 @@ void nvrtc_output_deinit(nvrtc_output *o)
     *o = (nvrtc_output){0};
 }
 
-/* A failure may be due to an error in the source; several in a row may be due to the headers. */
+/* One failure may be due to an error in the source; several failures in a row may be due to the
+ * headers. */
 enum { MOST_FAILURES = 3 };
 
 /* Size of a file for the largest headers, with a reserve. */
@@ -343,7 +345,8 @@ void preambles_open(preambles *p, const char *folder)
     if (length > 0 && (size_t)length < sizeof p->folder && statvfs(folder, &s) == 0 &&
         (uint64_t)s.f_bavail * s.f_frsize / (uint64_t)(cores > 0 ? cores : 1) >= heap_bytes &&
         (mkdir(p->folder, 0700) == 0 || errno == EEXIST))
-        setenv("TMPDIR", p->folder, 1); /* the folder for temporary files of NVRTC's front end */
+        setenv("TMPDIR", p->folder, 1); /* The front end of NVRTC puts its temporary files into this
+                                         * folder. */
     else
         p->folder[0] = '\0';
 }
@@ -374,7 +377,8 @@ static bool is_given(const char *name, size_t length, const source_header *heade
     return false;
 }
 
-/* Returns the name in the <...> of an #include line without more text; NULL for other lines. */
+/* Returns the name in the <...> of an #include line without other text. Returns NULL for other
+ * lines. */
 static const char *included_name(const char *line, size_t size, size_t *length)
 {
     const char *at = line + 1, *end = line + size;
@@ -413,7 +417,8 @@ static size_t find_lines(const char *source, const source_header *headers, size_
     return (size_t)(ended - source);
 }
 
-/* Returns the #include lines, and then the source without them, whose lines keep their numbers. */
+/* Returns the #include lines, followed by the source without them. The other lines keep their
+ * numbers. */
 static char *hoist(const compile_request *r, const char *lines, size_t bytes)
 {
     pack text = {0};

@@ -1,6 +1,6 @@
 /* NVRTC, opened at run time: CUDA source in, cubin, PTX and log out. Also precompiled headers. Only
- * compile workers compile with it: it is large, may crash on a source, and serialises its callers.
- * (The header of the CUDA Toolkit is also called nvrtc.h.) */
+ * compile workers use NVRTC: it is large, may crash on a source, and serialises its callers. (The
+ * header of the CUDA Toolkit is also called nvrtc.h.) */
 #ifndef AUTOTUNE_COMPILE_NVRTC_H
 #define AUTOTUNE_COMPILE_NVRTC_H
 
@@ -37,19 +37,19 @@ typedef struct nvrtc_library {
     __typeof__(nvrtcGetPTX) *get_ptx;
 } nvrtc_library;
 
-/* Opens the first NVRTC found. If $AUTOTUNE_NVRTC is set, tries only that; otherwise the loader's
- * path, the Toolkit that autotune was built with, /usr/local/cuda, $CUDA_HOME and $CUDA_PATH.
- * Returns AT_NO_TOOLCHAIN with all paths tried and a remedy. The library stays open until the
- * process ends. */
+/* Opens the first NVRTC found. If $AUTOTUNE_NVRTC is set, tries only that path; otherwise the
+ * loader's path, the Toolkit that autotune was built with, /usr/local/cuda, $CUDA_HOME and
+ * $CUDA_PATH. Returns AT_NO_TOOLCHAIN with all paths tried and a remedy. The library stays open
+ * until the process ends. */
 at_status nvrtc_library_open(nvrtc_library *out, at_error *error);
 
 typedef struct nvrtc_output {
-    nvrtcResult code; /* result of the compilation, or of the call that failed after it */
+    nvrtcResult code; /* result of the compilation, or of a later call that failed */
     char *log;        /* owned, NUL-terminated; NULL if there was no memory */
     char *symbols; /* owned; names of the kernels in the code, one per line; NULL unless compiled */
     void *cubin;   /* owned; NULL unless compiled */
     size_t cubin_bytes;
-    char *ptx;        /* owned, NUL-terminated; NULL unless asked for and compiled */
+    char *ptx;        /* owned, NUL-terminated; NULL unless requested and compiled */
     size_t ptx_bytes; /* without the NUL */
     int64_t time_ns;  /* time in NVRTC, in ns */
 } nvrtc_output;
@@ -67,10 +67,11 @@ void nvrtc_output_deinit(nvrtc_output *o);
 
 /* ---- precompiled headers ----
  *
- * CUB, cuda::std and cooperative groups take NVRTC a second or more for each source. Sources that
- * begin with the same #include lines share the work: the first is compiled normally, the second
- * lets NVRTC write a file with its state after these lines, later ones read the file. The code is
- * the same except for names of module variables with a hash of source and options.
+ * NVRTC takes a second or more for each source with CUB, cuda::std or cooperative groups. Sources
+ * that begin with the same #include lines share the work: the first is compiled normally, for the
+ * second NVRTC writes a file with its state after these lines, and for later sources NVRTC reads
+ * that file. The code is the same except for names of module variables that contain a hash of
+ * source and options.
  *
  * The file belongs to the process that wrote it. It is in the folder of the compile cache and is
  * deleted once it is open, so that nothing remains after the process. It has over a hundred
@@ -82,17 +83,17 @@ enum { PREAMBLES_KEPT = 4 };
 typedef struct preamble {
     uint64_t key; /* hash of the #include lines, the architecture and the options; 0 if unused */
     int fd;       /* file with the precompiled headers; -1 if there is none yet */
-    int failures; /* failures in a row to write it or to compile with it */
+    int failures; /* consecutive failures to write the file or to compile with it */
 } preamble;
 
 typedef struct preambles {
-    char folder[512]; /* "" if there is none */
+    char folder[512]; /* folder of the files; "" without precompiling */
     preamble kept[PREAMBLES_KEPT];
     size_t next; /* index for the next new key */
 } preambles;
 
-/* Starts precompiling if the folder, which is that of the compile cache, has enough room. NVRTC
- * then writes to this folder by $TMPDIR, which the process must not use for anything else. */
+/* Starts precompiling if the folder of the compile cache, `folder`, has enough room. NVRTC then
+ * writes to this folder by $TMPDIR, which the process must not use for anything else. */
 void preambles_open(preambles *p, const char *folder);
 
 /* The way in which one source is compiled. */

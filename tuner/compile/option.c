@@ -19,7 +19,7 @@ static bool is_definition(const char *v)
     for (const char *c = v; *c; c++)
         if (!isprint((unsigned char)*c))
             return false;
-    /* __has_include and __has_embed look for files */
+    /* Refuses __has_include and __has_embed, which look for files. */
     return strstr(v, "__has_") == NULL;
 }
 
@@ -63,8 +63,8 @@ static const char *const ptxas_options[] = {"-dlcm=ca",
                                             "--allow-expensive-optimizations=false",
                                             NULL};
 
-/* The name of an option with a value ends in '=' or is "-D" or "-U", and `values` are the valid
- * ones or `accepts` decides. Other options have no value. `either` also accepts two dashes. */
+/* An option has a value if its name ends in '=' or is "-D" or "-U". `values` lists the valid
+ * values, or `accepts` decides. With `either`, the name may also have two dashes. */
 static const struct {
     const char *name;
     bool either;
@@ -115,14 +115,14 @@ static bool is_allowed(const char *option)
     return false;
 }
 
-/* Options with the same meaning, by their names without dashes; ends with NULL. In scripts the end,
- * or '=' or a blank and a value, follows a name. */
+/* Options with the same meaning: their names without dashes, then NULL. In scripts a name ends the
+ * option, or '=' or a blank and a value follow. */
 typedef struct nvcc_options {
     const char *meaning;
     const char *names[10];
 } nvcc_options;
 
-/* The option of NVRTC; "" for options that do not affect device code. */
+/* the option of NVRTC; "" for options that do not affect device code */
 static const nvcc_options translated[] = {
     {"", {"O", "O0", "O1", "O2", "O3", "optimize", "g", "debug"}},
     {"", {"m64", "machine", "c", "compile", "shared", "cudart", "threads", "t"}},
@@ -144,7 +144,7 @@ static const nvcc_options translated[] = {
     {"--diag-suppress", {"diag-suppress", "Xcudafe=--diag_suppress"}},
 };
 
-/* The reason why options are refused, or an alternative. */
+/* The reasons for refusals, or the alternatives. */
 static const char architecture[] = "code is compiled for the current device: select another one by "
                                    "--device, or by --arch if there is no device";
 static const char folders[] =

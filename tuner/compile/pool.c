@@ -13,9 +13,9 @@
 #include "compile/worker.h"
 
 enum {
-    /* Local workers in a row that may die before greeting; some may be killed from outside. */
+    /* local workers in a row that may die before COMPILE_HELLO */
     START_ATTEMPTS = 8,
-    LOST_STARTS = 3, /* Same limit for a worker on another host, which is given up then. */
+    LOST_STARTS = 3, /* the same for workers on another host, which is then given up */
     DEFAULT_TIMEOUT_S = 60,
     COLLECT_MS = 500,    /* time in ms for a worker to end after its socket closed */
     START_TIMEOUT_S = 60 /* loading a library of 100 MB from a cold disk takes time */
@@ -30,13 +30,13 @@ typedef struct finished {
 
 /* A job is in one place at a time: in `queue`, in a batch of a slot, or, after its answer or loss,
  * as a result in `done`. `pending` counts the jobs in all three. `broken` keeps the first reason
- * and is never cleared. `version` is that of the first worker that greeted; all others must have
- * the same. */
+ * and is never cleared. `version` is the NVRTC version of the first worker that greeted
+ * (COMPILE_HELLO); all others must have the same. */
 struct compile_pool {
     compile_slot *slots;
     size_t slot_count;
-    queue queue; /* compile_job */
-    queue done;  /* finished */
+    queue queue; /* waiting jobs */
+    queue done;  /* finished jobs */
     size_t pending;
     uint64_t last_number; /* number of the last job */
     int64_t timeout_ns;
@@ -104,7 +104,7 @@ static void end_worker(compile_pool *pool, compile_slot *s, worker_death death)
                  s->greeted ? "the compiler did not finish within %d s"
                             : "a compile worker did not start within %d s",
                  s->greeted ? (int)(pool->timeout_ns / 1000000000) : START_TIMEOUT_S);
-    else /* "exited with ...", but "was killed by ..." */
+    else /* Puts "was" before "killed by ...", but not before "exited with ...". */
         snprintf(why, sizeof why, "the compile worker %s%s",
                  death != DEATH_INVALID && strncmp(how, "killed", 6) == 0 ? "was " : "",
                  death == DEATH_INVALID ? "sent an invalid message" : how);
@@ -132,7 +132,7 @@ static void start_missing_workers(compile_pool *pool)
     size_t running = 0;
     for (size_t i = 0; i < pool->slot_count; i++) {
         compile_slot *s = &pool->slots[i];
-        /* Workers on other hosts need the local NVRTC's version: they wait for a greeting. */
+        /* Workers on other hosts need the local NVRTC's version, so they start after a greeting. */
         if (s->child.process.pid == 0 && s->host &&
             (!pool->version[0] || s->lost_starts >= LOST_STARTS))
             continue;
@@ -509,7 +509,7 @@ void compile_pool_free(compile_pool *pool)
 {
     if (!pool)
         return;
-    compile_pool_kill(pool); /* all at once, so that their ends overlap */
+    compile_pool_kill(pool); /* Kills all workers first, so that their ends overlap. */
     for (size_t i = 0; pool->slots && i < pool->slot_count; i++) {
         compile_slot *s = &pool->slots[i];
         supervised_stop(&s->child);

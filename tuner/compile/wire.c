@@ -5,7 +5,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-/* Fields of the request's own. The id must be first: it is not part of the cache key. */
+/* The fields of one source. The id must be first: it is not part of the cache key. */
 static const pack_field own_fields[] = {
     PACK_FIELD(compile_request, id),
     PACK_FIELD(compile_request, source),
@@ -120,7 +120,7 @@ bool compile_wire_get_result(pack *m, compile_result *out)
         return false;
     if (out->cubin_bytes == 0)
         out->cubin = NULL;
-    /* There must be an image exactly if the outcome is COMPILE_OK. */
+    /* A result has an image if and only if its outcome is COMPILE_OK. */
     return pack_complete(m) && (out->outcome == COMPILE_OK) == (out->cubin != NULL);
 }
 

@@ -18,12 +18,12 @@
 #include "process/supervised.h"
 
 enum {
-    COMPILE_HELLO = 0x100, /* version */
-    COMPILE_REFUSED,       /* message of the error */
+    COMPILE_HELLO = 0x100, /* body: version of NVRTC */
+    COMPILE_REFUSED,       /* body: error message */
     COMPILE_REQUEST,
     COMPILE_REQUEST_MORE, /* a request followed by another of the same batch */
     COMPILE_RESULT,
-    COMPILE_WARNING /* text */
+    COMPILE_WARNING /* body: text */
 };
 
 /* Most options of a script; a message with more is corrupt. */
@@ -47,7 +47,7 @@ void compile_wire_put_result(pack *m, const compile_result *r);
 /* Reads a result. *out consists of views: do not call compile_result_deinit(). */
 bool compile_wire_get_result(pack *m, compile_result *out);
 
-/* Batches per worker: the next one is there when one is finished. */
+/* Batches per worker, so that the next is there when one is finished. */
 enum { COMPILE_DEPTH = 2 };
 
 typedef struct compile_job {
