@@ -24,7 +24,7 @@ typedef struct counting {
     cupti_host *host;
     cupti_ranges *ranges;
     const char **names; /* names of the metrics that the chip has; owned */
-    size_t *places;     /* index of each of these in what->metrics; owned */
+    size_t *places;     /* index of each name in what->metrics; owned */
     size_t name_count;
     uint8_t *config, *data; /* owned */
     size_t config_bytes, data_bytes;
@@ -106,8 +106,9 @@ static void add_metric(counting *x, size_t place)
                                .count = 1};
     if (x->status)
         return;
-    /* A counter without ".sum" or the like has properties but is not a metric. After CUPTI has
-     * refused a metric, its description accepts no further ones and must be created again. */
+    /* A counter without a suffix such as ".sum" has properties but is not a metric. After CUPTI has
+     * refused a metric, its description of the chip accepts no more metrics and must be created
+     * again. */
     if (x->cupti->cuptiProfilerHostConfigAddMetrics(&added) != CUPTI_OK) {
         make_host(x);
         return;
@@ -281,7 +282,7 @@ static at_status count(device *d, device_kernel *k, const launch_plan *plan,
     if (x.name_count > 0)
         count_ranges(&x, values);
     cupti_ranges_call disable = {CUPTI_SIZE(cupti_ranges_call, ranges), NULL, x.ranges};
-    /* A lost context is left alone. */
+    /* CUPTI is not called for a lost context. */
     if (x.ranges && x.status != AT_DEVICE &&
         x.cupti->cuptiRangeProfilerDisable(&disable) != CUPTI_OK && !x.status)
         x.status = error_set(error, AT_NO_DEVICE, "CUPTI does not release the GPU's counters");

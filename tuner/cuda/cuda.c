@@ -10,7 +10,7 @@
 #include "cuda/nvml.h"
 #include "cuda/queue.h"
 
-/* The member of arch_limits, an int or a size_t, for an attribute of the device. */
+/* An attribute of the device, and its member of arch_limits (int or size_t). */
 typedef struct attribute_field {
     CUdevice_attribute attribute;
     size_t offset, size_bytes;
@@ -63,7 +63,7 @@ static at_status read_limits(const cuda_driver *cuda, CUdevice handle, arch_limi
     int memory_khz = 0, bus_bits = 0;
     cuda->cuDeviceGetAttribute(&memory_khz, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, handle);
     cuda->cuDeviceGetAttribute(&bus_bits, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, handle);
-    /* Two transfers per clock. */
+    /* Memory transfers data twice per clock. */
     limits->bandwidth_bytes_per_s = 2.0 * memory_khz * 1000.0 * bus_bits / 8.0;
     return AT_OK;
 }

@@ -36,8 +36,8 @@ at_status cuda_textures_get(cuda_textures *t, const cuda_driver *cuda, const vie
 at_status cuda_textures_copy(const cuda_textures *t, const cuda_driver *cuda, const view_plan *view,
                              CUdeviceptr address, bool back, CUstream stream, at_error *error);
 
-/* Destroys the textures, surfaces and arrays of a range of memory before it is freed, or of all
- * memory (`first` 0, `size_bytes` UINT64_MAX). None may be in use. */
+/* Destroys the textures, surfaces and arrays of a range of memory before the memory is freed, or of
+ * all memory (`first` 0, `size_bytes` UINT64_MAX). No launch may be using them. */
 void cuda_textures_drop(cuda_textures *t, const cuda_driver *cuda, CUdeviceptr first,
                         uint64_t size_bytes);
 

@@ -166,7 +166,7 @@ void nvml_read(nvml *n, board_reading *out)
 
 uint32_t nvml_count_others(nvml *n)
 {
-    unsigned count = 0; /* with room for 0 processes, NVML writes their number */
+    unsigned count = 0; /* With room for no process, NVML writes the number of processes. */
     if (!n || !n->processes ||
         n->processes(n->device, &count, NULL) != NVML_ERROR_INSUFFICIENT_SIZE || count == 0)
         return 0;

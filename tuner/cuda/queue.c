@@ -126,7 +126,7 @@ typedef struct cuda_module {
     size_t size_bytes;        /* size of the image */
     bool shared;              /* the image has several kernels */
     CUmodule module;
-    size_t users;               /* number of kernels */
+    size_t users;               /* number of kernels that use the module */
     module_variable *variables; /* owned */
     size_t variable_count;
     CUdeviceptr initial; /* initial contents of the variables, one after the other; owned */

@@ -87,10 +87,10 @@ struct device {
     uint64_t *results_host; /* pinned: RESULT_COUNT words, then two elements of a buffer */
     cuda_clock clock;
     bool scrubs;            /* the scrub kernel may use all shared memory */
-    struct nvml *board;     /* NULL if not opened yet or not available */
-    struct cupti *counters; /* NULL if not opened yet or not available */
+    struct nvml *board;     /* NULL before nvml_open(), or if NVML is not available */
+    struct cupti *counters; /* NULL before cupti_open(), or if CUPTI is not available */
     host_blocks host_blocks;
-    CUstream transfer_streams[TRANSFER_MAX_STREAMS]; /* NULL if not needed yet */
+    CUstream transfer_streams[TRANSFER_MAX_STREAMS]; /* each NULL until it is needed */
     uint64_t transfers;                              /* number of checked transfers so far */
     char complaint[160];                             /* fault found in the last launch, or empty */
     int64_t launch_ns;                               /* time of the last launch; 0 if unknown */
@@ -176,7 +176,7 @@ at_status cuda_kernel_queue_one(device *d, device_kernel *k, const launch_plan *
 at_status cuda_kernel_take_back(device *d, device_kernel *k, const launch_plan *plan,
                                 device_buffer *const *buffers, at_error *error);
 
-/* Writes address and size of each buffer that the plan names; the others are left alone. */
+/* Writes address and size of each buffer that the plan names; leaves the other ranges alone. */
 void cuda_ranges(const launch_plan *plan, device_buffer *const *buffers,
                  cuda_range out[PLAN_MAX_BUFFERS]);
 
@@ -217,7 +217,8 @@ void cuda_clock_free(device *d);
 /* Queues the kernels that flush the L2. */
 at_status cuda_flush_queue(device *d, at_error *error);
 
-/* Runs the plan once and waits. Without a gate: loading on the first launch may synchronise. */
+/* Runs the plan once and waits. Uses no gate, because loading code at the first launch may
+ * synchronise. */
 at_status cuda_launch(device *d, device_kernel *k, const launch_plan *plan,
                       device_buffer *const *buffers, int64_t *time_ns, at_error *error);
 

@@ -14,7 +14,8 @@
 
 #include "cuda/queue.h"
 
-/* A shorter sample is the mean of several transfers: reading the clock then costs below 0.1 %. */
+/* A shorter sample is the mean of several transfers, so that reading the clock costs below 0.1
+ * %. */
 static const int64_t short_ns = 200 * 1000;
 enum { MOST_REPEATS = 64 };
 
@@ -33,9 +34,10 @@ typedef struct moving {
     const transfer_plan *how;
     const device_buffer *from, *to;
     uint64_t size_bytes, piece_bytes, chunk_bytes;
-    bool up, down;                       /* data is copied to the device, to the host */
+    bool up, down;                       /* data is copied to the device; data is copied to the
+                                          * host */
     host_block host_from, host_to;       /* `bytes` is NULL if the block is not needed */
-    host_block stage_up, stage_down;     /* likewise */
+    host_block stage_up, stage_down;     /* `bytes` is NULL if the transfer is not staged */
     CUdeviceptr landing;                 /* destination of copies to the device */
     CUdeviceptr leaving;                 /* source of copies to the host */
     cuda_range ranges[PLAN_MAX_BUFFERS]; /* buffers of the kernels */
@@ -385,7 +387,7 @@ at_status cuda_transfer_launch(device *d, device_kernel *k, const launch_plan *p
     at_status moved = m.status;
     if (moved == AT_DEVICE)
         return moved;
-    /* Also after a refusal, which leaves the buffers unchanged. */
+    /* After a refusal, too, which leaves the buffers unchanged. */
     m.status = AT_OK;
     m.error = moved ? NULL : error;
     take_from_host(&m, m.from, &m.host_from);

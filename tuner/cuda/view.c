@@ -9,7 +9,7 @@ struct cuda_texture {
     CUdeviceptr address;
     CUtexObject object; /* or a CUsurfObject, which has the same type */
     CUarray array;      /* NULL if the view is of the memory itself */
-    bool owns_array;    /* otherwise the array belongs to another view of the same memory */
+    bool owns_array;    /* false if the array belongs to another view of the same memory */
 };
 
 /* Tensor copies do no arithmetic, so that signed integers can be treated as unsigned. */
