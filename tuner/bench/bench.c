@@ -12,8 +12,8 @@
 #include "bench/meter.h"
 
 enum {
-    CHECK_LAUNCHES = 2,   /* per slot in a try */
-    RECHECK_LAUNCHES = 8, /* per slot for a finalist: rare errors are more likely to show up */
+    CHECK_LAUNCHES = 2,   /* launches per slot in a try */
+    RECHECK_LAUNCHES = 8, /* launches per slot for a finalist, to show rare errors */
 };
 
 /* Extra time of a first launch: loading the kernel and allocating memory for its stack take a
@@ -23,7 +23,7 @@ static const int64_t first_launch_ns = 10 * 1000000;
 static at_status try_samples(device_bench *b, loaded_variant *v, size_t count,
                              device_answer *answer, at_error *error)
 {
-    /* A prediction ends by counted work, whatever the time that takes. */
+    /* A prediction has no time limit: a limit of counted work ends it. */
     bench_notify(b, "sampling", 0,
                  v->stage->slots[0].timed ? INT64_MAX : (int64_t)count * b->watchdog_ns);
     bench_reserve_samples(b, count);
@@ -39,8 +39,9 @@ static at_status try_samples(device_bench *b, loaded_variant *v, size_t count,
     return status;
 }
 
-/* Checks a variant unless a launch takes longer than variant->too_slow_ns; *slow_ns is then its
- * time, otherwise 0. If the extra time of a first launch may be the reason, a sample decides. */
+/* Checks a variant unless a launch takes longer than variant->too_slow_ns; *slow_ns is then the
+ * time of the launch, otherwise 0. If the extra time of a first launch may be the reason, a sample
+ * decides. */
 static at_status check_or_leave(device_bench *b, const device_variant *variant,
                                 const loaded_variant *v, int64_t *slow_ns, outcome *result,
                                 at_error *error)

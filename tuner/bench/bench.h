@@ -23,7 +23,7 @@ typedef struct loaded_variant {
     uint64_t id;
     device_stage *stage; /* stage of its layout */
     bool present[DEVICE_SLOTS];
-    device_kernel *kernels[DEVICE_SLOTS]; /* may be equal to kernels[0] */
+    device_kernel *kernels[DEVICE_SLOTS]; /* kernels[i] may be equal to kernels[0] */
     launch_plan launches[DEVICE_SLOTS];
     int64_t launch_ns;   /* time of a launch, in ns; 0 if unknown */
     device_batch *batch; /* batch for slot 0; NULL if samples are single launches */
@@ -53,7 +53,7 @@ typedef struct device_bench {
     /* counters of the current answer; PLAN_MAX_LAUNCHES times DEVICE_MAX_METRICS */
     double *counters;
     char text[DEVICE_TEXT_BYTES]; /* message of the current answer */
-    device_fault fault;           /* the same as fields */
+    device_fault fault;           /* the fault in that message, as fields */
     uint32_t failed_slot;         /* slot of the last failed check */
     void *results;                /* owned; results in the last answer */
     char *printed;                /* owned; output of the variant in the last check, or NULL */

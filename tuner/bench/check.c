@@ -297,8 +297,8 @@ static at_status sum_expected(const check *c, uint64_t sums[PLAN_MAX_BUFFERS], a
     return status;
 }
 
-/* Determines whether an output that is wrong under this schedule is different under another one.
- * After correct launches it is. */
+/* Determines whether an output that is wrong under this schedule is different under another
+ * schedule. If launches under other schedules were correct, it is. */
 static at_status report_order(check *c, uint32_t schedule, device_kernel *k, at_error *error)
 {
     char text[1024];

@@ -114,7 +114,8 @@ static at_status open_device(child *c, const device_worker_options *options, at_
     gpu_turn_take(c->turn, GPU_TURN_MOST_NS, NULL, NULL);
     if (!status && api->hardware)
         status = api->hardware->start(c->bench.device, error);
-    /* Meanwhile the tuner compiles the set-up's support code. A shared GPU is not warmed up. */
+    /* Warms the GPU up while the tuner compiles the set-up's support code, unless the GPU is
+     * shared. */
     if (!status && api->hardware && c->pace.share >= 1)
         status = api->hardware->warm_up(c->bench.device, error);
     gpu_turn_give(c->turn);
@@ -173,7 +174,7 @@ static at_status serve(child *c, bool *go, at_error *error)
             begin_work(c);
         c->steady = m.type == REQUEST_ENERGY;
         status = handlers[m.type](&c->bench, &m.body, &answer);
-        /* Rest now for this request, before the next one, so that the answer need not wait. */
+        /* Rests now for this request, before the next request, so that the answer need not wait. */
         gpu_pace_rest(&c->pace, clock_now_ns());
         if (on_device)
             gpu_turn_give(c->turn);
@@ -229,7 +230,7 @@ static int run(int fd, pack *settings)
     while (!status && go)
         status = serve(&c, &go, &error);
     gpu_turn_free(c.turn);
-    /* If the context is lost, the operating system frees it: the driver might hang. */
+    /* If the context is lost, leaves it to the operating system: the driver might hang. */
     if (!go)
         return 1;
     device_bench_deinit(&c.bench);

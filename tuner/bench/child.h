@@ -7,7 +7,7 @@
 #include "bench/client.h"
 #include "process/process.h"
 
-/* Its settings are device_worker_options. */
+/* The device worker for a GPU or a simulated device. Its settings are device_worker_options. */
 extern const worker_program device_child_program;
 /* The same program under another name, for a simulated device that proves variants beside a GPU. */
 extern const worker_program device_proof_program;

@@ -34,9 +34,9 @@
 
 enum {
     DEVICE_SLOTS = 5, /* problems per layout: 0 is the tuned one, up to three are ragged; in proofs
-                         one is run in excerpts */
+                       * one is run in excerpts */
     DEVICE_MAX_SAMPLES = 256, /* per try */
-    DEVICE_MAX_BLOCK = 65536, /* variants per block */
+    DEVICE_MAX_BLOCK = 65536, /* variants in a block of a race */
     DEVICE_LABEL_BYTES = 160,
     DEVICE_MAX_LAYOUTS = 64,
     DEVICE_MAX_PROBLEMS = DEVICE_MAX_LAYOUTS * DEVICE_SLOTS,
@@ -96,16 +96,16 @@ typedef struct device_variant {
     bool unchecked;    /* a try checks only slot 0; the others are checked when it is held */
     int64_t launch_ns; /* time of a launch, in ns; 0 if unknown */
     /* limit in ns for a try: a variant whose launch takes longer is not checked and is answered
-     * with OUTCOME_TOO_SLOW and this one time; 0 means no limit */
+     * with OUTCOME_TOO_SLOW and the time of this launch as its only sample; 0 means no limit */
     int64_t too_slow_ns;
-    bool present[DEVICE_SLOTS]; /* false: not checked on this slot. A variant without slot 0 cannot
-                                   be sampled */
+    bool present[DEVICE_SLOTS]; /* false: the variant is not checked on this slot. Without slot 0 it
+                                 * cannot be sampled */
     device_image images[DEVICE_SLOTS]; /* size 0: use the image of slot 0 */
     launch_plan launches[DEVICE_SLOTS];
     char once[COVERAGE_TEXT_BYTES]; /* loops that had at most one iteration in an earlier try. Slots
-                                       are tried until all these loops have had two iterations;
-                                       errors on slots where none has are not reported. "": try all
-                                       slots */
+                                     * are tried until all these loops have had two iterations.
+                                     * Errors on a slot where none of them has two iterations are
+                                     * not reported. "" means that all slots are tried */
 } device_variant;
 
 typedef enum device_event_kind {
@@ -130,7 +130,7 @@ typedef struct device_ready {
     int64_t watchdog_ns;  /* time limit of a launch */
     uint32_t batch;       /* launches per sample; 1 unless kernels are short */
     uint32_t buffer_sets; /* copies of the buffers that a batch rotates over */
-    double sm_clock_khz;  /* measured; 0 if unknown */
+    double sm_clock_khz;  /* measured SM clock; 0 if unknown */
 } device_ready;
 
 /* Chunks of an energy measurement (bench/meter.h). */
@@ -247,8 +247,8 @@ at_status device_worker_setup(device_worker *w, const device_image support[DEVIC
  * problems refer to the file by its hash. There is no event: a read error fails that set-up. */
 at_status device_worker_data(device_worker *w, data_file *f, uint64_t size_bytes, at_error *error);
 
-/* Checks a variant on all its slots, then takes `sample_count` samples (at most DEVICE_MAX_SAMPLES;
- * 0: only checks it, however slow it is). */
+/* Checks a variant on all its slots, then takes `sample_count` samples (at most
+ * DEVICE_MAX_SAMPLES). With 0 samples only checks the variant, however slow it is. */
 at_status device_worker_try(device_worker *w, uint64_t id, const device_variant *variant,
                             size_t sample_count, at_error *error);
 

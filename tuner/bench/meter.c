@@ -152,9 +152,9 @@ static at_status restore_context(device_context *c, at_error *error)
 enum { SHORT_TICKS = 200, SHORT_FLOORS = 20, SHORT_NS = 20000 };
 
 enum {
-    BATCH_SHORTS = 4, /* a batch lasts four times the limit below which batches are used */
+    BATCH_SHORTS = 4, /* duration of a batch, in limits below which batches are used */
     BATCH_MOST = 1000,
-    /* A batch of slower kernels lasts at least sixteen times the limit. */
+    /* Least duration of a batch of slower kernels, in such limits. */
     BATCH_SLOW_SHORTS = 16,
     CACHES = 3, /* the sets of buffers add up to three times the L2 */
     /* Assumed ratio of the reference's time to a good variant's time. A slower reference only makes
@@ -398,7 +398,7 @@ static uint32_t choose_batch(int64_t short_ns, int64_t estimate_ns)
     return launches < BATCH_MOST ? (uint32_t)launches : BATCH_MOST;
 }
 
-/* Returns the number of launches that take `batch_ns`. The common batch is for fast kernels. */
+/* Returns the number of launches that take `batch_ns`. Fast kernels use m->batch instead. */
 static uint32_t own_batch(const device_meter *m, int64_t launch_ns)
 {
     int64_t launches = launch_ns > 0 ? (m->batch_ns + launch_ns - 1) / launch_ns : m->batch;

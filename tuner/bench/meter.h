@@ -66,7 +66,7 @@ typedef struct device_meter {
     int64_t batch_ns;        /* duration of a batch of slower kernels */
     size_t set_count; /* sets of buffers over which a batch rotates; 1: only the slot's own */
     device_buffer *(*sets)[PLAN_MAX_BUFFERS]; /* [0] is the slot's own */
-    device_buffer *const **views;             /* the same in the form of device_api */
+    device_buffer *const **views;             /* the sets in the form of device_api */
     uint64_t ceiling_bytes; /* bytes that a launch of the ceiling copies, reads or writes */
     /* One per set; NULL if the ceiling only reads or only writes. */
     device_buffer **copy_to, **copy_from;
@@ -93,7 +93,7 @@ void device_meter_deinit(device_meter *m);
  * The caller calls device_meter_release(). Returns AT_COMPILE, AT_DEVICE, AT_NO_MEMORY. */
 at_status device_meter_prepare(device_meter *m, device_kernel *k, const launch_plan *launch,
                                int64_t launch_ns, device_batch **out, at_error *error);
-void device_meter_release(device_meter *m, device_batch *batch); /* NULL is allowed */
+void device_meter_release(device_meter *m, device_batch *batch); /* `batch` may be NULL */
 
 /* Takes a sample of a kernel, with the batch that was prepared for it. Allocates nothing. */
 at_status device_meter_sample(device_meter *m, device_kernel *k, const launch_plan *launch,

@@ -31,7 +31,8 @@ static at_status launch(device_slot *s, const char *name, device_kernel *k, cons
     outcome result;
     at_status status = device_slot_launch(s, k, plan, buffers, most_work, error);
     if (s->api->analysis)
-        free(s->api->analysis->take_printed(s->device)); /* its output is not needed */
+        free(s->api->analysis->take_printed(s->device)); /* The text that this kernel prints is not
+                                                          * needed. */
     const char *complaint = status ? NULL : s->api->complaint(s->device, &result);
     if (complaint && result == OUTCOME_TIMEOUT && s->proves)
         status = error_set(error, AT_NO_DEVICE, "%s" DEVICE_PROOF_ENDED, complaint);
@@ -91,7 +92,7 @@ static at_status fill_inputs(device_slot *s, at_error *error)
     return status;
 }
 
-/* Runs the reference with `expected` in place of the outputs, and notes which of them it changes.
+/* Runs the reference with `expected` in place of the outputs, and notes which outputs it changes.
  * `most_work` is as for device_slot_launch(). */
 static at_status run_reference(device_slot *s, int pattern, uint64_t most_work, at_error *error)
 {
@@ -132,7 +133,8 @@ static at_status run_reference(device_slot *s, int pattern, uint64_t most_work, 
  * replaced. */
 
 typedef struct inout {
-    uint64_t count;                /* compared elements; 0 if no result is there before */
+    uint64_t count;                /* number of compared elements; 0 if none holds its result before
+                                    * the launch */
     size_t size;                   /* bytes per element */
     double magnitude;              /* largest magnitude in `after` */
     const unsigned char *most;     /* the element of `after` with this magnitude */
@@ -215,7 +217,8 @@ static at_status read_inout(device_slot *s, uint32_t i, inout *x, at_error *erro
     return status;
 }
 
-/* Replaces an element by a wrong value: that in `altered`, the largest result or its opposite. */
+/* Replaces an element by a wrong value: the value in `altered`, the largest result or its
+ * opposite. */
 static void replace(const device_slot *s, uint32_t i, const inout *x, uint64_t element,
                     unsigned char *altered)
 {
@@ -397,7 +400,8 @@ static at_status check_reference_guards(device_slot *s, at_error *error)
 }
 
 /* Makes the expected results by two launches of a reference kernel. Elements that it does not write
- * keep the poison, which differs. A reference with float atomics may also differ. */
+ * keep the poison, which differs between the launches. A reference with float atomics may also
+ * differ. */
 static at_status seed_reference(device_slot *s, at_error *error)
 {
     uint64_t first[PLAN_MAX_BUFFERS] = {0};
@@ -419,7 +423,10 @@ static at_status seed_reference(device_slot *s, at_error *error)
     return status;
 }
 
-enum { BASELINE_LAUNCHES = 2 }; /* in addition to the one that makes the expected results */
+enum {
+    BASELINE_LAUNCHES = 2
+}; /* launches in addition to the launch that makes the expected
+    * results */
 
 /* Makes the expected results with the baseline, and compares further launches with them. Sets
  * s->oracle_error, and *differs if results differ. */

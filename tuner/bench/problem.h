@@ -37,23 +37,24 @@ typedef struct device_slot {
     launch_plan reference_launch;
     const void *contents[PLAN_MAX_BUFFERS]; /* files that fill buffers; NULL for other buffers */
     const void *answers[PLAN_MAX_BUFFERS]; /* files with expected results; NULL for other buffers */
-    bool absent;                           /* has no buffers: no variant is checked on it */
+    bool absent;                           /* the problem has no buffers: no variant is checked on
+                                            * it */
     bool proves;                           /* `oracle_error` does not fail the set-up */
     bool brief;                            /* see device_problem */
     bool is_judged;          /* the baseline has been compared with itself, or has failed */
     bool keeps_unwritten;    /* the oracle leaves elements of an output unwritten: outputs are not
                              poisoned with different patterns */
-    char oracle_error[1024]; /* reason why there are no expected results; "" if there are */
+    char oracle_error[1024]; /* reason why there are no expected results; may be "" */
     device_whole whole;      /* see device_problem */
-    bool sampled;            /* has no buffers, but an excerpt */
-    bool timed;              /* its buffers are those of the excerpt, and variants are only timed */
-    device_excerpt *excerpt; /* NULL if there is no room for it */
-    device_coverage coverage; /* reason if `excerpt` is NULL; else coverage of the last check */
+    bool sampled;            /* the problem has no buffers, but an excerpt */
+    bool timed;              /* the buffers are those of the excerpt, and variants are only timed */
+    device_excerpt *excerpt; /* NULL if there is no room for an excerpt */
+    device_coverage coverage; /* reason why `excerpt` is NULL, or coverage of the last check */
     uint64_t differing[PLAN_MAX_BUFFERS]; /* differing elements in the last check, maximum of its
                                              launches */
     uint64_t seed;                        /* seed of the current contents */
     int64_t reference_wall_ns;            /* wall time of the last launch of the reference, in ns */
-    /* its work in units of the device; 0 if the device does not count work */
+    /* work of that launch, in units of the device; 0 if the device does not count work */
     uint64_t reference_work;
 } device_slot;
 
@@ -68,8 +69,9 @@ void device_slot_deinit(device_slot *s);
 /* Name of the filler in messages. */
 #define DEVICE_FILLER_NAME "the kernel that prepares inputs"
 
-/* Blames the script instead of the device for an error of the kernel called `kernel`. Nobody is
- * blamed for code that is not simulated. Returns the new status. */
+/* Changes the status of an error of the kernel called `kernel` so that the script is to blame, not
+ * the device. AT_NO_DEVICE stays: the simulated device does not support the code. Returns the new
+ * status. */
 at_status device_slot_blame(const char *kernel, at_status status, at_error *error);
 
 /* Checks that the launch uses only buffers of the slot. Returns AT_FORMAT if not. */
@@ -99,8 +101,8 @@ at_status device_slot_sum(const device_slot *s, const launch_plan *launch, uint3
 at_status device_slot_restore(device_slot *s, at_error *error);
 
 /* Copies the results of the oracle, buffer after buffer, to *out, which the caller frees. Returns
- * the number of bytes, or 0 (and *out NULL) if they are unknown or unreadable, or there is no
- * memory. */
+ * the number of bytes. Returns 0, and *out is NULL, if the results are unknown or unreadable, or
+ * memory ran out. */
 size_t device_slot_results(const device_slot *s, void **out);
 
 /* Compares the results of the oracle with those of another device for the same seed, plan.seed.
@@ -116,12 +118,13 @@ typedef struct device_check {
     uint64_t most_work; /* limit per launch (device_analysis.limit_work); 0 means no limit */
     int64_t most_ns; /* limit of the first launch (device_hardware.launch_ns); 0 means no limit */
     outcome result;
-    int64_t slow_ns; /* time of the first launch if above most_ns: nothing is checked; or 0 */
+    int64_t slow_ns; /* time of the first launch if above most_ns, so that nothing is checked;
+                      * otherwise 0 */
     char *text;      /* buffer of the caller; reason if the result is not OUTCOME_OK */
     size_t text_bytes;
-    device_fault fault; /* the reason as fields */
-    char *printed; /* owned, also after a failure; output of the first launch, or of the wrong one;
-                      NULL if there is none */
+    device_fault fault; /* the fault in `text`, as fields */
+    char *printed; /* owned, also after a failure; text that the first launch, or the wrong launch,
+                    * printed; may be NULL */
 } device_check;
 
 /* Runs the kernel on poisoned outputs, and checks outputs, guard bands and inputs. The bytes in and

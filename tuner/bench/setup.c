@@ -11,13 +11,13 @@
 
 enum {
     CEILING_SAMPLES = 11,
-    CEILING_LEAST = 3, /* minimum for slow copies, of which a race takes one per block as well */
+    CEILING_LEAST = 3, /* minimum for slow copies; a race takes one more per block */
     REFERENCE_SAMPLES = 3,
     WATCHDOG_REFERENCES = 100, /* a variant this much slower than a naive kernel is useless */
 };
 
-/* After one sample of the reference that takes this long no more are taken, because the reference
- * is not compared. Samples of the ceiling end after this total time. */
+/* If one sample of the reference takes this long, no more are taken, because the reference is not
+ * compared. Samples of the ceiling end after this total time. */
 static const int64_t long_setup_ns = 20 * 1000000;
 
 static at_status sample_reference(device_bench *b, int64_t *reference_ns, at_error *error)

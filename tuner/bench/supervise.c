@@ -11,8 +11,9 @@
 enum {
     MAX_IDLE_DEATHS = 8,   /* deaths in a row while idle */
     COLLECT_MS = 1000,     /* time in ms for a worker to end after its socket closed */
-    MAX_FAILED_STARTS = 2, /* in a row, with a reason from the worker */
-    MAX_SILENT_STARTS = 8  /* in a row, without a reason: some may be killed from outside */
+    MAX_FAILED_STARTS = 2, /* failed starts in a row, with a reason from the worker */
+    MAX_SILENT_STARTS = 8  /* failed starts in a row without a reason: some may be killed from
+                            * outside */
 };
 
 /* A driver that wakes up many GPUs needs tens of seconds. */
@@ -157,7 +158,7 @@ static const struct {
 
 device_question device_watch_claim(device_worker *w)
 {
-    /* The answer cannot have arrived: nothing is read while a request is queued. */
+    /* The answer to the last queued request cannot have arrived: nothing was read in between. */
     request *r = w->child.out.waiting.last;
     r->claimed = true;
     return (device_question){.kind = requests[r->out.message.type].event, .number = r->number};
@@ -246,15 +247,15 @@ static void count_end(device_worker *w, int *count, int step, int most, const ch
         restart(w);
 }
 
-/* Returns the request that counts the deaths during the oldest one: for a replay, which is a new
- * request each time, the request of the held variant. */
+/* Returns the request whose count of deaths belongs to the oldest request. A replay is a new
+ * request each time, so the deaths are counted in the request of the held variant. */
 static request *find_counted(device_worker *w)
 {
     request *r = oldest(w), *held = r->silent ? find_held(w, r->id) : NULL;
     return held ? held : r;
 }
 
-/* Answers the current request of a dead process if it is to blame. */
+/* Answers the current request of a dead process if the request is to blame. */
 static void blame_request(device_worker *w, worker_death why, const char *how)
 {
     char text[320];
@@ -272,7 +273,8 @@ static void blame_request(device_worker *w, worker_death why, const char *how)
     finish_for_worker(w, OUTCOME_CRASHED, text);
 }
 
-/* Ends the process, answers its current request if that is to blame, and starts another one. */
+/* Ends the process, answers its current request if the request is to blame, and starts another
+ * process. */
 static void end_process(device_worker *w, worker_death why)
 {
     char how[128], text[320];
@@ -290,7 +292,7 @@ static void end_process(device_worker *w, worker_death why)
                   MAX_SILENT_STARTS, text);
         return;
     }
-    /* A process that died by itself or hung may have died while it read a request on its way. */
+    /* A process that died by itself or hung may have died while reading a request. */
     if (!started || (why == DEATH_KILLED && !begun)) {
         snprintf(text, sizeof text, "%d idle device workers in a row died; the last %s",
                  MAX_IDLE_DEATHS, how);
@@ -301,7 +303,7 @@ static void end_process(device_worker *w, worker_death why)
     restart(w);
 }
 
-/* ---- replies: the handlers return false for an invalid one ---- */
+/* ---- replies: the handlers return false for an invalid reply ---- */
 
 /* Sets the deadline after a request is finished; the next request may be on its way. */
 static void expect_request(device_worker *w)
@@ -446,7 +448,7 @@ static bool on_answer(device_worker *w, message *m)
     return true;
 }
 
-/* Reads one message. A worker that sends an invalid one is ended. */
+/* Reads one message. Ends a worker that sends an invalid message. */
 void device_watch_read(device_worker *w)
 {
     static bool (*const handlers[])(device_worker *, message *) = {

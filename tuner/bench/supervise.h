@@ -22,7 +22,8 @@ typedef struct request {
     data_file *data; /* counted reference; the message is a chunk of this file and is made when it
                         is sent. May be NULL */
     uint64_t chunk, data_bytes; /* number of the chunk; bytes of the file that are sent in total */
-    size_t samples;             /* number in a successful answer; SIZE_MAX if any number is valid */
+    size_t samples;             /* number of samples in a successful answer; SIZE_MAX if any number
+                                 * is valid */
     size_t metrics;             /* COUNT: number of metrics */
     uint64_t *ids;              /* owned; BLOCK: the variants, one for each of `samples` */
     worker_blame blame;
@@ -34,8 +35,8 @@ request *request_new(device_message type, uint64_t number, uint64_t id);
 request *request_new_data(uint64_t number, data_file *f, uint64_t chunk, uint64_t data_bytes);
 /* Returns a silent copy of a request. */
 request *request_replay(const request *r);
-void request_free(request *r);       /* NULL is allowed */
-void requests_free(queue *requests); /* frees all requests of a queue */
+void request_free(request *r);       /* `r` may be NULL */
+void requests_free(queue *requests); /* Frees all requests of a queue. */
 
 /* Queues an event, which takes over the memory of `e`. `r` is the answered request, or NULL. */
 void device_events_push(queue *q, const request *r, const device_event *e);
@@ -43,18 +44,19 @@ void device_events_push(queue *q, const request *r, const device_event *e);
 /* Returns true if an event answers a claimed question, or with NULL if an event is not claimed. */
 bool device_events_has(const queue *q, const device_question *question);
 
-/* Takes the first such event. Returns false if there is none. */
+/* Takes the first event for which device_events_has() is true. Returns false without such an
+ * event. */
 bool device_events_pop(queue *q, const device_question *question, device_event *out);
 
 void device_events_deinit(queue *q);
 
 /* ---- the worker ---- */
 
-/* The messages of a process so far. */
+/* What a process has sent so far. */
 typedef enum device_phase {
-    PHASE_SILENT, /* none */
-    PHASE_OPENED, /* it has described its device */
-    PHASE_SERVING /* it waits for requests: only notes and answers follow */
+    PHASE_SILENT, /* no message */
+    PHASE_OPENED, /* REPLY_OPENED, which describes its device */
+    PHASE_SERVING /* the process waits for requests: only notes and answers follow */
 } device_phase;
 
 /* Starts a process for a worker. A test may return the end of a socket, with pid 0. */
@@ -67,7 +69,7 @@ struct device_worker {
     void *start_context;
     supervised child; /* its outbox holds the requests */
     device_phase phase;
-    /* number of the current request of the process, from its notes; 0 if it has none */
+    /* number of the process's current request, from its notes; 0 without a request */
     uint64_t begun;
     uint64_t last_number; /* number of the last request */
     request *setup;       /* kept for replays; NULL before it is answered */
@@ -77,10 +79,10 @@ struct device_worker {
     bool waits;           /* the process is not started yet */
     bool opened;          /* DEVICE_OPENED was queued */
     bool failed;          /* DEVICE_FAILED was queued */
-    at_error failure;     /* its status and message */
+    at_error failure;     /* status and message of that event */
     bool up;              /* the current process has finished its set-up */
     int failed_starts, silent_starts, restarts;
-    int idle_deaths; /* in a row, of processes that were set up and idle */
+    int idle_deaths; /* deaths in a row of processes that were set up and idle */
     char doing[96];  /* text of the last note */
     uint64_t doing_index;
     int64_t doing_limit_ns;

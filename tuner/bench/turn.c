@@ -15,8 +15,9 @@
 
 enum { TURN_PATH_BYTES = 4096 };
 
-/* A process waits (for `next`), is next (holds `next`, waits for `turn`), or has its turn (holds
- * only `turn`). After too long a wait `over` is set: the process takes no more turns. */
+/* A process waits for the lock `next`, then holds `next` and waits for the lock `turn`, then has
+ * its turn and holds only `turn`. After too long a wait `over` is set: the process takes no more
+ * turns. */
 struct gpu_turn {
     lock *turn, *next;
     bool over;
@@ -99,7 +100,7 @@ at_status gpu_turn_new(const char *uuid, gpu_turn **out, at_error *error)
     return status ? explain_turns(error) : AT_OK;
 }
 
-/* Waits for the lock until `end_ns`; after that time only tries. */
+/* Waits for the lock until `end_ns`; after that time tries once. */
 static bool lock_until(lock *l, int64_t end_ns)
 {
     int64_t left_ns = end_ns - clock_now_ns();

@@ -38,9 +38,9 @@ void gpu_turn_free(gpu_turn *t);
 
 /* ---- pauses for other programs ----
  *
- * A worker may use a share of the GPU's time. Work counts for as long as it lasts on the host's
- * clock, at least as long as the GPU is busy with it. Rests are postponed until GPU_PACE_WORK_NS of
- * work, so that they are few; time without work gives no credit. */
+ * A worker may use a share of the GPU's time. Work is counted by the host's clock, so it takes at
+ * least as long as the GPU is busy with it. Rests are postponed until GPU_PACE_WORK_NS of work, so
+ * that they are few; time without work gives no credit. */
 
 /* Approximate work without a rest. */
 #define GPU_PACE_WORK_NS (INT64_C(5) * 1000000)
@@ -51,7 +51,7 @@ typedef struct gpu_pace {
     int64_t due_ns;   /* time at which the work so far is exactly the share of the elapsed time */
 } gpu_pace;
 
-/* Starts counting work: after a rest or a time without work. */
+/* Starts counting work after a rest or a time without work. */
 void gpu_pace_begin(gpu_pace *p, int64_t now_ns);
 
 /* Counts the work since gpu_pace_begin() or the last call. Returns the time to rest now, or 0. */

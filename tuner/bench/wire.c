@@ -11,7 +11,7 @@
 
 /* ---- files ---- */
 
-/* The first `got` bytes have arrived; `trouble` is the reason if the others do not. */
+/* The first `got` bytes have arrived; `trouble` is the reason why no more arrive. */
 struct device_content {
     unsigned char key[DATA_KEY_BYTES];
     unsigned char *bytes; /* owned */
@@ -35,7 +35,7 @@ static device_content *find(const device_contents *c, const unsigned char *key)
     return NULL;
 }
 
-/* Starts a file. Parts of it may have arrived before, or it may have been shorter. */
+/* Starts a file. An earlier, shorter part of it may have arrived before. */
 static void begin(device_contents *c, const device_chunk *chunk)
 {
     device_content *one = find(c, chunk->key);

@@ -35,7 +35,7 @@ typedef struct device_chunk {
     uint64_t offset;    /* offset of this chunk */
     const void *bytes;  /* borrowed */
     size_t size_bytes;
-    const char *trouble; /* reason if the file cannot be read; otherwise "" */
+    const char *trouble; /* reason why the file cannot be read; otherwise "" */
 } device_chunk;
 
 void device_contents_deinit(device_contents *c);
@@ -76,8 +76,8 @@ typedef enum device_message {
 #define DEVICE_RUNS_ALL "running all of the tuned problem"
 
 typedef struct device_note {
-    uint64_t number;  /* number of the request; 0 if the worker waits for one */
-    const char *what; /* the step: "checking", "sampling" ...; a view of the message */
+    uint64_t number;  /* number of the request; 0 if the worker waits for a request */
+    const char *what; /* the next step: "checking", "sampling" ...; a view of the message */
     uint64_t index;   /* position of the variant in a block */
     int64_t limit_ns; /* time limit of the step; 0 if the worker waits for a request */
 } device_note;
@@ -91,10 +91,10 @@ typedef struct device_answer {
     bool usable;          /* false if the context is lost: the worker ends after this answer */
     const char *message;  /* a view of the message */
     const char *printed;  /* TRY: output of the variant's kernels; a view of the message */
-    size_t counter_count; /* COUNT */
+    size_t counter_count; /* number of counters; COUNT only */
     const void *results;  /* RESULTS: found.results_bytes bytes; borrowed or a view */
     device_event found; /* kind, ids and message are not used. id: of the request, or the variant to
-                           blame in a BLOCK; status: the reason if the outcome is not OUTCOME_OK */
+                         * blame in a BLOCK; status: the reason if the outcome is not OUTCOME_OK */
 } device_answer;
 
 /* The functions below append a value to a message, or read it. The getters return texts and images
@@ -118,7 +118,7 @@ void device_get_variant(pack *m, device_variant *out);
 void device_get_properties(pack *m, device_properties *out);
 void device_get_note(pack *m, device_note *out);
 /* Reads an answer; the caller calls device_event_deinit() for out->found. Returns false for an
- * invalid answer; nothing is allocated then. */
+ * invalid answer, and then allocates nothing. */
 bool device_get_answer(pack *m, device_answer *out);
 
 #endif
