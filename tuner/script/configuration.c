@@ -1,4 +1,4 @@
-/* Configurations as text, "tile=64,vec=4", and the layouts of data that they choose. */
+/* Configurations as text ("tile=64,vec=4"), and the data layouts that configurations choose. */
 #include <stdio.h>
 #include <string.h>
 

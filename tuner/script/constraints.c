@@ -8,8 +8,8 @@
 typedef struct script_test {
     script *s;
     problem_kind problem;
-    bool failed;        /* a test raised an error; an unsatisfied constraint raises none */
-    work_budget budget; /* spent by the tests, which do not ask whether it is used up */
+    bool failed;        /* a test raised an error; a constraint that is not satisfied raises none */
+    work_budget budget; /* work of the tests, which do not check whether the budget is used up */
 } script_test;
 
 /* A space_test whose context is a script_test. */
@@ -20,7 +20,7 @@ static at_status test_constraint(void *context, const space_question *question, 
     at_status status =
         expression_test_each(test->s, &test->s->space.constraint_tests[question->constraint],
                              test->problem, question, &test->budget, holds, error);
-    /* An interruption says nothing about the constraint. */
+    /* An interruption is no error of the constraint. */
     test->failed = test->failed || (status != AT_OK && status != AT_INTERRUPTED);
     return status;
 }
@@ -122,7 +122,8 @@ static bool is_over(void *context)
     return work_budget_is_over(&m->test.budget) || is_stopped(m);
 }
 
-/* Tells whether a tenth of the work did less than a ten thousandth of the way. */
+/* Tells whether a tenth of the allowed work was enough for less than a ten thousandth of the
+ * space. */
 static bool is_hopeless(const making *m, double share)
 {
     return work_budget_share(&m->test.budget) > 0.1 && share < 1e-4;
@@ -157,7 +158,7 @@ static void end_making(const making *m)
 static at_status find_emptying(script *s, script_test *test, const space_limits *limits,
                                size_t *constraint, at_error *error)
 {
-    /* The limit of one valid configuration distinguishes none from many, which are an error. */
+    /* With a limit of one configuration the error for too many means that at least one is left. */
     space_limits one = *limits;
     one.most_configurations = 1;
     for (size_t count = 1; count <= s->pattern.constraint_count; count++) {
@@ -221,7 +222,7 @@ static at_status make_space(script *s, making *m, space_limits *limits, space **
     status = space_sample(s->space.parameters, s->pattern.parameter_count, s->pattern.constraints,
                           s->pattern.constraint_count, test_constraint, test, limits,
                           m->limits->sample, has_baseline ? s->pattern.baseline : NULL, out, error);
-    /* The space module knows no file. A failed test has named it. */
+    /* The space module does not know the script's path. A failed test has named it already. */
     if (error && status == AT_SCRIPT && !test->failed)
         snprintf(error->file, sizeof error->file, "%s", s->from.path);
     return status;
@@ -247,7 +248,7 @@ at_status script_space_within(script *s, problem_kind problem, const script_spac
                            .stop = show_and_ask,
                            .stop_context = &m};
     at_status status = make_space(s, &m, &within, &made, error);
-    /* An interruption leaves a space that is cut short. */
+    /* After an interruption the space is incomplete. */
     if (is_stopped(&m)) {
         error_clear(error);
         status = error_set(error, AT_INTERRUPTED, "interrupted");
@@ -274,12 +275,13 @@ at_status script_space(script *s, problem_kind problem, space **out, at_error *e
     return script_space_within(s, problem, &limits, out, error);
 }
 
-/* a person waits for the result */
+/* A person waits for the result. */
 static const double MOST_S = 10;
 static const size_t MOST_BYTES = (size_t)256 << 20;
 enum { MOST_SAMPLED = 1 << 15 };
 
-/* A space in which each held parameter has one value: index 0 there, `held` in the script. */
+/* A space in which each held parameter has one value: its index is 0 in this space, and held[i] in
+ * the script. */
 typedef struct held_test {
     script_test test;
     const bool *is_held;
@@ -296,7 +298,8 @@ static at_status test_held(void *context, const space_question *question, bool *
         indices[i] = h->is_held[i] ? h->held[i] : question->indices[i];
     asked.indices = indices;
     if (h->is_held[question->varied])
-        asked.choices = &h->held[question->varied]; /* count is 1 */
+        asked.choices = &h->held[question->varied]; /* `count` is 1, so only one value is asked
+                                                     * for. */
     return test_constraint(&h->test, &asked, holds, error);
 }
 
@@ -335,7 +338,8 @@ static at_status make_held_space(held_test *h, space **out, at_error *error)
                         test_held, h, &limits, MOST_SAMPLED, NULL, out, error);
 }
 
-/* The distance of two configurations: first the parameters that differ, then steps of values. */
+/* The distance of two configurations: the number of parameters that differ, then the steps between
+ * values. */
 typedef struct distance {
     size_t parameters, steps;
 } distance;

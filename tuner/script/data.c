@@ -7,9 +7,9 @@
 #include "script/state.h"
 
 enum {
-    DEEPEST = 100,           /* most tables within each other that json() writes */
-    NODE_INSTRUCTIONS = 100, /* the work that writing a value counts as */
-    MOST_NAMES = 256         /* most names that are compared with a missing one */
+    DEEPEST = 100,           /* deepest nesting of tables that json() writes */
+    NODE_INSTRUCTIONS = 100, /* instructions that are charged for writing a value */
+    MOST_NAMES = 256         /* most names that are compared with a missing name */
 };
 
 /* The registry maps each table that came with the data to its JSON value (a light userdata) and
@@ -48,7 +48,7 @@ static int missing_member(lua_State *L)
     const char *names[MOST_NAMES], *name, *key = luaL_tolstring(L, 2, NULL);
     json_t *from = origin(L, 1), *member;
     size_t count = 0;
-    lua_settop(L, 3); /* the key's text stays */
+    lua_settop(L, 3); /* Keeps the text of the key on the stack. */
     if (!json_is_object(from))
         return 0;
     member = json_object_get(from, key);
@@ -60,7 +60,7 @@ static int missing_member(lua_State *L)
         return 1;
     }
     if (member)
-        return 0; /* null */
+        return 0; /* JSON null is nil */
     json_object_foreach(from, name, member) if (count < MOST_NAMES) names[count++] = name;
     const char *nearest = nearest_name(key, names, count);
     return luaL_error(L, "there is no member '%s' here%s%s%s", key,

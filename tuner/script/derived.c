@@ -24,7 +24,7 @@ script_derived *script_find_derived(const script *s, const char *name)
 void script_describe_derived(const script *s, size_t constraint, char *text, size_t size_bytes)
 {
     const char *c = s->pattern.constraints[constraint].text;
-    uint64_t told = 0; /* a bit for each of s->space.derived */
+    uint64_t told = 0; /* bit i: derived value i has been added */
     text[0] = '\0';
     lexer l = lexer_make(c, strlen(c));
     for (token t = lexer_next(&l); t.kind != TOKEN_END; t = lexer_next(&l))
@@ -39,7 +39,7 @@ void script_describe_derived(const script *s, size_t constraint, char *text, siz
         }
 }
 
-/* Appends `form` for each name that a value reads; the name replaces each '@'. */
+/* Appends `form` for each name that a value reads, with the name in place of each '@'. */
 static void add_names(lua_State *L, luaL_Buffer *b, const expression *read, const char *form,
                       const char *between)
 {
@@ -62,8 +62,9 @@ void script_add_call(lua_State *L, luaL_Buffer *code, const script_derived *deri
     luaL_addstring(code, ")");
 }
 
-/* Pushes the text of a function that calls __0 and keeps its last result and arguments: a value
- * that an expression reads twice is evaluated once. No name of a script begins with a digit. */
+/* Pushes the text of a function that calls __0 and keeps its last arguments and result, so that a
+ * value that an expression reads twice is evaluated once. No name of a script begins with a
+ * digit. */
 static void push_keeper(lua_State *L, const expression *read)
 {
     luaL_Buffer b;
@@ -102,5 +103,5 @@ void script_make_called(lua_State *L, script_derived *derived)
     lua_pushstring(L, derived->call);
     lua_pushvalue(L, -3);
     lua_rawset(L, -3);
-    lua_pop(L, 4); /* the environment, the function, its text and its name */
+    lua_pop(L, 4); /* Pops the environment, the function, its text and its name. */
 }

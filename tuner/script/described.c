@@ -1,4 +1,4 @@
-/* A pattern that the comment of a kernel's file describes. Its fields are assignments. */
+/* Reads a pattern from the comment of a kernel's file, which assigns the pattern's fields. */
 #include <lauxlib.h>
 #include <limits.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ static void read_description(lua_State *L, script *s)
         sandbox_raise_error(L, &error);
     cpp_span comment;
     int line;
-    /* 'autotune new --from' prints it as a comment. */
+    /* 'autotune new --from' prints the description as a comment. */
     if (s->from.source.bytes[strspn(s->from.source.bytes, " \t\r\n")] == '/' &&
         cpp_comment_find(s->from.source.bytes, &comment, &line)) {
         char *body = cpp_comment_body(s->from.source.bytes, comment);
@@ -117,8 +117,9 @@ static int read_name(lua_State *L)
     return luaL_error(L, "there is no %s here; an expression is a text: \"%s\"", name, name);
 }
 
-/* Replaces the environment on the stack by the table of fields and, above it, the text's own.
- * Assignments set fields; names are looked up in the fields, then in the old environment. */
+/* Replaces the environment on the stack by the table of fields and, above it, a new environment for
+ * the text. Assignments set fields; names are looked up in the fields, then in the old
+ * environment. */
 static void push_fields(lua_State *L)
 {
     lua_newtable(L);

@@ -9,7 +9,7 @@
 #include "base/pack.h"
 #include "script/state.h"
 
-/* enough for all values of all parameters of a usual pattern */
+/* Enough for all values of all parameters of a usual pattern. */
 enum { MOST_TRIAL_RUNS = 1000 };
 
 /* the source being written, and the position that the compiler believes it has */
@@ -26,7 +26,7 @@ typedef struct output {
 
 static void append(lua_State *L, output *o, const char *bytes, size_t size_bytes)
 {
-    /* There is always room for the NUL at the end. */
+    /* Reserves a byte more for the NUL at the end. */
     if (size_bytes >= o->capacity_bytes - o->size_bytes) {
         size_t capacity = o->capacity_bytes ? o->capacity_bytes * 2 : 8192;
         while (capacity - o->size_bytes <= size_bytes)
@@ -66,7 +66,8 @@ static void append_line(lua_State *L, output *o, int names, const char *text, si
     while (length > 0 && strchr(" \t\r", text[length - 1]) && text[length - 1] != '\0')
         length--;
     if (length == 0 && !o->keeps_lines) {
-        /* An empty line is not written here, so a backslash before it ends its macro. */
+        /* The empty line is written with the next line, so that a backslash before it ends its
+         * macro. */
         o->blank = o->size_bytes > 0;
         o->continued = false;
         return;
@@ -103,7 +104,7 @@ static void assemble(lua_State *L, output *o, int out, int names)
         }
         lua_pop(L, 2);
     }
-    append(L, o, "", 0); /* so that `bytes` is not NULL */
+    append(L, o, "", 0); /* So that `bytes` is not NULL. */
     o->bytes[o->size_bytes] = '\0';
 }
 
@@ -151,7 +152,7 @@ static void push_scope(lua_State *L, const emission *e)
     script *s = e->s;
     lua_createtable(L, 0, (int)(s->pattern.parameter_count + s->pattern.problem_count) + 8);
     lua_rawgeti(L, LUA_REGISTRYINDEX, s->lua.problem_tables[e->problem]);
-    /* derived_or_unknown_name() notes reads. */
+    /* If reads are noted, derived_or_unknown_name() provides the variables. */
     for (size_t i = 0; i < s->pattern.problem_count && !e->reads; i++) {
         lua_rawgeti(L, -1, (lua_Integer)i + 1);
         lua_setfield(L, -3, s->problems[e->problem][i].name);
@@ -215,7 +216,7 @@ static void write_options(lua_State *L, emission *e)
         e->out->own_option_count += strcmp(e->out->options[i], own[i]) == 0;
 }
 
-/* Pushes the value of a derived name. Returns false if there is none. */
+/* Pushes the value of a derived name. Returns false if the script has no such name. */
 static bool push_derived(lua_State *L, const script *s, const char *name)
 {
     const emission *e = s->emission;
@@ -314,7 +315,8 @@ static at_status identify(emitted *out, at_error *error)
     XXH3_128bits_reset(state);
     XXH3_128bits_update(state, out->source, out->size_bytes);
     for (size_t i = 0; i < out->option_count; i++) {
-        XXH3_128bits_update(state, "", 1); /* sources and options have no NUL */
+        XXH3_128bits_update(state, "", 1); /* A NUL separates sources and options, which contain
+                                            * none. */
         XXH3_128bits_update(state, out->options[i], strlen(out->options[i]));
     }
     hash_text(XXH3_128bits_digest(state), out->hash);
@@ -441,7 +443,7 @@ void emit_open(lua_State *L)
     lua_rawgeti(L, LUA_REGISTRYINDEX, s->lua.template_environment);
     int environment = lua_gettop(L);
 
-    /* Helpers of template.lua call those written in C; templates see both. */
+    /* Helpers of template.lua call helpers written in C; templates see both. */
     lua_getfield(L, module, "helpers");
     lua_getfield(L, environment, "ctype");
     lua_setfield(L, -2, "ctype");

@@ -18,10 +18,10 @@ typedef struct emitted {
     char *source;      /* ends with NUL; owned */
     size_t size_bytes; /* without the NUL */
     char hash[33]; /* XXH3-128 in hex of everything that is compiled: the source, its includes (by
-                      the comment at its end), and the options, each after a NUL */
+                    * the comment at its end) and the options, with a NUL before each option */
     const char *options[16]; /* more NVRTC options, borrowed from the script */
     size_t option_count;
-    size_t own_option_count; /* leading options that do what nvcc does by default */
+    size_t own_option_count; /* number of leading options that nvcc has by default */
     included includes;       /* files from the script's folder and the tool's */
 } emitted;
 
@@ -29,11 +29,11 @@ typedef struct emitted {
 at_status emit_variant(script *s, problem_kind problem, const uint16_t *indices, bool line_marks,
                        emitted *out, at_error *error);
 
-/* what a source depends on besides the configuration; problems and devices that agree on these
- * values have the same source */
+/* The values besides the configuration on which a source depends. Problems and devices that agree
+ * on these values have the same source. */
 typedef struct emit_reads {
-    bool problem[PATTERN_MAX_VARIABLES]; /* it reads variable i of the problem */
-    bool device[DEVICE_MOST_FIELDS];     /* it reads field i of device_fields() */
+    bool problem[PATTERN_MAX_VARIABLES]; /* the template reads variable i of the problem */
+    bool device[DEVICE_MOST_FIELDS];     /* the template reads field i of device_fields() */
 } emit_reads;
 
 /* Emits a source without #line directives, and sets *reads to the names that the template read. */
@@ -57,10 +57,12 @@ void emit_template_hash(const script *s, char hex[33]);
 /* Prototypes (prototype.c): a check of the script's arguments against the kernels' parameters. PTX
  * has the size of a parameter, but not the type of a pointer's target. A kernel that reads doubles
  * as floats computes wrong results, and a reference with the same mistake agrees. So each script
- * compiles once a source that also has the kernels' types (cpp/signature.h). Void, structs,
- * vectors, bytes, and bits packed into wider words may differ from the script's types. */
+ * compiles once a source that also has the kernels' types (cpp/signature.h). If a kernel reads
+ * void, structs, vectors, bytes, or bits packed into wider words, the script may name another
+ * type. */
 
-/* Emits that source for a variant whose launch is `plan`. Errors as emit_variant(). */
+/* Emits the source with the kernels' types for a variant whose launch is `plan`. Errors as
+ * emit_variant(). */
 at_status prototype_emit(script *s, problem_kind problem, const uint16_t *indices,
                          const launch_plan *plan, emitted *out, at_error *error);
 

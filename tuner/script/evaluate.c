@@ -1,4 +1,4 @@
-/* Tests expressions, one at a time in Lua or many at once without it, and counts the work. */
+/* Tests expressions, one at a time in Lua or many at once without Lua, and counts the work. */
 #include <lauxlib.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "script/expression.h"
 #include "script/state.h"
 
-/* the times of a core of a server of 2022 at 2.6 GHz, times 1.5 */
+/* Times in ns on a core of a 2.6 GHz server of 2022, times 1.5. */
 enum {
     LOOK_NS = 10,
     EVALUATION_NS = 50,
@@ -18,7 +18,7 @@ enum {
     INSTRUCTION_NS = 14
 };
 
-/* times slower than counted a processor may be */
+/* the largest ratio of real time to counted time that is accepted */
 static const double SLOWEST = 8;
 
 void work_budget_begin(work_budget *b, double seconds)
@@ -33,14 +33,14 @@ void work_budget_look(work_budget *b, uint64_t values)
     b->spent_ns += values * LOOK_NS;
 }
 
-/* Counts one evaluation of `steps` for `values` at once. */
+/* Counts one evaluation without Lua: `steps` operations on `values` values. */
 static void count_evaluation(work_budget *b, size_t steps, size_t values)
 {
     b->spent_ns += EVALUATION_NS + steps * (STEP_NS + values * VALUE_OF_STEP_NS);
 }
 
-/* Counts one evaluation in Lua of an expression with this many characters; `instructions` are of C
- * functions (sandbox_charge()). */
+/* Counts one evaluation in Lua of an expression with this many characters. `instructions` is the
+ * work of C functions (sandbox_charge()). */
 static void count_call(work_budget *b, size_t characters, uint64_t instructions)
 {
     b->spent_ns += CALL_NS + characters * CHARACTER_NS + instructions * INSTRUCTION_NS;
@@ -85,7 +85,7 @@ static size_t find_input(const script *s, const expression *e, const char *name)
     return i;
 }
 
-/* Finds the type that all values of an input have. Definitions replace derived values. */
+/* Finds the type of all values of an input. Derived values are replaced by their definitions. */
 static bool type_of_leaf(void *context, const char *name, term_type *type, char *text,
                          size_t size_bytes)
 {
@@ -153,7 +153,7 @@ void expression_prepare_tests(lua_State *L, expression *e)
     memcpy(e->steps, steps, e->step_count * sizeof *e->steps);
 }
 
-/* Sets Lua's message, with the expression, its place and the values that it read. */
+/* Sets Lua's message, with the expression, its line and the values that it read. */
 static at_status blame(script *s, const expression *e, problem_kind problem,
                        const uint16_t *indices, const char *message, at_error *error)
 {
@@ -197,7 +197,7 @@ static int64_t whole_of(value v)
                                     : v.integer;
 }
 
-/* Tests `count` values from `first` on without Lua. Returns false if Lua has to do it. */
+/* Tests `count` values from `first` on without Lua. Returns false if that is not possible. */
 static bool test_vector(const script *s, const expression *e, problem_kind problem,
                         const space_question *q, size_t first, size_t count, bool *holds)
 {

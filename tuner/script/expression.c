@@ -23,14 +23,14 @@ int expression_raise(lua_State *L, const expression *e, const char *format, ...)
     sandbox_raise_error(L, &error);
 }
 
-/* the names found by a compilation, in the order of the function's parameters, and the code */
+/* The names that a compilation found, in the order of the function's parameters, and the code. */
 typedef struct names {
     lua_State *L;
     const expression *e;
     expression_reach reach;
     expression_input inputs[2 * SCRIPT_MAX_NAMES];
     size_t count;
-    const char *copied; /* the code has the text up to here */
+    const char *copied; /* end of the part of the text that was copied to the code */
     uint32_t device_fields;
     uint64_t derived;
     luaL_Buffer *code;
@@ -124,7 +124,7 @@ static const node *add_derived(names *found, tree *t, token name, script_derived
     }
     luaL_addstring(found->code, "(");
     luaL_addstring(found->code, read->code);
-    /* The value may end in a comment. */
+    /* The newline ends a comment at the end of the value. */
     luaL_addstring(found->code, "\n)");
     return read->root;
 }
@@ -156,7 +156,7 @@ static const node *read_name(void *context, tree *t, token name, token next)
     }
     if (!is_helper(L, text))
         raise_unknown(L, found->e, text);
-    /* The whole table is passed on, so any of its fields may be read. */
+    /* The expression passes the whole table on, so it may read any of its fields. */
     if (strcmp(text, "device") == 0 && !token_is(next, "."))
         found->device_fields = all_device_fields();
     return reader_plain_name(t, name);
@@ -181,7 +181,8 @@ static const node *read_field(void *context, tree *t, const node *of, token fiel
     return tree_add(t, &(node){.op = NODE_DEVICE, .name = field.text, .length = field.length});
 }
 
-/* Pushes "return function(a,b) return (text) end": fixed numbers of arguments are faster. */
+/* Pushes "return function(a,b) return (text) end", because fixed numbers of arguments are
+ * faster. */
 static void push_chunk(lua_State *L, const expression *e, const names *found)
 {
     const script *s = script_of(L);
@@ -194,7 +195,7 @@ static void push_chunk(lua_State *L, const expression *e, const names *found)
     }
     luaL_addstring(&b, ") return (");
     luaL_addstring(&b, e->code);
-    luaL_addstring(&b, "\n) end"); /* the text may end in a comment */
+    luaL_addstring(&b, "\n) end"); /* the newline ends a comment in the text */
     luaL_pushresult(&b);
 }
 
@@ -218,7 +219,8 @@ static const char *division_of_c(const char *text)
     return "";
 }
 
-/* Raises Lua's message. An error at the bracket behind the text means that it ends too early. */
+/* Raises Lua's message. An error at the bracket after the text means that the text ends too
+ * early. */
 static void raise_syntax(lua_State *L, const expression *e)
 {
     int line = 0, bracket_line = 2;
@@ -266,7 +268,7 @@ void expression_compile(lua_State *L, expression *e, expression_reach reach)
     lua_rawgeti(L, LUA_REGISTRYINDEX, s->lua.expression_environment);
     if (!sandbox_load(L, chunk, size_bytes, "=expression"))
         raise_syntax(L, e);
-    /* Within the brackets of the function Lua would accept "a) or (b". */
+    /* Refuses "a) or (b", which Lua would accept within the brackets of the function. */
     if (!e->root)
         expression_raise(L, e, "this is not one expression");
     lua_call(L, 0, 1);
@@ -334,7 +336,7 @@ const char *expression_values(const script *s, const expression *e, problem_kind
     return text;
 }
 
-/* Raises an error about a value, with the expression's inputs, of which one is often wrong. */
+/* Raises an error about a value, with the expression's inputs, one of which is often wrong. */
 static int __attribute__((noreturn, format(printf, 5, 6)))
 raise_value(lua_State *L, const expression *e, problem_kind problem, const uint16_t *indices,
             const char *format, ...)

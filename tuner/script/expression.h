@@ -19,48 +19,49 @@
  * a processor that is many times slower, the thread's CPU clock stops the work. This is reported,
  * because another run may stop elsewhere. */
 
-typedef struct work_budget { /* zeroed: used up */
+typedef struct work_budget { /* used up if zeroed */
     uint64_t spent_ns, most_ns;
-    int64_t deadline_ns; /* on clock_thread_ns() */
-    bool timed_out;      /* the clock stopped the work, at any time since zeroing */
+    int64_t deadline_ns; /* deadline on clock_thread_ns() */
+    bool timed_out;      /* the clock has stopped the work since the budget was zeroed */
 } work_budget;
 
 /* Starts a budget of the work that a usual machine does in `seconds`. */
 void work_budget_begin(work_budget *b, double seconds);
 
-/* Counts `values` that building a space examined. */
+/* Counts values that building a space has examined. */
 void work_budget_look(work_budget *b, uint64_t values);
 
 bool work_budget_is_over(work_budget *b);
 
-/* Returns the share of the work that is done. */
+/* Returns the used share of the budget. */
 double work_budget_share(const work_budget *b);
 
 struct script;
 
 typedef struct expression_input {
-    bool is_parameter; /* else a variable of the problem */
+    bool is_parameter; /* false: a variable of the problem */
     uint16_t index;
 } expression_input;
 
-/* the parameters that an expression may read: all, those of the layout, or none because the value
- * must be the same for all variants */
+/* The parameters that an expression may read: all; those of the layout; or none, because the value
+ * must be the same for all variants. */
 typedef enum expression_reach { REACH_ALL, REACH_LAYOUT, REACH_PROBLEM } expression_reach;
 
 typedef struct expression {
-    const char *text; /* as in the script; NULL if the expression is absent */
-    /* the text for Lua: definitions or calls of derived values replace their names */
+    const char *text; /* text in the script; NULL if the expression is absent */
+    /* text for Lua, with definitions or calls of derived values in place of their names */
     const char *code;
-    const node *root; /* the same in the script's tree */
-    const char *what; /* for messages: "where[2]", "launch.grid" */
-    int line;         /* in the script; 0 if unknown */
+    const node *root; /* the expression in the script's tree */
+    const char *what; /* name in messages: "where[2]", "launch.grid" */
+    int line;         /* line of the script; 0 if unknown */
     int function;     /* registry reference */
     size_t input_count;
     expression_input *inputs;
     bool reads_parameters;
     uint32_t device_fields; /* bit i: it reads field i of device_fields() */
-    uint64_t derived;       /* bit i: it reads derived value i, perhaps through others */
-    vector_step *steps;     /* of a constraint: its steps without Lua */
+    uint64_t derived;       /* bit i: it reads derived value i, perhaps through other derived
+                             * values */
+    vector_step *steps;     /* for a constraint: steps that evaluate it without Lua */
     size_t step_count;      /* 0 if only Lua can evaluate it */
 } expression;
 
@@ -86,8 +87,8 @@ const char *expression_string(lua_State *L, const expression *e, problem_kind pr
 void expression_any(lua_State *L, const expression *e, problem_kind problem,
                     const uint16_t *indices);
 
-/* Evaluates a truth without sandbox_call(), which is faster; safe because nothing allocates before
- * the protected call. AT_SCRIPT if the expression fails or is no truth. */
+/* Evaluates a condition without sandbox_call(), which is faster; safe because nothing allocates
+ * before the protected call. AT_SCRIPT if the expression fails or is neither true nor false. */
 at_status expression_test(struct script *s, const expression *e, problem_kind problem,
                           const uint16_t *indices, bool *holds, at_error *error);
 

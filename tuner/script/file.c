@@ -20,7 +20,7 @@ static void push_description(lua_State *L, const data_file *f, size_t number)
     set_integers(L, "shape", about->shape, about->rank);
 }
 
-/* Finds the file. Returns NULL, or the reason why there is none, written into `why`. */
+/* Finds the file. Returns NULL, or the reason why the file cannot be used, written into `why`. */
 static const char *find_path(const script *s, const char *name, char path[PATH_MAX], char why[256])
 {
     const char *link;

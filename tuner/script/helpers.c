@@ -14,7 +14,7 @@ static lua_Integer check_positive(lua_State *L, int argument)
     return n;
 }
 
-/* a / b rounded up; a >= 0 */
+/* ceil_div(a, b) returns a / b rounded up; a >= 0. */
 static int ceil_div(lua_State *L)
 {
     lua_Integer a = luaL_checkinteger(L, 1), b = check_positive(L, 2);
@@ -31,7 +31,7 @@ static int round_up(lua_State *L)
     return 1;
 }
 
-/* the exponent of the largest power of two that is not above n */
+/* log2_floor(n) returns the exponent of the largest power of two that is not above n. */
 static int log2_floor(lua_State *L)
 {
     lua_Integer n = check_positive(L, 1);

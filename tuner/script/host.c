@@ -1,4 +1,4 @@
-/* Loads Lua files, and has functions for the tool's own Lua. */
+/* Loads Lua files and registers C functions for the tool's own Lua. */
 #include <lauxlib.h>
 #include <limits.h>
 #include <stdio.h>
@@ -98,7 +98,7 @@ int script_nearest(lua_State *L)
     const char *typed = luaL_checkstring(L, 1);
     luaL_checktype(L, 2, LUA_TTABLE);
     for (; count < 256 && lua_rawgeti(L, 2, (lua_Integer)count + 1) == LUA_TSTRING; count++) {
-        names[count] = lua_tostring(L, -1); /* the table keeps it */
+        names[count] = lua_tostring(L, -1); /* the table keeps the string alive */
         lua_pop(L, 1);
     }
     const char *nearest = nearest_name(typed, names, count);
@@ -144,7 +144,7 @@ static int host_dtypes(lua_State *L)
     return 1;
 }
 
-/* host.is_helper(name) tells whether expressions can call something of that name. */
+/* host.is_helper(name) tells whether expressions can call a function of that name. */
 static int host_is_helper(lua_State *L)
 {
     lua_rawgeti(L, LUA_REGISTRYINDEX, script_of(L)->lua.template_environment);
@@ -177,7 +177,8 @@ static int host_declare(lua_State *L)
     return 1;
 }
 
-/* host.load(text, source) returns a function of its environment, or nil and a message. */
+/* host.load(text, source) returns the text as a function of an environment, or nil and a
+ * message. */
 static int host_load(lua_State *L)
 {
     size_t size_bytes;
@@ -199,7 +200,8 @@ static int host_try(lua_State *L)
     int result = lua_pcall(L, 1, 1, 0);
     if (result == LUA_ERRMEM)
         sandbox_raise_memory(L);
-    if (result != LUA_OK && script_of(L)->box.raised) /* a limit or an interruption */
+    if (result != LUA_OK && script_of(L)->box.raised) /* A limit was reached, or the user
+                                                       * interrupted. */
         lua_error(L);
     if (result != LUA_OK)
         lua_pushnil(L);
@@ -259,7 +261,8 @@ void script_load_text(lua_State *L, const char *text, size_t size_bytes, const c
         sandbox_raise(L, AT_SCRIPT, path, 0, "this is compiled Lua; scripts are text");
     if (sandbox_load(L, text, size_bytes, chunk_name))
         return;
-    /* The message is "file.lua:12: message". Search for the line: the name may contain anything. */
+    /* The message is "file.lua:12: message". Finds the line from the end of the path, because the
+     * path may contain any characters. */
     const char *message = lua_tostring(L, -1);
     int line = 0;
     for (const char *p = strchr(message, ':'); p; p = strchr(p + 1, ':')) {

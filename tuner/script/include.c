@@ -15,22 +15,22 @@ enum { NAME_BYTES = 256 };
 
 typedef struct reader {
     const char *text;
-    const char *own_name; /* path below its folder; "" for the source itself */
-    size_t own_folder;    /* index of its folder; unused for the source itself */
-    char name[512];       /* for messages; #line changes it */
-    int64_t line_shift;   /* from lines of the text to those of #line */
+    const char *own_name; /* path of the source below its folder; "" for the main source */
+    size_t own_folder;    /* index of that folder; unused for the main source */
+    char name[512];       /* name in messages; #line changes it */
+    int64_t line_shift;   /* line in messages minus line in the text, due to #line */
     at_error *error;
 } reader;
 
-/* the unread part of a directive, without line splices */
+/* The unread part of a directive, without line splices. */
 typedef struct directive {
-    const char *start; /* in the text */
+    const char *start; /* beginning in the text */
     char *clean;       /* owned */
     cpp_lexer lexer;   /* in `clean` */
-    int line;          /* of the text */
+    int line;          /* line in the text */
 } directive;
 
-/* a name to write over the text from `start` to `end` */
+/* A name to write over the text from `start` to `end`. */
 typedef struct edit {
     size_t start, end;
     char name[NAME_BYTES];
@@ -62,7 +62,7 @@ static size_t splice_bytes(const char *at)
     return at[1] == '\n' ? 2 : at[1] == '\r' && at[2] == '\n' ? 3 : 0;
 }
 
-/* Opens the text of a directive behind its sign. The caller frees d->clean. */
+/* Opens the text of a directive after its '#'. The caller frees d->clean. */
 static at_status open_directive(const reader *r, cpp_token t, directive *d)
 {
     const size_t sign = *t.span.text == '#' ? 1 : 2;
@@ -81,7 +81,7 @@ static at_status open_directive(const reader *r, cpp_token t, directive *d)
     return AT_OK;
 }
 
-/* Returns the offset in the text of a place in d->clean. */
+/* Returns the offset in the text that corresponds to `place` in d->clean. */
 static size_t offset_in_text(const reader *r, const directive *d, const char *place)
 {
     const char *at = d->start;
@@ -132,7 +132,7 @@ static bool has_parent(const char *name)
 }
 
 /* Joins the folder of `from` and `name`, without "." and "..". Returns false if the path leaves the
- * folder that `from` is relative to, or is too long. */
+ * folder to which `from` is relative, or is too long. */
 static bool join(const char *from, const char *name, char out[2 * NAME_BYTES])
 {
     const char *slash = strrchr(from, '/');
@@ -162,11 +162,11 @@ static bool join(const char *from, const char *name, char out[2 * NAME_BYTES])
     return used > 0;
 }
 
-/* Reads "name" or <name>; refuses a name that leads elsewhere. *start is its place. */
+/* Reads "name" or <name>; refuses a name that leads out of the folders. *start is its place. */
 static at_status read_name(const reader *r, directive *d, char name[NAME_BYTES], const char **start)
 {
     const cpp_token t = cpp_next(&d->lexer);
-    const char *end = NULL; /* the closing sign */
+    const char *end = NULL; /* the closing quote or bracket */
     if (cpp_is(t, "<"))
         end = memchr(t.span.text, '>', (size_t)(d->lexer.end - t.span.text));
     else if (t.kind != CPP_LITERAL || *t.span.text != '"')
@@ -203,7 +203,7 @@ static at_status check_questions(const reader *r, directive *d)
     return status;
 }
 
-/* Reads the rest of #line NUMBER "NAME"; `next_line` is the line of the text behind it. */
+/* Reads the rest of #line NUMBER "NAME"; `next_line` is the number of the following line. */
 static void read_line_directive(reader *r, directive *d, int next_line)
 {
     const cpp_token number = cpp_next(&d->lexer), name = cpp_next(&d->lexer);
@@ -325,7 +325,7 @@ static at_status read_include(collection *c, const reader *r, directive *d, edit
     return array_add(&list->edits, &list->count, &e, sizeof e) ? AT_OK : error_no_memory(r->error);
 }
 
-/* Reads a directive; `next_line` is the line of the text behind it. */
+/* Reads a directive; `next_line` is the number of the line after it. */
 static at_status read_directive(collection *c, reader *r, cpp_token t, int next_line,
                                 edit_list *list)
 {
@@ -347,7 +347,7 @@ static at_status read_directive(collection *c, reader *r, cpp_token t, int next_
 
 static at_status refuse_trigraph(const char *text, const char *name, at_error *error)
 {
-    /* With -std=c++11 these are the sign of directives and a backslash. */
+    /* Trigraphs that mean '#' and a backslash with -std=c++11. */
     const char *trigraph = strstr(text, "?\?=");
     int line = 1;
     if (!trigraph)
@@ -396,8 +396,8 @@ static at_status scan(collection *c, char **text, const char *own_name, size_t o
     return status;
 }
 
-/* Tells whether a source may include files: by a directive that no splice or trigraph hides, or by
- * a hidden one. Most sources have none of these. */
+/* Tells whether a source may include files: it has a directive, or a splice or trigraph that could
+ * hide one. Most sources have none of these. */
 static bool may_include(const char *source)
 {
     static const char *const signs[] = {"include", "import", "embed", "\\\n",

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* types that headers of the Toolkit's libraries take from its other headers */
+/* Types that headers of the Toolkit's libraries take from other headers of the Toolkit. */
 static const char *const library_types[] = {"half",
                                             "__half",
                                             "half2",
@@ -19,8 +19,8 @@ static const char *const library_types[] = {"half",
                                             "cudaDataType",
                                             NULL};
 
-/* Headers that a text of our own replaces, if the kernel has one of the words, or always if the
- * list is empty. A name may be the beginning of several. */
+/* Headers that a text of our own replaces, if the kernel uses one of the words, or always if the
+ * list is empty. A name may be the beginning of several headers' names. */
 static const struct replacement {
     const char *name, *file;
     const char *const *words;
@@ -48,7 +48,8 @@ static bool is_replaced(cpp_span name)
     return replacement_of(name) < REPLACED;
 }
 
-/* Returns the unit that a line includes, or 0 if it includes none. (Unit 0 is the file.) */
+/* Returns the unit that a line includes, or 0 if the line includes no unit. (Unit 0 is the
+ * file.) */
 static size_t own_unit(const kernel_file *k, const cpp_include *i)
 {
     for (size_t n = 1; n < k->count; n++)
@@ -62,7 +63,8 @@ static bool is_own(const kernel_file *k, const cpp_include *i)
     return own_unit(k, i) != 0;
 }
 
-/* Tells whether a name leaves the compiler's folders, so that it cannot be asked about. */
+/* Tells whether a name leads out of the compiler's folders, so that the compiler cannot be
+ * asked. */
 static bool leads_away(cpp_span name)
 {
     char text[256];
@@ -77,7 +79,8 @@ static bool is_one_of(cpp_span name, const char *const *names)
     return *names != NULL;
 }
 
-/* Tells whether device code needs nothing of a header, or has it in the Toolkit's library. */
+/* Tells whether device code needs nothing of a header, or finds its contents in the Toolkit's
+ * library. */
 static bool is_host_only(cpp_span name)
 {
     static const char *const names[] = {"cuda.h",   "nvrtc.h",      "cuda_profiler_api.h",
@@ -87,7 +90,7 @@ static bool is_host_only(cpp_span name)
     return is_one_of(name, names) || (name.length > 6 && memcmp(name.text, "nvtx3/", 6) == 0);
 }
 
-/* Returns a source whose PTX has for each #include of the Toolkit 1 if the header exists. */
+/* Returns a source whose PTX has, for each #include of the Toolkit, a 1 if the header exists. */
 static char *question_text(const kernel_file *k, size_t *count)
 {
     pack p = {0};
@@ -229,7 +232,7 @@ static std_use use_of_std(cpp_span text)
     std_use use = STD_NONE;
     cpp_lexer l = cpp_lexer_make(text.text, text.length, 1);
     for (cpp_token t = cpp_next(&l); t.kind != CPP_END && use != STD_ALL; t = cpp_next(&l)) {
-        if (cpp_is(t, "numeric_limits")) /* there may be using namespace std */
+        if (cpp_is(t, "numeric_limits")) /* The text may have using namespace std. */
             use = STD_FEW;
         if (cpp_is(t, "std"))
             use = cpp_is(cpp_next(&l), "::") && is_of_few(cpp_next(&l)) ? STD_FEW : STD_ALL;
@@ -249,13 +252,13 @@ static std_use find_std(const kernel_file *k)
                 continue;
             std_use own = use_of_std(d->span);
             if (own == STD_NONE && cpp_text_has(k->units, k->count, d->span, words))
-                own = STD_ALL; /* through a macro */
+                own = STD_ALL; /* The text uses std through a macro. */
             use = own > use ? own : use;
         }
     return use;
 }
 
-/* headers of the host that the Toolkit's headers include; host.h has their contents */
+/* Headers of the host that the Toolkit's headers include; host.h replaces their contents. */
 static const char *const of_toolkit[] = {"stdint.h", "stdlib.h", "stddef.h",
                                          "string.h", "limits.h", "stdio.h"};
 
@@ -267,7 +270,7 @@ static bool has_header(const kernel_file *k, const char *name)
     return false;
 }
 
-/* Adds empty headers for <vector> and the like, whose #include lines stay for nvcc. */
+/* Adds empty headers for <vector> and similar headers, whose #include lines stay for nvcc. */
 static at_status add_empty_headers(kernel_file *k, at_error *error)
 {
     at_status status = AT_OK;
@@ -282,7 +285,8 @@ static at_status add_empty_headers(kernel_file *k, at_error *error)
     return status;
 }
 
-/* Finds the rows that wanted declarations use, and marks lines of the other rows as missing. */
+/* Finds the rows that wanted declarations use, and marks the #include lines of other rows as
+ * missing. */
 static void choose_replaced(kernel_file *k, bool in_use[REPLACED])
 {
     for (size_t r = 0; r < REPLACED; r++) {

@@ -18,7 +18,7 @@ static int line_of(const char *text, const char *at)
     return line;
 }
 
-/* Refuses bytes at which the compiler would silently stop. */
+/* Refuses bytes at which the compiler would stop silently. */
 static at_status check_bytes(const script_bytes *text, const char *path, at_error *error)
 {
     const char *stop = memchr(text->bytes, 0xff, text->size_bytes);
@@ -56,7 +56,8 @@ static at_status read_unit(kernel_file *k, const char *name, const char *path, a
     return status;
 }
 
-/* Finds "../inc/x.h" from beside the file that includes it, if that is below one of the folders. */
+/* Finds a name such as "../inc/x.h" relative to the file that includes it, if the result is below
+ * one of the folders. */
 static bool find_around(const char *const *folders, size_t folder_count, const char *from_path,
                         const char *name, char path[PATH_MAX], char own_name[PATH_MAX])
 {
@@ -76,8 +77,8 @@ static bool find_around(const char *const *folders, size_t folder_count, const c
     return false;
 }
 
-/* Finds a file and its name below its folder: beside the file that includes it, if that says
- * "name", then in the folders. */
+/* Finds a file and its name below its folder. An include with quotes is first looked up beside the
+ * file that includes it, then every include in the folders. */
 static bool find_file(const char *const *folders, size_t folder_count, const char *from,
                       const char *from_path, const char *name, bool is_quoted, char path[PATH_MAX],
                       char own_name[PATH_MAX])
@@ -107,8 +108,8 @@ static size_t find_unit(const kernel_file *k, const char *path)
     return u;
 }
 
-/* Writes the units' names into #include lines: two folders may have a "util.h". Line i includes
- * units[i]. */
+/* Writes the units' names into #include lines, because two folders may have a "util.h". Line i
+ * includes units[i]. */
 static at_status rename_includes(kernel_file *k, size_t u, const size_t *units, at_error *error)
 {
     const cpp_unit *unit = &k->units[u];
@@ -158,8 +159,8 @@ static at_status read_included(kernel_file *k, size_t u, const char *const *fold
     return status;
 }
 
-/* Reads all units again if one has macros that open or close scopes in others, for these macros
- * decide where declarations begin. */
+/* Reads all units again if a unit has macros that open or close scopes in other units, because
+ * these macros decide where declarations begin. */
 static at_status read_scopes(kernel_file *k, at_error *error)
 {
     cpp_macro *scopes = NULL;

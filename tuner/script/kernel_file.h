@@ -1,9 +1,9 @@
 /* A kernel's own file: CUDA C++ as its author wrote it, with host code. kernel_file.c parses it and
  * the files that it includes, kernel_cut.c keeps the declarations that the kernel needs, with line
  * numbers, and kernel_signature.c asks the compiler for the kernel's parameters. Tuning parameters
- * are macros that replace the file's own definitions. They are defined behind the Toolkit's headers
- * at the beginning of the file: a parameter N or V does not change these, and variants share them
- * precompiled (compile/preamble.h). */
+ * are macros that replace the file's own definitions. They are defined after the Toolkit's headers
+ * at the beginning of the file: so a parameter N or V does not change these headers, and variants
+ * share them precompiled (compile/nvrtc.h). */
 #ifndef AUTOTUNE_SCRIPT_KERNEL_FILE_H
 #define AUTOTUNE_SCRIPT_KERNEL_FILE_H
 
@@ -15,10 +15,10 @@
 #include "script/script.h"
 
 typedef struct kernel_file {
-    char *name, *path; /* as in the script; as in messages */
-    cpp_unit *units;   /* of the file and the files that it includes */
-    /* For each unit: the text, the name below its folder, which its #include lines have, the path
-     * as found, and the real path. */
+    char *name, *path; /* name in the script; path in messages */
+    cpp_unit *units;   /* the file and the files that it includes */
+    /* For each unit: its text; its name below its folder, which its #include lines have; the path
+     * at which it was found; and the real path. */
     char **texts, **names, **paths, **reals;
     size_t count, capacity;
     char *text; /* text for the compiler; NULL before kernel_cut() */
@@ -26,7 +26,7 @@ typedef struct kernel_file {
                    kernel_cut() */
     included headers; /* empty before kernel_cut() */
     char *missing;    /* names of missing headers, separated by ", ", or NULL */
-    bool is_device;   /* functions without an annotation are device functions; set by the caller */
+    bool is_device;   /* the caller sets it: functions without an annotation are device functions */
 } kernel_file;
 
 /* Reads the file and the files that it includes from the folders; ignores other #include lines.
@@ -49,8 +49,9 @@ at_status kernel_cut(kernel_file *k, const cpp_span *roots, size_t root_count,
                      const script_compiler *compiler, at_error *error);
 
 /* Compiles the file with `defines` ("#define NAME VALUE\n" ...) before it and reads the parameters
- * of the kernel `entry`. AT_COMPILE, with the compiler's log, if it does not compile; *undefined,
- * which the caller frees, then has an empty line and the undefined names, one a line. */
+ * of the kernel `entry`. If the file does not compile, returns AT_COMPILE with the compiler's log;
+ * *undefined, which the caller frees, then has an empty line and the undefined names, one per
+ * line. */
 at_status kernel_signature(const kernel_file *k, const char *entry, const char *defines,
                            const char *const *options, size_t option_count, const char *host_dir,
                            const script_compiler *compiler, cpp_argument out[CPP_MAX_PARAMETERS],

@@ -100,7 +100,7 @@ static void add_words(lua_State *L, cpp_span text)
 }
 
 /* host.open_kernel(name) returns { kernels, macros, words, template_words }, or nil and the end of
- * a message if there is no such file. */
+ * a message if the file does not exist. */
 static int host_open_kernel(lua_State *L)
 {
     script *s = script_of(L);
@@ -114,7 +114,7 @@ static int host_open_kernel(lua_State *L)
     lua_settop(L, 2);
     fields_includes(L, s, &named);
     kernel_file_deinit(&s->kernel_source);
-    /* Messages name the file as the user did. */
+    /* Messages name the file as the user wrote it. */
     const bool is_script = s->from.is_described && strcmp(name, script_own_name(s)) == 0;
     const char *around[SCRIPT_MAX_INCLUDES + 2];
     const size_t around_count = script_include_folders(s, &named, around) - 1;
@@ -146,7 +146,8 @@ static size_t read_spans(lua_State *L, int index, cpp_span *out, size_t capacity
     size_t count = 0;
     luaL_checktype(L, index, LUA_TTABLE);
     while (count < capacity && lua_rawgeti(L, index, (lua_Integer)count + 1) == LUA_TSTRING) {
-        out[count].text = lua_tolstring(L, -1, &out[count].length); /* the table keeps it */
+        out[count].text = lua_tolstring(L, -1, &out[count].length); /* the table keeps the string
+                                                                     * alive */
         count++;
         lua_pop(L, 1);
     }
@@ -237,7 +238,8 @@ static int host_kernel_signature(lua_State *L)
     return 1;
 }
 
-/* host.kernel_words() returns the words that the kernel needs, also through macros, as keys. */
+/* host.kernel_words() returns, as keys, the words that the kernel needs, directly or through
+ * macros. */
 static int host_kernel_words(lua_State *L)
 {
     const kernel_file *k = &script_of(L)->kernel_source;
@@ -409,7 +411,7 @@ static int host_sketches(lua_State *L)
     return 1;
 }
 
-/* host.sketch(text) ends the loading with that comment. */
+/* host.sketch(text) ends the loading with this comment as its result. */
 static int host_sketch(lua_State *L)
 {
     script *s = script_of(L);
@@ -438,7 +440,8 @@ static int host_is_type_like(lua_State *L)
     return push_if_any(L, cpp_is_type_like);
 }
 
-/* host.is_index_array(name) tells whether elements of the kernel's array are indices of others. */
+/* host.is_index_array(name) tells whether elements of the kernel's array are indices into other
+ * arrays. */
 static int host_is_index_array(lua_State *L)
 {
     const kernel_file *k = &script_of(L)->kernel_source;

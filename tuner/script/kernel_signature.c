@@ -55,7 +55,7 @@ static bool find_includer(const char *path, char *out, size_t size_bytes)
         if (!found && strcmp(entries[i]->d_name, name) != 0 && n > 0 && (size_t)n < sizeof beside &&
             !script_read_file(beside, &text, &error))
             found = includes(text.bytes, name);
-        if (found && *out == '\0') /* the first one */
+        if (found && *out == '\0') /* The first one. */
             snprintf(out, size_bytes, "%s", entries[i]->d_name);
         free(text.bytes);
         free(entries[i]);
@@ -73,7 +73,7 @@ static void add_log(char *text, size_t size_bytes, const char *log)
     while (error_line && error_line > log && error_line[-1] != '\n')
         error_line--;
     snprintf(text, size_bytes, "%.900s", error_line ? error_line : log);
-    /* Drops errors in our header, which follow from an error in the file. */
+    /* Drops errors in the tool's own header, which follow from an error in the file. */
     char *own = strstr(text, "autotune_signature.h(");
     if (own && own > text)
         *own = '\0';
@@ -85,7 +85,7 @@ static void add_log(char *text, size_t size_bytes, const char *log)
         text[--n] = '\0';
 }
 
-/* Collects the names that the compiler calls undefined, one a line. */
+/* Collects the names that the compiler calls undefined, one per line. */
 static char *undefined_names(const char *log)
 {
     static const char before[] = "identifier \"", after[] = "\" is undefined";
@@ -122,8 +122,8 @@ static int open_brace(cpp_span text)
     return depth > 0 && depth <= 64 ? lines[depth - 1] : 0;
 }
 
-/* Returns the line at which a kernel launches another one, and writes the file's name; or returns
- * 0. The compiler says FILE(LINE): error: ... */
+/* Returns the line at which a kernel launches another kernel, and writes the file's name. Returns 0
+ * without such a line. The compiler says FILE(LINE): error: ... */
 static int device_launch(const char *said, char *file, size_t size_bytes)
 {
     const char *at = strstr(said, "error: device-side kernel launch");

@@ -39,7 +39,7 @@ typedef struct cx_token {
 typedef void *cx_unit, *cx_file, *cx_value;
 typedef int (*cx_visitor)(cx_cursor, cx_cursor, void *);
 
-/* the kinds of cursors and evaluated values that are distinguished here */
+/* The kinds of cursors and evaluated values that this file distinguishes. */
 enum { KIND_BINARY = 114, KIND_COMPOUND = 115, KIND_UNARY = 112, KIND_VARIABLE = 9 };
 enum { KIND_INTEGER = 106, KIND_FLOATING = 107, KIND_CHARACTER = 110, KIND_SIZEOF = 136 };
 enum { KIND_BOOL = 130, KIND_ENUMERATOR = 7, LAST_DECLARATION = 39 };
@@ -100,16 +100,17 @@ typedef struct kernel_syntax {
 #undef F
     void *library, *index;
     cx_unit unit;
-    cx_cursor *nodes,
-        *children; /* a node's number is its index + 1; `children` are those of one node */
+    cx_cursor *nodes, *children; /* node number n is nodes[n - 1]; `children` is scratch for the
+                                  * children of one node */
     size_t count, child_count;
-    keymap numbers; /* of nodes by their hashes; nodes with equal hashes have adjacent keys */
+    keymap numbers; /* hash of a node -> its number; nodes with equal hashes have adjacent keys */
 } kernel_syntax;
 
 static bool load_function(void *library, const char *name, void *function, size_t bytes)
 {
     void *symbol = dlsym(library, name);
-    memcpy(function, &symbol, bytes); /* ISO C cannot convert one to the other */
+    memcpy(function, &symbol, bytes); /* ISO C cannot convert a data pointer to a function
+                                       * pointer. */
     return symbol != NULL;
 }
 
@@ -212,7 +213,7 @@ static void push_string(lua_State *L, const kernel_syntax *k, cx_string s)
     k->disposeString(s);
 }
 
-/* Finds a node's first token, perhaps in a macro. Returns the bytes of the token's file, or
+/* Finds a node's first token, perhaps in a macro. Returns the contents of the token's file, or
  * NULL. */
 static const char *find_spelling(const kernel_syntax *k, cx_cursor c, cx_file *file, unsigned *line,
                                  unsigned *offset, size_t *size)
@@ -239,7 +240,7 @@ static int add_child(cx_cursor c, cx_cursor parent, void *context)
 static void push_children(lua_State *L, kernel_syntax *k, cx_cursor c, cx_cursor *last)
 {
     k->child_count = 0;
-    k->visitChildren(c, add_child, k); /* must not be left by an error of Lua */
+    k->visitChildren(c, add_child, k); /* An error of Lua must not leave this call. */
     lua_createtable(L, (int)k->child_count, 0);
     for (size_t i = 0; i < k->child_count; i++) {
         *last = k->children[i];
@@ -249,7 +250,7 @@ static void push_children(lua_State *L, kernel_syntax *k, cx_cursor c, cx_cursor
 }
 
 /* Goes back over the operator that ends before `at`. Returns its length, or 0. A comma does not
- * count, for it also separates arguments of macros. */
+ * count, because it also separates arguments of macros. */
 static unsigned operator_before(const char *bytes, unsigned *at)
 {
     unsigned length = 0;
@@ -260,8 +261,8 @@ static unsigned operator_before(const char *bytes, unsigned *at)
     return length;
 }
 
-/* Pushes the operator before the second operand: in the body of a macro, or in the file if the
- * operand is a macro and the first operand is not of the same one. */
+/* Pushes the operator before the second operand. It is in the body of a macro, or in the file if
+ * the operand is a macro that does not contain the first operand. */
 static void push_binary(lua_State *L, const kernel_syntax *k, cx_cursor first, cx_cursor second)
 {
     cx_file file = NULL;
@@ -279,7 +280,7 @@ static void push_binary(lua_State *L, const kernel_syntax *k, cx_cursor first, c
     lua_pushlstring(L, bytes ? bytes + at : "", length);
 }
 
-/* Pushes the operator, which stands before the operand, or, for ++ and --, behind it. */
+/* Pushes the operator, which stands before the operand, or, for ++ and --, possibly after it. */
 static void push_unary(lua_State *L, const kernel_syntax *k, cx_cursor c)
 {
     cx_file file;
@@ -290,7 +291,7 @@ static void push_unary(lua_State *L, const kernel_syntax *k, cx_cursor c)
     if (bytes && at + 1 < size && strchr("+-", bytes[at]) && bytes[at + 1] == bytes[at])
         length = 2;
     if (bytes && !strchr("+-*&!~", bytes[at]))
-        lua_pushliteral(L, "++"); /* or --: the operand changes */
+        lua_pushliteral(L, "++"); /* Stands for ++ or --: the operand changes. */
     else
         lua_pushlstring(L, bytes ? bytes + at : "", bytes ? length : 0);
 }
@@ -329,7 +330,7 @@ static void set_type(lua_State *L, kernel_syntax *k, cx_type type)
     const bool is_plain = (type.kind >= FIRST_SCALAR && type.kind <= LAST_SCALAR) ||
                           (type.kind >= TYPE_POINTER && type.kind <= TYPE_ENUM) ||
                           type.kind == TYPE_ARRAY;
-    if (!is_plain) /* libclang crashes for the size of a dependent type */
+    if (!is_plain) /* libclang crashes if it is asked for the size of a dependent type. */
         return;
     set_number(L, "bytes", k->Type_getSizeOf(type));
     const cx_cursor class = k->getTypeDeclaration(type);
@@ -360,8 +361,9 @@ static void set_reference(lua_State *L, kernel_syntax *k, cx_cursor c)
     set_number(L, "ref", number_of(k, k->Cursor_isNull(definition) ? to : definition));
 }
 
-/* host.syntax(number) returns a node, or the file: { kind, name, type, bytes, pointee_bytes, line,
- * file, children, arguments, ref, op, value, init, printed, template }; nodes in it are numbers. */
+/* host.syntax(number) returns a node, or without a number the file: { kind, name, type, bytes,
+ * pointee_bytes, line, file, children, arguments, ref, op, value, init, printed, template }. Nodes
+ * in it are numbers. */
 static int host_syntax(lua_State *L)
 {
     script *s = script_of(L);
@@ -414,7 +416,7 @@ static int host_syntax(lua_State *L)
         push_value(L, k, c);
     else if (c.kind == KIND_ENUMERATOR)
         lua_pushinteger(L, k->getEnumConstantDeclValue(c));
-    else if (c.kind == KIND_BINARY && is_scalar(k, c)) /* in case the operator is not found */
+    else if (c.kind == KIND_BINARY && is_scalar(k, c)) /* If the operator was not found. */
         push_value(L, k, c);
     else
         lua_pushnil(L);

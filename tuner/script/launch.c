@@ -23,7 +23,7 @@ static int64_t whole(lua_State *L, const evaluation *e, const expression *from, 
     return expression_integer(L, from, e->problem, e->indices, least, most);
 }
 
-/* bytes of a scalar, little-endian as on every host of CUDA */
+/* A scalar's bytes, little-endian as on every host of CUDA. */
 typedef struct scalar {
     uint64_t bits;
     uint32_t size_bytes;
@@ -228,7 +228,7 @@ static const expression *blame(const script_view *v, view_fault fault, uint32_t 
                                                   : &v->size[dimension < v->rank ? dimension : 0];
 }
 
-/* Evaluates the strides, in elements. Without strides, rows follow one another. */
+/* Evaluates the strides, in elements. Without strides, rows are contiguous. */
 static void evaluate_strides(lua_State *L, const evaluation *e, const script_view *from,
                              view_plan *out)
 {
@@ -368,7 +368,7 @@ static void evaluate_cluster(lua_State *L, const evaluation *e, const script_lau
     }
 }
 
-/* Returns how often a launch runs, 0 if it does not run. */
+/* Returns how often a launch runs; 0 if it does not run. */
 static uint32_t evaluate_times(lua_State *L, const evaluation *e, const script_launch *from)
 {
     if (from->when.text && !expression_truth(L, &from->when, e->problem, e->indices))
@@ -421,7 +421,7 @@ static void evaluate_one_launch(lua_State *L, const evaluation *e, const script_
                          (unsigned long long)plan_block_threads(to));
     if (from->shared.text)
         to->dynamic_shared_bytes = (uint32_t)whole(L, e, &from->shared, 0, INT32_MAX);
-    /* Without clusters it has no effect, and would make equal launches different plans. */
+    /* Without clusters `balanced` has no effect, and would make plans of equal launches differ. */
     if (from->balanced.text)
         to->balanced = expression_truth(L, &from->balanced, e->problem, e->indices) &&
                        plan_cluster_blocks(to) > 1;
@@ -456,7 +456,8 @@ static void evaluate_compared(lua_State *L, const evaluation *e)
     }
 }
 
-/* Refuses a buffer that launches reach both directly and as a CUDA array, which is a copy of it. */
+/* Refuses a buffer that launches access both directly and through a CUDA array, which is a copy of
+ * the buffer. */
 static void refuse_two_copies(lua_State *L, const evaluation *e)
 {
     const uint32_t buffer = plan_conflicting_buffer(e->launch);

@@ -25,24 +25,27 @@ typedef struct launch_c {
 at_status script_launch_c(const script *s, term_leaf spell, void *context, launch_c *out,
                           at_error *error);
 
-/* Finds the kernel of the configuration's plan, as plan_entry_place() numbers them, for each of
- * launch->entries. places[i] is -1 if the plan does not launch entry i. AT_SCRIPT. */
+/* Finds the kernel of each of launch->entries among the kernels of the configuration's plan, as
+ * plan_entry_place() numbers them. places[i] is -1 if the plan does not launch entry i.
+ * AT_SCRIPT. */
 at_status script_entry_places(script *s, problem_kind problem, const uint16_t *indices,
                               const launch_plan *plan, const launch_c *launch,
                               int places[PLAN_MAX_LAUNCHES], at_error *error);
 
-/* Writes a constraint. The caller frees *out; it is NULL if the constraint has no C.
- * AT_NO_MEMORY. */
+/* Writes a constraint. The caller frees *out, which is NULL if the constraint cannot be written in
+ * C. AT_NO_MEMORY. */
 at_status script_constraint_c(const script *s, size_t constraint, term_leaf spell, void *context,
                               char **out, at_error *error);
 
-/* Writes a feature of the pattern in the given form, and sets *type to its type. *out as above. */
+/* Writes a feature of the pattern in the given form, and sets *type to its type. *out as for
+ * script_constraint_c(). */
 at_status script_feature_c(const script *s, size_t feature, term_leaf spell, void *context,
                            c_text_form form, term_type *type, char **out, at_error *error);
 
 /* Writes a derived value that other expressions call. `place` counts these values from 0; a value
- * follows those that it reads. *name is borrowed, and NULL if `place` is too large. The statements
- * assign the value to form.target with the name appended. *out as above. AT_NO_MEMORY. */
+ * comes after the values that it reads. *name is borrowed, and NULL if `place` is too large. The
+ * statements assign the value to form.target with the name appended. *out as for
+ * script_constraint_c(). AT_NO_MEMORY. */
 at_status script_derived_c(const script *s, size_t place, term_leaf spell, void *context,
                            c_text_form form, const char **name, term_type *type, char **out,
                            at_error *error);

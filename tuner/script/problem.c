@@ -46,7 +46,7 @@ uint64_t evaluate_elements(lua_State *L, problem_kind problem, const uint16_t *i
                                         (int64_t)PLAN_MAX_ELEMENTS);
 }
 
-/* names of fills in scripts; "zero" and "constant" are values; "below" is an alias of "modulo" */
+/* Names of fills in scripts. "zero" and "constant" are values; "below" is an alias of "modulo". */
 static const struct {
     const char *name;
     buffer_fill fill;
@@ -139,7 +139,8 @@ static const char *problem_name(problem_kind kind)
                                     : "the simulated problem";
 }
 
-/* Checks a file's element type against the buffer's, and, if `counted`, the number of elements. */
+/* Checks a file's element type against the buffer's type, and, if `counted`, the number of
+ * elements. */
 static void check_file(lua_State *L, const evaluation *e, const script_buffer *from,
                        const buffer_plan *to, const data_file *f, bool counted)
 {
@@ -167,7 +168,8 @@ static void check_file(lua_State *L, const evaluation *e, const script_buffer *f
                 : "");
 }
 
-/* Fills a buffer from all of a file, unless the script says that the first elements will do. */
+/* Fills a buffer from a file, which must have the buffer's size unless the script allows its first
+ * elements. */
 static void evaluate_file(lua_State *L, const evaluation *e, const script_buffer *from,
                           buffer_plan *to)
 {
@@ -177,7 +179,7 @@ static void evaluate_file(lua_State *L, const evaluation *e, const script_buffer
     script_file_key(L, from->file, &to->data);
 }
 
-/* Takes the expected results from files, for all problems of the tuned problem's size. */
+/* Takes the expected results from files, for all problems with the sizes of the tuned problem. */
 static void evaluate_expected(lua_State *L, const evaluation *e)
 {
     problem_plan *plan = e->plan;
@@ -220,7 +222,7 @@ static void evaluate_fill(lua_State *L, const evaluation *e, const script_buffer
     lua_pop(L, 1);
 }
 
-/* Evaluates allowed mismatches: below 1 a share of the elements, else their number. */
+/* Evaluates allowed mismatches: below 1 a share of the elements, otherwise their number. */
 static double evaluate_mismatches(lua_State *L, const evaluation *e, const expression *from)
 {
     double amount = expression_number(L, from, e->problem, e->indices);
@@ -400,7 +402,7 @@ static int evaluate_problem(lua_State *L)
     plan->buffer_count = (uint32_t)s->buffer_count;
     for (size_t i = 0; i < s->buffer_count; i++)
         evaluate_buffer(L, e, &s->buffers[i], &plan->buffers[i]);
-    /* Even if each buffer has a tolerance, a mistake in the pattern's own is an error. */
+    /* A mistake in the pattern's own tolerance is an error even if each buffer has a tolerance. */
     evaluate_tolerance(L, e, &s->checks.tolerance);
     plan->oracle = script_oracle(s);
     evaluate_expected(L, e);
@@ -436,7 +438,7 @@ typedef struct replacement {
     size_t count;
 } replacement;
 
-/* Returns the index of the variable, if its kind of value fits. Raises. */
+/* Returns the index of the variable. Raises if it does not exist or has another kind of value. */
 static size_t find_variable(lua_State *L, const script *s, const pattern_variable *given)
 {
     size_t i = 0;

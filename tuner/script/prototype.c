@@ -73,8 +73,9 @@ static void type_text(const cpp_argument *a, char text[TYPE_BYTES])
 
 typedef enum fit { FIT_FINE, FIT_ODD, FIT_WRONG } fit;
 
-/* Tells whether a kernel may read elements of one type as another. Unsigned words move any number
- * as bits, wide ones hold several elements (half2 in an int), and bytes hold parts. */
+/* Tells whether a kernel may read elements of one type as another. Unsigned words of the same size
+ * move any number as bits, wider words hold several elements (half2 in an int), and bytes hold
+ * parts of one. */
 static fit fit_of(dtype elements, dtype read)
 {
     const dtype_info *is = dtype_get(elements), *as = dtype_get(read);

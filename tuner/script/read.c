@@ -1,4 +1,5 @@
-/* Reads the table of at.pattern{...}, whose shape is checked; checks its expressions and files. */
+/* Reads the table of at.pattern{...}, whose shape is checked already; checks its expressions and
+ * files. */
 #include <lauxlib.h>
 #include <limits.h>
 #include <stdio.h>

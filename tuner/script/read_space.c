@@ -66,7 +66,7 @@ static void read_derived(lua_State *L, script *s)
         script_derive(L, &s->space.derived[i]);
 }
 
-/* Writes a feature's definition, which a record keeps to detect another meaning of the name. It is
+/* Writes a feature's definition, by which a record detects that the name got another meaning. It is
  * the script's text, which other versions of this program understand. A hash replaces derived
  * values that are too long. */
 static const char *define(lua_State *L, const script *s, const expression *e)
@@ -167,7 +167,7 @@ static void add_literal(luaL_Buffer *b, value v)
     luaL_addchar(b, '"');
 }
 
-/* Reads NAME=V1,V2,... of --only as a constraint with the option's text. */
+/* Reads --only NAME=V1,V2,... as a constraint with the option's text. */
 static space_constraint read_only(lua_State *L, script *s, const script_setting *only,
                                   expression *test)
 {
@@ -231,7 +231,8 @@ static void read_constraints(lua_State *L, script *s)
     s->pattern.constraints = constraints;
 }
 
-/* A configuration may leave a parameter open. Those in its condition get their values first. */
+/* States of a parameter's choice. Before a parameter, the parameters in its condition get their
+ * values. */
 enum choice_state { CHOICE_OPEN, CHOICE_VISITED, CHOICE_MADE };
 
 typedef struct choosing {
@@ -268,7 +269,8 @@ static void choose(lua_State *L, choosing *all, size_t parameter)
     all->states[parameter] = CHOICE_MADE;
 }
 
-/* Reads the list on the stack: for each parameter the index of its value, from 1; 0 is open. */
+/* Reads the list on the stack, which has for each parameter the index of its value, from 1, or 0
+ * for a parameter left open. */
 static const uint16_t *read_configuration(lua_State *L, script *s)
 {
     size_t count = s->pattern.parameter_count;

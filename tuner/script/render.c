@@ -16,20 +16,20 @@
 #include "device/ceiling.h"
 #include "script/state.h"
 
-enum { MOST_NAMES = 256 }; /* most names that are compared with a missing one */
+enum { MOST_NAMES = 256 }; /* most names that are compared with a missing name */
 
-/* limits of the tool's own templates, whose data may have a hundred thousand entries */
+/* Limits of the tool's own templates, whose data may have a hundred thousand entries. */
 static const size_t OWN_MEMORY_BYTES = (size_t)8 << 30;
 static const uint64_t OWN_INSTRUCTIONS = UINT64_C(1) << 48;
 
-/* a rendering, in the state of a script without a pattern */
+/* A rendering, in the state of a script without a pattern. */
 typedef struct rendering {
     script s; /* the first member, for script_of() */
     const char *name, *data_path;
     const json_t *table;
     int environment; /* registry reference */
     rendered *out;
-    json_t **value; /* result of a module */
+    json_t **value; /* result of a called module */
 } rendering;
 
 static rendering *rendering_of(lua_State *L)
@@ -204,14 +204,15 @@ static void make_environment(lua_State *L, rendering *r)
 /* Pushes the names of one run: the table's members, then those of the environment. */
 static void push_scope(lua_State *L, const rendering *r)
 {
-    data_push_members(L, r->table); /* so that json(_ENV) has all of it */
+    data_push_members(L, r->table); /* So that json(_ENV) has all of the table. */
     lua_createtable(L, 0, 1);
     lua_pushcfunction(L, unknown_name);
     lua_setfield(L, -2, "__index");
     lua_setmetatable(L, -2);
 }
 
-/* Adds a file of the list at `out`, entries `from` to `to`, in which marks and texts alternate. */
+/* Adds a file of the list at `out`: the entries `from` to `to`, in which marks and texts
+ * alternate. */
 static void add_file(lua_State *L, rendering *r, int out, lua_Integer from, lua_Integer to,
                      const char *name)
 {

@@ -41,28 +41,29 @@
 #include "base/error.h"
 
 typedef struct rendered_file {
-    char *name; /* as given to file(), or "" for the text before the first file(); owned */
+    char *name; /* name given to file(), or "" for the text before the first file(); owned */
     char *text; /* ends with NUL; owned */
     size_t size_bytes;
 } rendered_file;
 
 typedef struct rendered {
-    size_t count; /* an empty first text is left out if there are others */
+    size_t count; /* number of texts; an empty first text is left out if others follow */
     rendered_file *files;
 } rendered;
 
-/* Renders the tool's own template `name` ("export/header.tmpl"). `table` is borrowed; NULL is
- * AT_NO_MEMORY, for a table that could not be made. The caller frees *text. */
+/* Renders the tool's own template `name` ("export/header.tmpl"). `table` is borrowed; NULL stands
+ * for a table that could not be made and gives AT_NO_MEMORY. The caller frees *text. */
 at_status script_render(const char *name, const json_t *table, char **text, at_error *error);
 
-/* Renders a template into files: the tool's own `name`, or the file at `path` if that is not NULL;
- * its folder is then searched before the tool's. On AT_OK the caller frees *out. */
+/* Renders a template into files: the tool's own template `name`, or the file at `path` if that is
+ * not NULL. Modules and files of the folder of `path` are then found first. On AT_OK the caller
+ * frees *out. */
 at_status script_render_files(const char *name, const char *path, const json_t *table,
                               rendered *out, at_error *error);
 
 /* Calls the function that the tool's own module ("commands.importance") returns with `data`, and
  * sets *out to its result, a new reference. Errors name `data_path`, which may be NULL. `data` is
- * borrowed; NULL is AT_NO_MEMORY. Errors as script_render(), and those of refuse(). */
+ * borrowed; NULL gives AT_NO_MEMORY. Errors as script_render(), and those of refuse(). */
 at_status script_compute(const char *module, const char *data_path, const json_t *data,
                          json_t **out, at_error *error);
 

@@ -40,7 +40,7 @@ static void run_module(lua_State *L, const char *name)
         luaL_error(L, "require: there is no '%s' in the script's folder (%s) nor in %s%s", relative,
                    s->from.folder, s->from.lua_dir, link);
     }
-    /* Errors in the tool's own modules are placed where these are called. */
+    /* Errors in the tool's own modules are reported at the line that calls the module. */
     bool is_own =
         s->lua.quiet_modules && strncmp(path, s->from.lua_dir, strlen(s->from.lua_dir)) == 0;
     snprintf(chunk_name, sizeof chunk_name, "%c%s", is_own ? '=' : '@', path);
@@ -166,7 +166,7 @@ static at_status fill_in(script *s, const char *path, const script_options *opti
                          "pattern.lua'; records and measurements are for 'autotune results', "
                          "'plot' and 'compare'",
                          path, path);
-    /* messages about fields have this path */
+    /* Messages about fields have this path. */
     s->from.path = duplicate(options->describe ? options->describe : path, &status);
     s->from.kernel_path = duplicate(path, &status);
     s->from.folder = duplicate(path, &status);
@@ -331,7 +331,7 @@ void script_hash(const script *s, char hex[33])
     hash_text(XXH3_128bits_digest(s->from.hash), hex);
     if (!state)
         return;
-    /* With other data, results are those of another pattern. */
+    /* Data are part of the hash: with other data, results are those of another pattern. */
     XXH3_copyState(state, s->from.hash);
     for (size_t i = 0; i < s->data.file_count; i++)
         if (!data_file_key(s->data.files[i], key, NULL))

@@ -21,12 +21,12 @@
 
 typedef struct script script;
 
-typedef struct script_setting { /* one --set NAME=VALUE */
+typedef struct script_setting { /* one option --set NAME=VALUE */
     const char *name;
     const char *text;
 } script_setting;
 
-/* a source that NVRTC compiles in its own process, to answer questions about a kernel's file */
+/* A source that NVRTC compiles in its own process, to answer questions about a kernel's file. */
 typedef struct script_source {
     const char *name; /* name of the file, for messages */
     const char *text;
@@ -47,32 +47,33 @@ typedef struct script_compiler {
 /* A captured launch: a launch that a program made of the kernel in a file. The values of its
  * arguments describe the problem. */
 
-/* a captured address: the files of an allocation's contents, the offset of the address in it, and
- * the bytes from there to its end */
+/* A captured address: the files with the contents of its allocation, the offset of the address in
+ * the allocation, and the bytes from there to the end. */
 typedef struct script_captured_pointer {
-    uint32_t at; /* offset in the argument */
+    uint32_t at; /* offset of the address in the argument */
     uint64_t address;
-    const char *before, *after; /* `after` is NULL if the launch changed nothing */
+    const char *before, *after; /* contents before and after the launch; `after` is NULL if the
+                                 * launch changed nothing */
     uint64_t offset, left_bytes;
 } script_captured_pointer;
 
 typedef struct script_captured_argument {
-    const void *bytes; /* the value */
+    const void *bytes; /* value of the argument */
     size_t size_bytes;
-    size_t pointer_count; /* a struct may have several */
+    size_t pointer_count; /* number of addresses in the argument; a struct may have several */
     const script_captured_pointer *pointers;
 } script_captured_argument;
 
-/* a variable of the kernel's module, and the file of its contents before the launch */
+/* A variable of the kernel's module, and the file of its contents before the launch. */
 typedef struct script_captured_variable {
-    const char *name; /* mangled */
+    const char *name; /* mangled name */
     const char *before;
     uint64_t size_bytes;
 } script_captured_variable;
 
 typedef struct script_captured {
-    const char *path;   /* of the capture, for messages */
-    const char *kernel; /* demangled, with types */
+    const char *path;   /* path of the capture, for messages */
+    const char *kernel; /* demangled name, with types */
     uint32_t grid[3], block[3];
     uint32_t dynamic_shared_bytes;
     size_t argument_count;
@@ -83,13 +84,14 @@ typedef struct script_captured {
 
 /* ---- loading ---- */
 
-/* most folders of headers that the command line may name; a script may name as many */
+/* Most folders of headers that the command line may name; a script may name as many. */
 enum { SCRIPT_INCLUDES_MAX = 16 };
 
 typedef struct script_options {
-    const char *lua_dir; /* has the installed patterns, and in lib/ autotune.lua and template.lua */
-    const char
-        *template_dir; /* has the installed templates; the script's own folder is searched first */
+    const char *lua_dir;      /* folder of the installed patterns, and in lib/ of autotune.lua and
+                               * template.lua */
+    const char *template_dir; /* folder of the installed templates; the script's own folder is
+                               * searched first */
     const script_setting *settings;
     size_t setting_count;
     const script_setting *only; /* NAME=V1,V2,...: restricts the parameter to these values */
@@ -97,15 +99,16 @@ typedef struct script_options {
     const char *describe; /* a file to use instead of the comment of a kernel's file; may be NULL */
     const char *const *includes;     /* more folders in which headers are looked up */
     size_t include_count;            /* at most SCRIPT_INCLUDES_MAX */
-    script_compiler compiler;        /* for kernel = { source = FILE } */
-    const script_captured *captured; /* a launch of that kernel, borrowed; may be NULL */
+    script_compiler compiler;        /* compiler for kernel = { source = FILE } */
+    const script_captured *captured; /* a captured launch of the kernel, borrowed; may be NULL */
     arch_limits device;              /* the values of `device.*` in expressions */
     /* Skips the templates, which saves most of the loading time; nothing can be emitted. */
     bool without_templates;
-    size_t memory_limit_bytes;  /* 0: 256 MiB */
-    uint64_t instruction_limit; /* 0: a default of about two seconds */
-    /* Called every few milliseconds while the script is loaded or evaluated; true ends that with
-     * AT_INTERRUPTED. May be NULL. */
+    size_t memory_limit_bytes;  /* limit of Lua's memory; 0 means 256 MiB */
+    uint64_t instruction_limit; /* limit of VM instructions; 0 means a default of about two
+                                 * seconds */
+    /* Called every few milliseconds while the script is loaded or evaluated. If it returns true,
+     * the work ends with AT_INTERRUPTED. May be NULL. */
     bool (*stop)(void *context);
     void *stop_context;
 } script_options;
@@ -119,7 +122,7 @@ at_status script_load(const char *path, const script_options *options, script **
                       at_error *error);
 void script_free(script *s); /* `s` may be NULL */
 
-/* Returns warning number `place` of the script, with its line, or NULL if there are no more.
+/* Returns warning number `place` of the script, with its line. Returns NULL after the last.
  * Warnings do not change what is tuned. */
 const char *script_warning_text(const script *s, size_t place, int *line);
 
@@ -130,9 +133,9 @@ void script_report_repeated_keys(const script *s,
                                               const char *text),
                                  void *context);
 
-/* Writes a first comment for a kernel in a CUDA C++ file that has none, with all facts that the
- * file gives. `entry` may be NULL if the file has one kernel. The caller frees *comment. Errors as
- * script_load(), and AT_USAGE if the file has such a comment. */
+/* Writes a description (a first comment) for a kernel in a CUDA C++ file without one, with all
+ * facts that the file gives. `entry` may be NULL if the file has one kernel. The caller frees
+ * *comment. Errors as script_load(), and AT_USAGE if the file has a description. */
 at_status script_sketch(const char *path, const char *entry, const script_options *options,
                         char **comment, at_error *error);
 
@@ -149,11 +152,11 @@ uint64_t script_instructions_spent(const script *s);
 
 typedef struct script_space_limits {
     /* Work is counted in seconds of a usual machine, so that each run has the same space. */
-    double enumerate_s;  /* a space that takes longer to enumerate, */
+    double enumerate_s;  /* a space that takes more work to enumerate, */
     size_t memory_bytes; /* or more memory, is sampled */
     double sample_s;     /* most work for the sample */
-    bool *timed_out; /* may be NULL; is set if the clock ended the work, on a very slow machine: the
-                        next run may give another space */
+    bool *timed_out; /* may be NULL; set to true if the clock of a very slow machine ended the work:
+                      * the next run may then give another space */
     uint64_t sample; /* most configurations in a sample */
     void (*show)(void *context,
                  const space_progress *progress); /* called with the progress; may be NULL */
@@ -164,8 +167,8 @@ typedef struct script_space_limits {
 script_space_limits script_space_defaults(void);
 
 /* Makes the space of valid configurations for `problem`. The caller frees it before the script.
- * Beyond the limits the space is a sample that has the baseline (space_is_sample()). If the space
- * is empty, AT_SCRIPT names the constraint that removed the last configurations. */
+ * Beyond the limits the space is a sample that contains the baseline (space_is_sample()). If the
+ * space is empty, AT_SCRIPT names the constraint that removed the last configurations. */
 at_status script_space_within(script *s, problem_kind problem, const script_space_limits *limits,
                               space **out, at_error *error);
 
@@ -173,7 +176,7 @@ at_status script_space_within(script *s, problem_kind problem, const script_spac
 at_status script_space(script *s, problem_kind problem, space **out, at_error *error);
 
 /* Tells whether a configuration satisfies every constraint. *broken is the index of a constraint
- * that it does not satisfy, or that cannot be evaluated (AT_SCRIPT). */
+ * that the configuration does not satisfy, or that cannot be evaluated (AT_SCRIPT). */
 at_status script_valid(script *s, problem_kind problem, const uint16_t *indices, bool *valid,
                        size_t *broken, at_error *error);
 
@@ -185,7 +188,7 @@ at_status script_check_baseline(script *s, problem_kind problem, at_error *error
 bool script_constraint_varies(const script *s, size_t constraint);
 
 /* Writes the definitions of the derived values that a constraint reads, ", where turned = a ==
- * 'b'", or "" if it reads none. */
+ * 'b'". Writes "" if it reads none. */
 void script_describe_derived(const script *s, size_t constraint, char *text, size_t size_bytes);
 
 /* Evaluates a feature. `indices` is read only if the feature is of_configuration. AT_SCRIPT, with
@@ -211,9 +214,9 @@ void script_set_layout(const script *s, size_t layout, uint16_t *indices);
 at_status script_problem_plan(script *s, problem_kind problem, const uint16_t *indices,
                               uint64_t seed, problem_plan *out, at_error *error);
 
-/* Changes the values of a problem's variables, in a hundredth of the time that loading takes. The
- * values that a script allows (at.one_of, at.within) are not checked. AT_USAGE if there is no such
- * variable or its values are of another kind; the variables before it are changed then. */
+/* Changes the values of a problem's variables, in a hundredth of the time that loading takes. Does
+ * not check the values that a script allows (at.one_of, at.within). AT_USAGE if a variable does not
+ * exist or its values are of another kind; the variables before it are changed in that case. */
 at_status script_set_problem(script *s, problem_kind problem, const pattern_variable *values,
                              size_t count, at_error *error);
 
@@ -221,14 +224,14 @@ at_status script_set_problem(script *s, problem_kind problem, const pattern_vari
 at_status script_launch_plan(script *s, problem_kind problem, const uint16_t *indices,
                              launch_plan *out, at_error *error);
 
-/* Returns the source of the expected results. If files have them, the baseline makes those of
- * problems of other sizes (problem_plan.oracle). */
+/* Returns the source of the expected results. If files have the results, the baseline still
+ * computes them for problems of other sizes (problem_plan.oracle). */
 oracle_kind script_oracle(const script *s);
 
-/* Returns the data with a key of a plan. The script owns it. */
+/* Returns the data whose key a plan contains. The script owns the data. */
 data_file *script_data(const script *s, const data_key *key);
 
-/* copies of files that fill buffers, for simulations in this process; NULL for other buffers */
+/* Copies of files that fill buffers, for simulations in this process; NULL for other buffers. */
 typedef struct script_contents {
     const void *of[PLAN_MAX_BUFFERS];
 } script_contents;
@@ -241,7 +244,7 @@ void script_contents_deinit(script_contents *c);
 
 /* Finds the configuration that computes the expected results if the baseline is the oracle: the
  * baseline with the layout of `indices`, or the nearest configuration that `problem` allows. Writes
- * it into `indices`. *found is false if `problem` allows none of that layout. */
+ * it into `indices`. *found is false if `problem` allows no configuration of that layout. */
 at_status script_oracle_configuration(script *s, problem_kind problem, uint16_t *indices,
                                       bool *found, at_error *error);
 
@@ -255,7 +258,7 @@ bool script_has_filler(const script *s);
 at_status script_filler_plan(script *s, problem_kind problem, const uint16_t *indices,
                              launch_plan *out, at_error *error);
 
-/* Finds the index of a parameter. AT_USAGE names the nearest one, or all. */
+/* Finds the index of a parameter. AT_USAGE names the nearest parameter, or all. */
 at_status script_find_parameter(const script *s, const char *name, size_t *parameter,
                                 at_error *error);
 
@@ -272,11 +275,11 @@ at_status script_parse_configuration(const script *s, const char *text, uint16_t
 at_status script_parse_given(const script *s, const char *text, uint16_t *indices, bool *given,
                              at_error *error);
 
-/* Replaces an invalid configuration by the nearest one that is valid under `problem`. Parameters in
- * `is_given` keep their values; those in `is_swept` (may be NULL) change freely. As few others as
- * possible change, by as few values as possible. *changed is false, and `indices` stays, if the
- * configuration is valid or no valid one is found. A space that takes more than 10 s to enumerate
- * is only sampled. */
+/* Replaces an invalid configuration by the nearest configuration that is valid for `problem`.
+ * Parameters in `is_given` keep their values; parameters in `is_swept` (may be NULL) change freely.
+ * As few other parameters as possible change, by as few values as possible. *changed is false, and
+ * `indices` stays, if the configuration is valid or no valid configuration is found. A space that
+ * takes more than 10 s to enumerate is only sampled. */
 at_status script_complete_configuration(script *s, problem_kind problem, const bool *is_given,
                                         const bool *is_swept, uint16_t *indices, bool *changed,
                                         at_error *error);

@@ -14,7 +14,7 @@
 
 script *script_of(lua_State *L)
 {
-    return (script *)(void *)sandbox_of(L); /* `box` is the first member */
+    return (script *)(void *)sandbox_of(L); /* `box` is the first member of script. */
 }
 
 void *script_allocate(lua_State *L, size_t size_bytes)

@@ -21,9 +21,9 @@
 #include "script/sandbox/sandbox.h"
 #include "script/script.h"
 
-/* the limits of lua/lib/autotune.lua */
+/* These limits are also in lua/lib/autotune.lua. */
 enum { SCRIPT_MAX_NAMES = 64, SCRIPT_MAX_CONSTRAINTS = 256, SCRIPT_MAX_OPTIONS = 16 };
-enum { SCRIPT_MAX_LAYOUT = 4 }; /* most parameters of a layout */
+enum { SCRIPT_MAX_LAYOUT = 4 }; /* most parameters that decide the layout */
 enum { SCRIPT_MAX_INCLUDES = 2 * SCRIPT_INCLUDES_MAX };
 enum { SCRIPT_MAX_FILE_BYTES = 4 << 20 };
 
@@ -33,7 +33,7 @@ typedef struct arena_block {
 
 typedef struct script_tolerance {
     tolerance_kind kind;
-    expression limit, mismatches; /* `limit` and `mismatches`: text NULL if absent */
+    expression limit, mismatches; /* their `text` is NULL if absent */
 } script_tolerance;
 
 typedef struct script_buffer {
@@ -41,15 +41,15 @@ typedef struct script_buffer {
     int line;
     buffer_role role;
     expression type, count;
-    data_file *file, *expected; /* the contents, and the expected results; NULL if not from a file;
-                                   owned by the script */
-    uint32_t record;            /* buffer_plan.record, with order = "any" */
-    bool head;                  /* the file's first elements are enough */
-    expression fill, limit, block; /* text NULL if absent */
+    data_file *file, *expected;    /* files with the contents and with the expected results; may be
+                                    * NULL; the script owns them */
+    uint32_t record;               /* buffer_plan.record, with order = "any" */
+    bool head;                     /* first elements of the file are enough */
+    expression fill, limit, block; /* their `text` is NULL if absent */
     uint32_t value_count;
     expression *values;
     script_tolerance tolerance;
-    expression compare; /* text NULL: all elements are compared */
+    expression compare; /* its `text` is NULL if all elements are compared */
     uint32_t rank;
     expression shape[4];
 } script_buffer;
@@ -77,31 +77,31 @@ typedef enum argument_type {
     ARGUMENT_TYPES
 } argument_type;
 
-/* a tensor map, a texture or a surface of a buffer */
+/* A tensor map, a texture or a surface of a buffer. */
 typedef struct script_view {
     uint32_t rank, stride_count, box_count;
     expression size[VIEW_MAX_RANK], strides[VIEW_MAX_RANK], box[VIEW_MAX_RANK];
-    /* Text NULL if absent. Tensor maps have the first three, textures the others, surfaces the last
-     * two. */
+    /* The `text` is NULL if absent. Tensor maps have the first three, textures the others, surfaces
+     * the last two. */
     expression swizzle, l2, outside, filter, address, coordinates, reads, memory, channels, layers;
 } script_view;
 
 typedef struct script_argument {
     argument_type type;
     uint32_t buffer;
-    script_view *view; /* of a tensor map, a texture or a surface */
+    script_view *view; /* set for a tensor map, a texture or a surface */
     expression value;
-    size_t member_count; /* of a struct, whose members are scalars */
+    size_t member_count; /* for a struct, whose members are scalars */
     struct script_argument *members;
 } script_argument;
 
 typedef struct script_launch {
-    const char *entry_text; /* as the script has it */
+    const char *entry_text; /* name of the kernel in the script */
     expression entry;
     size_t argument_count;
     script_argument *arguments;
-    int group; /* launches of one group run in rounds; 0: no group */
-    /* text NULL if absent */
+    int group; /* launches of one group run in rounds; 0 without a group */
+    /* Their `text` is NULL if absent. */
     expression when, times, grid[3], block[3], cluster[3], shared, balanced, cooperative;
 } script_launch;
 
@@ -109,14 +109,15 @@ typedef struct script_transfer {
     bool given;
     int line;
     uint32_t from, to;                   /* indices of buffers */
-    expression direction, pieces, pitch; /* these read no parameters */
+    expression direction, pieces, pitch; /* these expressions read no parameters */
     expression memory, staging, chunk, streams;
 } script_transfer;
 
-/* the kernel, the reference or the kernel that fills inputs: its template and its launches */
+/* The kernel, the reference or the kernel that fills inputs: its template and its launches. */
 typedef struct script_kernel {
-    const char *template_name; /* as in the script */
-    const char *template_path; /* as found; NULL if the pattern has no such kernel */
+    const char *template_name; /* name in the script */
+    const char *template_path; /* path at which the template was found; NULL if the pattern has no
+                                * such kernel */
     int template_line;
     size_t launch_count;
     script_launch *launches;
@@ -126,33 +127,34 @@ typedef struct script_kernel {
     expression options[SCRIPT_MAX_OPTIONS];
     size_t include_count;
     const char *includes[SCRIPT_INCLUDES_MAX]; /* paths of folders below the script's */
-    bool is_file; /* a kernel's own file (kernel_file.h), not a template */
+    bool is_file; /* the kernel is in its own file (kernel_file.h), not a template */
     size_t define_count;
-    const char **defines; /* of a file: names that are defined before it is read */
+    const char **defines; /* for such a file: names that are defined before it is read */
 } script_kernel;
 
-/* a derived value: a short one replaces its name, a long one is a function that readers call */
+/* A derived value. A short value replaces its name; a long value is a function that readers
+ * call. */
 typedef struct script_derived {
     const char *name;
     expression value;
     enum { DERIVED_WAITING, DERIVED_COMPILING, DERIVED_COMPILED } state;
     const char *call; /* name of the function in code; NULL for a short value */
-    size_t rank;      /* of a function: larger than those of the functions it calls */
+    size_t rank;      /* rank of the function, larger than the ranks of functions that it calls */
 } script_derived;
 
 typedef struct script_case {
-    expression condition; /* text NULL in the last case, which always holds */
-    uint16_t first;       /* index of the value for the case */
+    expression condition; /* its `text` is NULL for the last case, which always holds */
+    uint16_t first;       /* index of the parameter's value in this case */
 } script_case;
 
-/* the properties of a parameter besides its values */
+/* The properties of a parameter besides its values. */
 typedef struct script_choice {
     bool in_layout;
     size_t case_count; /* 0 for an unconditional parameter */
     script_case *cases;
 } script_choice;
 
-typedef struct script_bytes { /* the bytes of a file */
+typedef struct script_bytes { /* The bytes of a file. */
     char *bytes;
     size_t size_bytes;
 } script_bytes;
@@ -163,42 +165,44 @@ typedef struct script_warning {
     const char *text;
 } script_warning;
 
-/* where the script and its files come from, and hashes of what was read */
+/* Where the script and its files come from, and hashes of the files that were read. */
 typedef struct script_from {
     char *path, *folder, *lua_dir, *template_dir;
     size_t include_count;
     char *includes[SCRIPT_INCLUDES_MAX]; /* folders that the command line names */
-    char *kernel_path;   /* path of the kernel's file if the pattern is_described, else `path` */
-    script_bytes source; /* text of the script, to look up lines */
-    bool is_described;   /* the script is the comment of a kernel's file, or stands in for one */
-    void *hash;          /* XXH3 state over the Lua files */
+    char *kernel_path;         /* path of the kernel's file if is_described, otherwise `path` */
+    script_bytes source;       /* text of the script, to look up lines */
+    bool is_described;         /* the script is the comment of a kernel's file, or replaces this
+                                * comment */
+    void *hash;                /* XXH3 state over the Lua files */
     uint64_t template_hash[2]; /* sum of the templates' XXH3-128, low half first */
 } script_from;
 
-/* references into the registry of the Lua state */
+/* References into the registry of the Lua state. */
 typedef struct script_lua {
     int expression_environment;
     int template_environment;
-    int template_module;    /* the value of template.lua */
-    int template_metatable; /* of the environment of one run of a template */
-    int kept_strings;       /* set of strings that C points to */
+    int template_module;    /* the module that template.lua returns */
+    int template_metatable; /* metatable of the environment of a template's run */
+    int kept_strings;       /* set of strings to which C has pointers */
     int interned;           /* maps a text to its one copy */
-    int declared;           /* the value that at.pattern made; `token` is its result */
+    int declared;           /* the table that at.pattern made; `token` is its result */
     int token;
     int *value_tables;                 /* values of each parameter as a Lua list */
     int problem_tables[PROBLEM_KINDS]; /* values of each problem as a Lua list */
-    bool quiet_modules; /* errors in the tool's own modules are placed where they are called */
+    bool quiet_modules; /* errors in the tool's own modules are reported at the line that calls
+                         * them */
 } script_lua;
 
-/* the comment that script_sketch() makes */
+/* A request for the comment that script_sketch() makes. */
 typedef struct script_sketch_request {
-    const char *entry; /* borrowed; NULL: the file's only kernel */
+    const char *entry; /* borrowed; NULL for the file's only kernel */
     bool wanted;       /* a comment is wanted instead of a pattern */
     char *text;
 } script_sketch_request;
 
-/* the files that the script has opened, and long lists of at.values, one for each size of a buffer
- * that a list fills */
+/* The files that the script has opened, and the long lists of at.values (one for each size of a
+ * buffer that a list fills). */
 typedef struct script_data_files {
     data_file **files;
     size_t file_count;
@@ -210,7 +214,7 @@ typedef struct script_space_data {
     space_parameter *parameters;
     script_choice *choices; /* one for each parameter */
     bool has_only;          /* --only restricted the space, which may exclude the baseline */
-    size_t derived_count, called_count; /* called_count: derived values that are functions */
+    size_t derived_count, called_count; /* called_count of them are functions */
     script_derived *derived;
     expression *constraint_tests;
     size_t layout_count;
@@ -220,11 +224,11 @@ typedef struct script_space_data {
 typedef struct script_checks {
     bool has_expected;          /* files have the expected results */
     bool has_oracle;            /* results are compared */
-    script_tolerance tolerance; /* of buffers without a tolerance of their own */
+    script_tolerance tolerance; /* for buffers without a tolerance of their own */
     bool deterministic_given, deterministic;
 } script_checks;
 
-/* the work of a launch; text NULL if absent */
+/* The work of a launch; `text` is NULL if absent. */
 typedef struct script_work {
     expression traffic, flops, items, ceiling;
 } script_work;
@@ -237,7 +241,7 @@ struct script {
     script_sketch_request sketch;
     script_warning *warnings;
     arena_block *arena; /* owns everything that the pattern points to */
-    tree *expressions;  /* trees of all expressions */
+    tree *expressions;  /* owner of all memory to which the pattern points */
     script_data_files data;
     pattern pattern;
     pattern_variable *problems[PROBLEM_KINDS];
@@ -250,8 +254,9 @@ struct script {
     script_checks checks;
     script_work work;
     script_kernel kernel, reference, filler;
-    kernel_file kernel_source;           /* of `kernel` if that is a file, else empty */
-    struct kernel_syntax *kernel_syntax; /* of the same file; NULL until it is needed */
+    kernel_file kernel_source;           /* parsed file of `kernel` if that is a file, otherwise
+                                          * empty */
+    struct kernel_syntax *kernel_syntax; /* syntax tree of the same file; NULL until it is needed */
     script_transfer transfer;
 };
 
@@ -270,7 +275,7 @@ script *script_of(lua_State *L);
 at_status script_read_file(const char *path, script_bytes *out, at_error *error);
 
 /* Finds a file in one of the folders and writes its path. `name` is a relative path without "." and
- * ".."; links must stay below the folder. Returns false if there is no such file. */
+ * ".."; links must stay below the folder. Returns false if the file does not exist. */
 bool script_find_file(const char *const *folders, size_t folder_count, const char *name, char *path,
                       size_t path_bytes);
 
@@ -278,8 +283,8 @@ bool script_find_file(const char *const *folders, size_t folder_count, const cha
 size_t script_include_folders(const script *s, const script_kernel *k,
                               const char *folders[SCRIPT_MAX_INCLUDES + 2]);
 
-/* Tells whether a folder has such a file, but as a link that leaves the folder. *what (static) is
- * then the end of a message that says so, else "". */
+/* Tells whether a folder has the file, but only as a link that leaves the folder. *what (static
+ * text) is then the end of a message about the link, otherwise "". */
 bool script_leads_out(const char *const *folders, size_t folder_count, const char *name,
                       const char **what);
 /* Pushes nil and the end of the message about a missing file. Returns 2, the number of results. */
@@ -291,7 +296,7 @@ int script_push_absent(lua_State *L, const char *const *folders, size_t folder_c
 void script_add_functions(lua_State *L);
 void script_add_helpers(lua_State *L);
 
-/* Returns NULL if there is no derived value of that name. */
+/* Returns the derived value with that name, or NULL. */
 script_derived *script_find_derived(const script *s, const char *name);
 /* Makes a compiled derived value a function, if its text is long. Raises. */
 void script_make_called(lua_State *L, script_derived *derived);
@@ -303,7 +308,7 @@ void script_derive(lua_State *L, script_derived *derived);
 /* Pushes the function of an expression and its arguments, for lua_call(L, result, 1). Allocates
  * nothing in Lua. `indices` may be NULL if the expression reads no parameter. */
 int expression_push(script *s, const expression *e, problem_kind problem, const uint16_t *indices);
-/* Returns the message on top of the stack, without a leading place "expression:1:". */
+/* Returns the message on top of the stack, without the leading position "expression:1:". */
 const char *expression_failure(lua_State *L);
 
 /* Writes the values that an expression reads, ", where rows is 0, tile is 32", as far as they fit.
@@ -363,17 +368,19 @@ source_text script_source_text(const script *s);
 /* Adds require(), for modules of the script's folder and the tool's, to the table on the stack. */
 void script_add_require(lua_State *L);
 
-/* Reads the table that autotune.lua made, which is popped. Raises. */
+/* Pops the table that autotune.lua made, and reads it. Raises. */
 void script_read_pattern(lua_State *L);
 
 /* Reads the space and the layout's parameters. Raises. */
 void script_read_space(lua_State *L, script *s);
 
-/* Evaluates a configuration's transfer. `has_kernel`: it launches a kernel. Raises. */
+/* Evaluates a configuration's transfer. `has_kernel` tells whether the configuration launches a
+ * kernel. Raises. */
 void evaluate_transfer(lua_State *L, problem_kind problem, const uint16_t *indices, bool has_kernel,
                        transfer_plan *out);
 
-/* Returns the index among `names` of the string that `e` gives. Raises if it is not one of them. */
+/* Returns the index among `names` of the string that `e` gives. Raises if `names` lacks the
+ * string. */
 size_t evaluate_name(lua_State *L, const expression *e, problem_kind problem,
                      const uint16_t *indices, const char *const *names, size_t count);
 
@@ -394,7 +401,7 @@ static inline bool argument_is_view(argument_type type)
 int script_open_file(lua_State *L);
 /* Takes over a file and pushes its description. Returns false if the script has too many files. */
 bool script_keep_file(lua_State *L, data_file *f);
-/* Returns the file with this number of the description, or NULL for 0. */
+/* Returns the file whose description has this number, or NULL for 0. */
 data_file *script_numbered_file(const script *s, int number);
 /* Computes the hash of a file's contents. Raises. */
 void script_file_key(lua_State *L, data_file *f, data_key *out);
@@ -407,7 +414,7 @@ void script_keep_list(lua_State *L, const char *buffer, dtype type, const void *
 /* Pushes a userdata that frees the bytes in it when it is collected. */
 script_bytes *script_new_bytes(lua_State *L);
 
-/* the types of arguments with a size of their own (launch.c) */
+/* A type that a script may give to a scalar argument (launch.c). */
 typedef struct script_scalar {
     int64_t least, most;
     uint32_t size_bytes;
@@ -428,8 +435,9 @@ size_t script_item_length(const char *list);
 /* Removes blanks, then quotes, from both ends of a word, in place. Returns its new beginning. */
 char *script_bare(char *word);
 
-/* Fields (fields.c) of the table on top of the stack, which autotune.lua made in the right shape,
- * and the value on top. Only lists stay on the stack. The script owns texts. All may raise. */
+/* Readers of fields (fields.c), of the table on top of the stack or of the value on top.
+ * autotune.lua has checked the table's shape. Only lists stay on the stack. The script owns texts.
+ * All may raise. */
 
 const char *field_string(lua_State *L, const char *field);
 int field_integer(lua_State *L, const char *field);
@@ -441,7 +449,8 @@ int field_word(lua_State *L, const char *field, const char *const names[]);
 /* Pushes the list `field`, or nil, for fields_next(). Returns its length. */
 size_t fields_enter(lua_State *L, const char *field);
 
-/* Replaces the item on the stack by item `i`. Behind the last, pops the list and returns false. */
+/* Replaces the item on the stack by item `i`. After the last item, pops the list and returns
+ * false. */
 bool fields_next(lua_State *L, size_t i, size_t count);
 
 /* Returns the scalar on top of the stack. Strings are copied. */
@@ -477,7 +486,7 @@ void data_add_functions(lua_State *L);
 /* Pushes a JSON value, which has to outlive the state. */
 void data_push(lua_State *L, const json_t *from);
 
-/* Returns the Lua value at `index` as JSON, a new reference. Raises if it is no data. */
+/* Returns the Lua value at `index` as JSON, a new reference. Raises if JSON has no such value. */
 json_t *data_take(lua_State *L, int index);
 
 /* Pushes a new table with the members of an object, which has to outlive the state. */

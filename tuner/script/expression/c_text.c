@@ -1,5 +1,5 @@
-/* The writer of terms in C. */
-#define _GNU_SOURCE /* open_memstream */
+/* Writes terms in C. */
+#define _GNU_SOURCE /* for open_memstream() */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 enum { MOST_BYTES = 256 * 1024, MOST_LEAF_BYTES = 512 };
 
-/* a call that is always evaluated, and how often it occurs */
+/* A call that is always evaluated, and how often it occurs. */
 typedef struct call {
     const node *of;
     size_t uses;
@@ -22,9 +22,9 @@ typedef struct writer {
     FILE *to;
     size_t written, found; /* characters written; nodes visited by find_calls() */
     bool failed, too_long;
-    call *calls; /* sorted: the calls in a call's operands stand before it */
+    call *calls; /* sorted so that a call comes after the calls in its operands */
     size_t call_count;
-    size_t *numbers; /* index + 1 in `calls` by a node's id; 0 if the node is not there */
+    size_t *numbers; /* index + 1 in `calls`, by a node's id; 0 if the node is not in `calls` */
 } writer;
 
 static void put(writer *w, const char *format, ...) __attribute__((format(printf, 2, 3)));

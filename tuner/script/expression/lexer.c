@@ -23,7 +23,7 @@ bool token_is(token t, const char *text)
            memcmp(t.text, text, t.length) == 0;
 }
 
-/* Returns NUL behind the end. */
+/* Returns NUL after the end of the text. */
 static char peek(const lexer *l, size_t ahead)
 {
     return (size_t)(l->end - l->at) > ahead ? l->at[ahead] : '\0';
@@ -102,7 +102,7 @@ static void skip_blanks_and_comments(lexer *l)
     }
 }
 
-/* Skips a number as Lua does: digits, letters, dots, and a sign behind an exponent. */
+/* Skips a number as Lua does: digits, letters, dots, and a sign after an exponent. */
 static void skip_number(lexer *l)
 {
     bool hexadecimal = *l->at == '0' && (peek(l, 1) == 'x' || peek(l, 1) == 'X');
@@ -174,14 +174,14 @@ static bool closes(token t)
 typedef struct field {
     bool keyed;
     token key;   /* the name, without quotes and brackets */
-    lexer value; /* before the value */
+    lexer value; /* the lexer, before the value */
     int line;
 } field;
 
 /* Removes the quotes or the long brackets of a string. */
 static void strip_quotes(token *t)
 {
-    size_t quote = 1; /* length of one end: " or [==[ */
+    size_t quote = 1; /* length of the opening quote or bracket: " or [==[ */
     if (t->text[0] == '[')
         quote += 1 + strspn(t->text + 1, "=");
     size_t both = 2 * quote;
@@ -189,7 +189,7 @@ static void strip_quotes(token *t)
     t->length -= both < t->length ? both : t->length;
 }
 
-/* Reads a key, from its first token to behind the equals sign. Returns false if there is no key. */
+/* Reads a key and the equals sign after it. Returns false if the field has no key. */
 static bool read_key(token first, lexer *ahead, token *key)
 {
     *key = first;
@@ -246,7 +246,7 @@ static void skip_value(lexer *l)
     }
 }
 
-/* Goes from before a value such as `{`, `at.input {` or `f({` to behind its brace. */
+/* Moves the lexer from before a value such as `{`, `at.input {` or `f({` to after its brace. */
 static bool enter_table(lexer *l)
 {
     for (;;) {
@@ -289,7 +289,7 @@ static bool find_step(lexer *l, source_step wanted, field *f)
     return false;
 }
 
-/* Follows the steps; *line is that of the last one found. Leaves the lexer within the table
+/* Follows the steps; *line is the line of the last field found. Leaves the lexer within the table
  * (enter_last), or before the value. */
 static bool follow(source_text source, lexer *l, const source_step *steps, size_t count,
                    bool enter_last, int *line)
@@ -311,13 +311,14 @@ static bool follow(source_text source, lexer *l, const source_step *steps, size_
     return true;
 }
 
-/* a key, and the number of its table constructor */
+/* A key, and the number of its table constructor. */
 typedef struct read_field {
     token key;
     size_t table;
 } read_field;
 
-/* constructors around a token; `blocks`: open functions and statements at each bracket */
+/* The table constructors around a token; `blocks` counts the open functions and statements at each
+ * bracket. */
 typedef struct nesting {
     size_t tables[64], depth, table_count;
     int blocks[64], open_blocks;

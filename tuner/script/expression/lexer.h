@@ -17,9 +17,10 @@ typedef enum token_kind {
 
 typedef struct token {
     token_kind kind;
-    const char *text; /* in the lexer's text: the name, the string with its quotes, the symbol */
+    const char *text; /* beginning in the lexer's text: of the name, of the string's quote, of the
+                       * symbol */
     size_t length;
-    int line; /* of the first character, from 1 */
+    int line; /* line of the first character, from 1 */
 } token;
 
 typedef struct lexer {
@@ -33,14 +34,14 @@ token lexer_next(lexer *l);
 bool token_is(token t, const char *text); /* Compares a name, keyword, number or symbol; a string is
                                              equal to nothing. */
 
-/* a step from a table to an item, by its key, or, if `name` is NULL, by its position from 1 */
+/* A step from a table to an item, by its key, or, if `name` is NULL, by its position from 1. */
 typedef struct source_step {
     const char *name;
     size_t index;
 } source_step;
 
-/* a text in which fields are looked up: in the first `pattern{...}`, or, if `bare`, among its
- * assignments (the comment of a CUDA file) */
+/* A text in which fields are looked up: in the first `pattern{...}`, or, if `bare`, among its
+ * assignments (the comment of a CUDA file). */
 typedef struct source_text {
     const char *text;
     size_t size_bytes;

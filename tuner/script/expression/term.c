@@ -71,7 +71,8 @@ term_type term_type_of(value_kind kind)
 }
 
 /* A term being made. If `when` is not NULL, the expression has the value `value` where `when`
- * holds, and Lua's false elsewhere, as in `tile > 32 and 2`. No term: `value` is NULL. */
+ * holds, and Lua's false elsewhere, as in `tile > 32 and 2`. `value` is NULL if the expression has
+ * no term. */
 typedef struct term {
     bool made;
     term_type type;
@@ -82,7 +83,7 @@ typedef struct maker {
     tree *t;
     term_leaf leaf;
     void *context;
-    term *terms; /* of the expression's nodes, by id */
+    term *terms; /* terms of the expression's nodes, by id */
 } maker;
 
 static term make(maker *m, const node *n);
@@ -138,11 +139,12 @@ static const node *as_number(maker *m, const term *a)
     return a->type == TERM_NUMBER ? a->value : one(m, TERM_TO_NUMBER, a->value);
 }
 
-/* Functions of values of one type. If `count` is 0, the operator combines the result so far and the
- * next argument. With NODE_NONE the result is the argument. */
+/* Functions of values of one type. If `count` is 0, the function takes any number of arguments, and
+ * the operator combines the result so far with the next argument. NODE_NONE makes the argument the
+ * result. */
 static const struct function {
     const char *name;
-    bool in_math; /* it is also math.NAME */
+    bool in_math; /* Makes the term of string.find(text, "plain"), used as a condition. */
     term_type takes;
     size_t count;
     int op;
@@ -245,7 +247,8 @@ static term apply_or(maker *m, const term *a, const term *b)
     return out;
 }
 
-/* Returns a truth that holds if `a`, which is no truth, exists. Its evaluation may fail. */
+/* Returns a truth that replaces `a`, which is no truth, in a condition: it holds where `a` has a
+ * value other than false. Evaluating it may fail. */
 static const node *presence(maker *m, const term *a)
 {
     static const int given[] = {[TERM_WHOLE] = TERM_GIVEN,
@@ -279,7 +282,7 @@ static term apply_order(maker *m, int op, const term *a, const term *b)
     }
     if (!is_value(a, TERM_TEXT) || !is_value(b, TERM_TEXT))
         return no_term;
-    /* a <= b is not (b < a) */
+    /* a <= b is not (b < a). */
     bool swapped = op == NODE_GREATER || op == NODE_AT_MOST;
     bool negated = op == NODE_AT_MOST || op == NODE_AT_LEAST;
     const node *x = swapped ? b->value : a->value, *y = swapped ? a->value : b->value;
@@ -343,7 +346,7 @@ static term make_unary(maker *m, const node *n)
     term a = make(m, n->of[0]);
     if (!a.value)
         return no_term;
-    if (n->op == NODE_NOT) /* only nil and false are not true */
+    if (n->op == NODE_NOT) /* In a condition, only nil and false count as false. */
         return give(TERM_TRUTH,
                     one(m, NODE_NOT, a.when || a.type != TERM_TRUTH ? presence(m, &a) : a.value));
     if (!is_numeric(&a))

@@ -1,8 +1,8 @@
 /* Terms: expressions with types, which are evaluated without Lua (vector.c) and written in C
  * (c_text.c). term.c makes a term from a node of a tree and the types of its inputs, in the same
- * tree. The operands of each operator have one type; calls, and choices by `and` and `or`, are
- * operators; definitions replace derived values without a function. Methods, tables, powers, joined
- * texts and values of several types have no term. */
+ * tree. All operands of an operator have the same type. Calls, and choices by `and` and `or`, are
+ * operators. A derived value that is no function is replaced by its definition. Methods, tables,
+ * powers, concatenations and values of several types have no term. */
 #ifndef AUTOTUNE_SCRIPT_EXPRESSION_TERM_H
 #define AUTOTUNE_SCRIPT_EXPRESSION_TERM_H
 
@@ -11,7 +11,7 @@
 #include "script/expression/tree.h"
 
 typedef enum term_type {
-    TERM_WHOLE,  /* 64 bits that wrap around */
+    TERM_WHOLE,  /* an integer of 64 bits that wraps around */
     TERM_NUMBER, /* a double */
     TERM_TRUTH,
     TERM_TEXT
@@ -19,12 +19,13 @@ typedef enum term_type {
 
 term_type term_type_of(value_kind kind);
 
-/* Operators beside those of node_op, with whole operands, or truths for `and`, `or` and `not`. */
+/* Operators besides those of node_op. Their operands are whole numbers, or truths (booleans) for
+ * `and`, `or` and `not`. */
 typedef enum term_op {
-    TERM_SELECT = NODE_OPS, /* of a truth and two values of one type */
+    TERM_SELECT = NODE_OPS, /* operands: a truth and two values of one type */
     TERM_GIVEN,             /* true, after its operand was evaluated */
     TERM_GIVEN_TEXT,
-    TERM_SAME, /* of truths */
+    TERM_SAME, /* equality of truths */
     TERM_DIFFERENT,
     TERM_SAME_TEXT,
     TERM_OTHER_TEXT,
@@ -37,7 +38,7 @@ typedef enum term_op {
     TERM_CLUSTER_LOAD,
     TERM_MIN,
     TERM_MAX,
-    TERM_TEXT_BEFORE, /* the first operator that vector_compile() leaves to Lua */
+    TERM_TEXT_BEFORE, /* vector_compile() leaves this operator and the next ones to Lua */
     TERM_TEXT_NOT_BEFORE,
     TERM_CONTAINS,
     TERM_GIVEN_NUMBER,
@@ -51,26 +52,28 @@ typedef enum term_op {
     TERM_NUMBER_MIN,
     TERM_NUMBER_MAX,
     TERM_NUMBER_ABS,
-    TERM_FLOOR, /* to a whole number */
+    TERM_FLOOR, /* rounds down to a whole number */
     TERM_CEIL,
     TERM_OPS
 } term_op;
 
-/* An operator in C. Each '#' stands for the next operand; the first operand follows the last.
+/* An operator in C. Each '#' stands for the next operand, and after the last operand for the first.
  * `text` is NULL for a leaf. */
 typedef struct term_form {
     const char *text;
-    bool whole; /* a call of a whole number, which is worth a constant if it occurs twice */
+    bool whole; /* a call with a whole number as result, which becomes a constant if it occurs
+                 * twice */
 } term_form;
 extern const term_form term_forms[TERM_OPS];
 
 /* Gives the type of an input, or of a derived value that stays a leaf, and its C text: an
  * expression that needs no brackets. `text` may be NULL, with `size_bytes` 0. Returns false for an
- * unknown name: a definition then replaces a derived value, and an input has no term. */
+ * unknown name: a derived value is then replaced by its definition, and an expression with this
+ * input has no term. */
 typedef bool (*term_leaf)(void *context, const char *name, term_type *type, char *text,
                           size_t size_bytes);
 
-/* Makes a term. *out is NULL if the expression has none. The only error is AT_NO_MEMORY. */
+/* Makes a term. *out is NULL if the expression has no term. The only error is AT_NO_MEMORY. */
 at_status term_make(tree *t, const node *expression, term_leaf leaf, void *context, term_type *type,
                     const node **out, at_error *error);
 
@@ -104,9 +107,10 @@ typedef struct vector_step {
  * if Lua has to evaluate the term. */
 size_t vector_compile(const node *term, vector_resolve resolve, void *context, vector_step *steps);
 
-/* Evaluates a truth for `count` (1 .. VECTOR_MOST_VALUES) values of input `varied`, or, if that is
- * SIZE_MAX, of none; `inputs` has the others. holds[i] is the result for values[i]. Returns false,
- * with `holds` undefined, if only Lua knows whether an error is raised. */
+/* Evaluates a truth for `count` (1 .. VECTOR_MOST_VALUES) values of the input `varied`. SIZE_MAX
+ * means that no input varies. `inputs` has the values of the other inputs. holds[i] is the result
+ * for values[i]. Returns false, with `holds` undefined, if Lua must find out whether an error is
+ * raised. */
 bool vector_evaluate(const vector_step *steps, size_t step_count, const int64_t *inputs,
                      size_t varied, const int64_t *values, size_t count, bool *holds);
 
@@ -117,8 +121,10 @@ bool vector_evaluate(const vector_step *steps, size_t step_count, const int64_t 
 
 /* The form of the text: an expression, or, if `target` is not NULL, statements that assign the
  * value to `target`, indented by `indent` blanks. In statements a choice is an `if`. A whole-number
- * call that is always evaluated and occurs twice becomes a constant, which compilers find only
- * after inlining. Calls behind ?, && or || stay in place, for they might fail elsewhere. */
+ * call that is always evaluated and occurs twice becomes a constant, because compilers find the
+ * repetition only after inlining. Calls after ?, && or
+ *
+ * stay in place, because they might fail elsewhere. */
 typedef struct c_text_form {
     const char *target;
     int indent;

@@ -8,7 +8,8 @@
 
 enum { FIRST_SLOTS = 256 };
 
-/* A node is in the first free slot from its hash on. Half of the slots or more are free. */
+/* A node is in the first slot that was free from its hash on. At least half of the slots are
+ * free. */
 struct tree {
     node **slots;      /* owned nodes; NULL if the slot is free */
     size_t slot_count; /* a power of two */
@@ -119,7 +120,7 @@ const node *tree_add(tree *t, const node *like)
     return added;
 }
 
-/* Lua's own limit of nested calls, of which each bracket takes at least one */
+/* Lua's own limit of nested calls. Each bracket takes at least one call. */
 enum { MOST_NESTED = 200 };
 
 /* The reader stands before a token. If memory is short or the text is no expression, read_
@@ -132,15 +133,15 @@ typedef struct reader {
     size_t nested;
 } reader;
 
-/* An operator takes operands whose operators bind more strongly: `left` of one is compared with
- * `right` of the one before it. A unary operator with `left` up to the level needs brackets. */
+/* An operator takes the operand before it if its `left` exceeds the `right` of the operator before
+ * that operand. A unary operator with a `left` that is too small needs brackets. */
 typedef struct operator_form {
     const char *symbol;
     node_op op;
     int left, right;
 } operator_form;
 
-/* Lua 5.4 reference manual, section 3.4.8; the levels are those of Lua's parser */
+/* Source: Lua 5.4 reference manual, section 3.4.8; the levels are those of Lua's parser. */
 static const operator_form binary[] = {
     {"or", NODE_OR, 1, 1},
     {"and", NODE_AND, 2, 2},
@@ -275,7 +276,7 @@ static bool skip_key(reader *r)
     return accept(r, "=");
 }
 
-/* Reads a list behind its first bracket, up to `end`. */
+/* Reads a list, from after its opening bracket up to `end`. */
 static const node *read_list(reader *r, const char *end)
 {
     const node *list = leaf_node(r, NODE_NONE, 0);
@@ -289,7 +290,7 @@ static const node *read_list(reader *r, const char *end)
     return list && list->op == NODE_LIST && more && !in_table ? NULL : list;
 }
 
-/* Makes the text from `from` up to here a NODE_LUA, unless `read` is NULL. */
+/* Returns a NODE_LUA of the text from `from` up to the next token, or NULL if `read` is NULL. */
 static const node *left_to_lua(reader *r, const char *from, const node *read)
 {
     token text = {.text = from, .length = (size_t)(r->next.text - from)};
@@ -319,7 +320,7 @@ static bool is_argument(token t)
     return t.kind == TOKEN_STRING || token_is(t, "(") || token_is(t, "{");
 }
 
-/* Reads the fields, indices and calls behind a name or brackets, which begin at `from`. */
+/* Reads the fields, indices and calls after a name or brackets, which begin at `from`. */
 static const node *read_suffixes(reader *r, const char *from, const node *of)
 {
     while (of) {

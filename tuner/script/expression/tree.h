@@ -16,13 +16,14 @@ enum { NODE_MOST_OPERANDS = 4 };
 typedef struct node {
     int op;
     uint32_t count;                            /* number of operands */
-    const struct node *of[NODE_MOST_OPERANDS]; /* the operands */
+    const struct node *of[NODE_MOST_OPERANDS]; /* operands */
     int64_t bits;                              /* value of a constant */
-    const char *name;                          /* in the tree, ends with NUL; may be NULL */
-    size_t length;                             /* of the name */
-    bool fails;                                /* of a term: its evaluation may raise an error */
-    uint32_t id;    /* number of nodes that were added before it; operands have smaller ones */
-    uint32_t depth; /* levels of operands, from 1 */
+    const char *name;                          /* owned by the tree, NUL-terminated; may be NULL */
+    size_t length;                             /* length of `name` */
+    bool fails;                                /* for a term: evaluating it may raise an error */
+    uint32_t id;    /* number of nodes that were added before this node; operands have smaller
+                     * ids */
+    uint32_t depth; /* levels of operands below this node, plus 1 */
 } node;
 
 typedef struct tree tree;
@@ -37,23 +38,23 @@ const node *tree_add(tree *t, const node *like);
 
 uint32_t tree_count(const tree *t);
 
-/* Tells whether tree_add() ever failed for lack of memory. */
+/* Tells whether any call of tree_add() ran out of memory. */
 bool tree_lacks_memory(const tree *t);
 
 typedef enum node_op {
-    NODE_NONE, /* nil, and the end of a list */
+    NODE_NONE, /* nil; also the end of a list */
     NODE_TRUTH,
-    NODE_WHOLE,   /* `bits` */
-    NODE_NUMBER,  /* a double, in `bits` */
-    NODE_TEXT,    /* `name`, without quotes */
+    NODE_WHOLE,   /* integer `bits` */
+    NODE_NUMBER,  /* double, in `bits` */
+    NODE_TEXT,    /* string `name`, without quotes */
     NODE_LUA,     /* source text that only Lua evaluates: tables, methods, long texts */
-    NODE_NAME,    /* a name with no other meaning to the reader's caller */
-    NODE_INPUT,   /* a parameter or a variable that the expression is evaluated for */
+    NODE_NAME,    /* a name that the reader's caller does not know as any of the following */
+    NODE_INPUT,   /* a parameter or variable whose value the expression gets */
     NODE_DEVICE,  /* a field of `device` */
-    NODE_DERIVED, /* `name`, whose value is of[0] */
-    NODE_FIELD,   /* of[0].name */
-    NODE_CALL,    /* of[0], the function, with of[1], a list */
-    NODE_LIST,    /* of[0], a list or NODE_NONE, with one more item, of[1] */
+    NODE_DERIVED, /* derived value `name`, defined by of[0] */
+    NODE_FIELD,   /* field `name` of of[0] */
+    NODE_CALL,    /* call of the function of[0] with the list of[1] */
+    NODE_LIST,    /* list of[0] (or NODE_NONE) with one more item, of[1] */
     NODE_OR,
     NODE_AND,
     NODE_LESS,
@@ -71,7 +72,7 @@ typedef enum node_op {
     NODE_ADD,
     NODE_SUBTRACT,
     NODE_MULTIPLY,
-    NODE_DIVIDE, /* its result may have a fraction */
+    NODE_DIVIDE, /* division whose result may have a fraction */
     NODE_FLOOR_DIVIDE,
     NODE_REMAINDER,
     NODE_POWER,
@@ -83,7 +84,8 @@ typedef enum node_op {
 } node_op;
 
 /* The caller's functions, which make nodes of names in the order of the text, or return NULL for an
- * unknown name. `next` is the token behind it. `field` is called for fields of a NODE_NAME only. */
+ * unknown name. `next` is the token after the name. `field` is called for fields of a NODE_NAME
+ * only. */
 typedef struct reader_names {
     void *context;
     const node *(*name)(void *context, tree *t, token name, token next);

@@ -1,4 +1,4 @@
-/* The evaluation of terms for many values at once. */
+/* Evaluates terms for many values at once. */
 #include <string.h>
 
 #include "device/arch.h"
@@ -32,7 +32,7 @@ static bool compile_leaf(compiler *c, const node *n, vector_step *step)
     return true;
 }
 
-/* Adds the steps of a node that are missing, and sets *place to its step. */
+/* Adds the missing steps of a node and its operands, and sets *place to the node's step. */
 static bool compile(compiler *c, const node *n, uint16_t *place)
 {
     for (size_t i = 0; i < c->step_count; i++)
@@ -104,7 +104,7 @@ static int64_t wrap_multiply(int64_t a, int64_t b)
 
 static int64_t divide_down(int64_t a, int64_t b)
 {
-    if (b == -1) /* the least number has no positive counterpart */
+    if (b == -1) /* The least number has no positive counterpart. */
         return wrap_subtract(0, a);
     return a / b - (a % b != 0 && (a < 0) != (b < 0));
 }
@@ -138,7 +138,7 @@ static const dtype_info *dtype_of(int64_t text)
     return dtype_find((const char *)(intptr_t)text, &type) ? dtype_get(type) : NULL;
 }
 
-/* an operand: one value (`stride` 0) or one for each evaluation (`stride` 1) */
+/* An operand: one value (`stride` 0) or one value for each evaluation (`stride` 1). */
 typedef struct column {
     size_t stride;
     const int64_t *values;

@@ -1,5 +1,5 @@
-/* The functions that scripts can call: Lua's own without those that reach out of the sandbox, with
- * charges for work that depends on arguments. */
+/* The functions that scripts can call: Lua's own functions without those that reach out of the
+ * sandbox, with charges for work that depends on arguments. */
 #include <lauxlib.h>
 #include <lualib.h>
 #include <math.h>
@@ -8,10 +8,10 @@
 
 #include "script/sandbox/sandbox.h"
 
-/* bytes that a C function copies or scans in about the time of one VM instruction */
+/* Bytes that a C function copies or scans in about the time of one VM instruction. */
 enum { BYTES_PER_INSTRUCTION = 8 };
 
-/* length of the longest string that string.rep makes */
+/* Length of the longest string that string.rep makes. */
 enum { LONGEST_REPEAT_BYTES = 64 << 20 };
 
 /* Calls the original function, upvalue 1, with all arguments. */
@@ -33,15 +33,15 @@ static int linear_in_string(lua_State *L)
     return forward(L);
 }
 
-/* Charges for the text up to the end of the result, or of the whole text if there is none. A
- * pattern that looks at parts again and again costs more, which is not counted. */
+/* Charges for the text up to the end of the result, or for the whole text if nothing is found. A
+ * pattern that backtracks costs more, which is not counted. */
 static int search(lua_State *L)
 {
     size_t length = 0;
     if (lua_type(L, 1) == LUA_TSTRING)
         lua_tolstring(L, 1, &length);
     lua_Integer first = lua_isinteger(L, 3) ? lua_tointeger(L, 3) : 1;
-    if (first < 0) /* counted from the end */
+    if (first < 0) /* A negative position counts from the end. */
         first = first > -(lua_Integer)length ? first + (lua_Integer)length + 1 : 1;
     const int results = forward(L);
     lua_Integer last = (lua_Integer)length;
@@ -160,7 +160,7 @@ static int next_pair(lua_State *L)
             return 1;
         lua_pushvalue(L, -1);
         if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL)
-            break; /* else the loop removed this key */
+            break; /* The loop has removed the key if its value is nil. */
     }
     lua_pushinteger(L, i);
     lua_replace(L, lua_upvalueindex(3));
@@ -193,8 +193,8 @@ static int sorted_pairs(lua_State *L)
     return 1;
 }
 
-/* a part of a library of Lua: names taken over, and functions that charge their work, each with the
- * original as its upvalue */
+/* A part of a library of Lua: names that are copied, and functions that charge their work, each
+ * with the original function as its upvalue. */
 typedef struct library {
     const char *const *plain;
     const luaL_Reg *counted;
@@ -259,7 +259,7 @@ static void open_one(lua_State *L, const char *name, lua_CFunction opener, const
     lua_pushstring(L, name);
     lua_call(L, 1, 1);
     copy_library(L, l);
-    /* Lua looks up a function's name there when it words an error. Scripts cannot reach it. */
+    /* For its messages, Lua looks up names of functions in this table. Scripts cannot reach it. */
     luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
     lua_insert(L, -2);
     lua_setfield(L, -2, name);
@@ -271,7 +271,7 @@ static int open_library(lua_State *L)
     lua_newtable(L);
     int base = lua_gettop(L);
 
-    lua_pushcfunction(L, luaopen_base); /* fills and returns the table of globals */
+    lua_pushcfunction(L, luaopen_base); /* Fills and returns the table of globals. */
     lua_call(L, 0, 1);
     copy_library(L, &base_library);
     lua_pop(L, 1);

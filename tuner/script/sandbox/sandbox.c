@@ -14,7 +14,8 @@ const char sandbox_base_key[] = "autotune.base";
 
 static const size_t default_memory_bytes = (size_t)256 << 20;
 
-/* about two seconds of the Lua VM under a count hook; the tool's scripts take a few thousand */
+/* About two seconds of the Lua VM under a count hook; the tool's own scripts take a few
+ * thousand. */
 static const int64_t default_instructions = 200 * 1000 * 1000;
 
 /* The period of the hook, in instructions: long enough to cost little, short enough to stop soon
@@ -24,7 +25,7 @@ enum { HOOK_PERIOD = 200 };
 /* The limit of processor time catches work that the count of instructions misses. */
 static const int64_t cpu_limit_ns = 10 * INT64_C(1000000000);
 
-/* The caller, who may stop a script, is asked about every millisecond. */
+/* The caller may stop a script: `stop` is called about every millisecond. */
 enum { STOP_PERIOD = 100 * 1000, STOP_PERIOD_NS = 10 * 1000 * 1000 };
 
 /* A block this large is a string or a table that is about to be filled, which takes time. */
@@ -34,7 +35,7 @@ static void *allocate(void *context, void *block, size_t old_bytes, size_t new_b
 {
     sandbox *s = context;
     if (!block)
-        old_bytes = 0; /* without a block Lua passes the kind of the object here */
+        old_bytes = 0; /* Without a block, old_bytes is the kind of the new object. */
     if (new_bytes == 0) {
         free(block);
         s->used_bytes -= old_bytes;
@@ -91,7 +92,7 @@ static void hook(lua_State *L, lua_Debug *ar)
     (void)ar;
     sandbox *s = sandbox_of(L);
     int64_t now_ns = clock_thread_ns();
-    /* A few instructions may take long. */
+    /* Checks the clock, too, because a few instructions may take long. */
     if (now_ns > s->cpu_stop_ns) {
         s->cpu_stop_ns = now_ns + STOP_PERIOD_NS;
         s->until_stop = 0;
@@ -102,7 +103,7 @@ static void hook(lua_State *L, lua_Debug *ar)
     sandbox_charge(L, HOOK_PERIOD);
 }
 
-/* Drops the place from "chunk:12: message". */
+/* Drops the position from "chunk:12: message". */
 static const char *without_place(const char *message, const lua_Debug *ar)
 {
     size_t length = strlen(ar->short_src);
@@ -126,7 +127,7 @@ static at_status write_memory_error(const sandbox *s, at_error *error)
                         "the script needs more than its %zu KiB of memory", s->limit_bytes >> 10);
 }
 
-/* The message handler, which runs with the stack of the error. The place of the error is the
+/* The message handler, which runs with the stack of the error. The error is reported at the
  * innermost function of a user's file: sources of the tool's own Lua begin with '='. */
 static int on_error(lua_State *L)
 {
@@ -204,7 +205,7 @@ at_status sandbox_failure(sandbox *s, int result, at_error *error)
         error_set_at(&s->error, AT_SCRIPT, s->path, 0, "%s", message);
     }
     lua_pop(s->L, 1);
-    if (s->error.status == AT_OK) /* an error within the error handler */
+    if (s->error.status == AT_OK) /* An error within the error handler. */
         error_set_at(&s->error, AT_SCRIPT, s->path, 0, "the script's error caused another error");
     if (error)
         *error = s->error;
@@ -260,7 +261,7 @@ static int refuse_change(lua_State *L)
 
 void sandbox_protect(lua_State *L, const char *what)
 {
-    lua_newtable(L); /* table view */
+    lua_newtable(L); /* stack: table, view */
     lua_createtable(L, 0, 2);
     if (what) {
         /* The fields go into a table of their own, whose handler reports missing ones. */

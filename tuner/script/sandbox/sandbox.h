@@ -1,10 +1,10 @@
-/* The Lua state that scripts and templates run in: what they can reach, and how much of it.
- * sandbox_call() runs everything in protected mode and returns any error, exhausted memory
+/* The Lua state in which scripts and templates run: what they can use, and how much work and
+ * memory. sandbox_call() runs everything in protected mode and returns any error, exhausted memory
  * included, with file, line and message. Scripts see pure functions through tables that they cannot
  * change: no io, os, debug, load, metatables, coroutines or pcall, so that nothing leaves the
  * sandbox or catches a limit. The allocator limits memory. A count of VM instructions limits the
- * time; C functions whose work depends on their arguments (string.rep, table.sort ...) add theirs.
- * pairs() sorts keys, so that every run is the same. */
+ * time; C functions whose work depends on their arguments (string.rep, table.sort ...) add their
+ * work. pairs() sorts keys, so that every run is the same. */
 #ifndef AUTOTUNE_SCRIPT_SANDBOX_SANDBOX_H
 #define AUTOTUNE_SCRIPT_SANDBOX_SANDBOX_H
 
@@ -19,22 +19,23 @@ typedef struct sandbox {
     lua_State *L;
     size_t used_bytes, limit_bytes;
     bool refused;              /* limit_bytes refused an allocation */
-    int64_t instruction_limit; /* of each sandbox_call() */
+    int64_t instruction_limit; /* limit of each sandbox_call() */
     int64_t instructions_left;
-    uint64_t instructions_spent; /* by all calls that have ended */
-    int64_t cpu_deadline_ns;     /* of the running call; catches work that the count misses */
+    uint64_t instructions_spent; /* instructions of all calls that have ended */
+    int64_t cpu_deadline_ns;     /* deadline of the running call in CPU time; catches work that the
+                                  * count misses */
     bool (*stop)(
         void *); /* called now and then; true ends the call with AT_INTERRUPTED; may be NULL */
     void *stop_context;  /* argument of `stop` */
     int64_t until_stop;  /* instructions until the next call of `stop` */
     int64_t cpu_stop_ns; /* CPU time of the next call of `stop` */
     const char *path; /* borrowed; named in errors if Lua gives no position (after a tail call) */
-    int line;         /* its line, or 0 */
+    int line;         /* line in that file, or 0 */
     bool raised;      /* `error` was set by sandbox_raise() */
-    at_error error;   /* of the running call */
+    at_error error;   /* error of the running call */
 } sandbox;
 
-/* registry key of the table that each environment starts with; sandbox_open_library() fills it */
+/* Registry key of the table with which each environment starts; sandbox_open_library() fills it. */
 extern const char sandbox_base_key[];
 
 /* Makes an empty state. A limit of 0 is the default. A failure leaves nothing to free. AT_SCRIPT if
