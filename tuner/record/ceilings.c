@@ -77,8 +77,8 @@ at_status ceilings_parse(const char *text, size_t size_bytes, const char *path, 
     return status;
 }
 
-/* Reads a file; if `gpu` is not NULL, only one of that GPU. `*root`, which the caller frees, is
- * NULL without a file. */
+/* Reads a file. If `gpu` is not NULL, the file must be of that GPU. `*root`, which the caller
+ * frees, is NULL without a file. */
 static at_status read_file(const char *path, const char *gpu, ceiling_rates *out, json_t **root,
                            at_error *error)
 {

@@ -1,4 +1,5 @@
-/* Faults: the errors of readers, the parts of files that they leave out, and the lines of these. */
+/* Faults: the errors of readers, the parts of files that readers leave out, and the lines of these
+ * parts. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

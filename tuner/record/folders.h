@@ -1,6 +1,6 @@
-/* The folders that records are read from: the folder that the user named, or else all known
- * folders, which are $AUTOTUNE_RESULTS, ./results and the one installed with autotune, in this
- * order. The command line and the library both search with these functions. */
+/* The folders of records: the folder that the user named, otherwise all known folders, which are
+ * $AUTOTUNE_RESULTS, ./results and the folder installed with autotune, in this order. The command
+ * line and the library both search with these functions. */
 #ifndef AUTOTUNE_RECORD_FOLDERS_H
 #define AUTOTUNE_RECORD_FOLDERS_H
 

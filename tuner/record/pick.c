@@ -253,7 +253,7 @@ pick_rule pick_from(const pick_table *t, const pick_target *target, pick_candida
     pick_walk w;
     pick_walk_begin(&w, t, target);
     const bool has_default = w.fallback && is_possible(target, w.fallback);
-    bool as_good = false; /* the default was found to be as good */
+    bool as_good = false; /* the default is as good as a candidate */
     bool found = false;
     pick_candidate next;
     while (!found && pick_walk_next(&w, &next)) {

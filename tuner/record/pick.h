@@ -47,8 +47,8 @@ typedef struct pick_comparison {
 typedef struct pick_record {
     const record *from;
     size_t place; /* index of its first candidate among all: portfolios come first, then entries */
-    size_t kept_count;           /* number of configurations in its portfolios */
-    uint32_t *portfolio_numbers; /* class number of each of these */
+    size_t kept_count;           /* number of configurations in the record's portfolios */
+    uint32_t *portfolio_numbers; /* class numbers of these configurations */
     pick_entry *entries;         /* one for each entry of the record */
     pick_comparison *seen;       /* one for each comparison of the record */
 } pick_record;
@@ -76,8 +76,9 @@ at_status pick_table_make(const record_set *set, pick_table *out, at_error *erro
 void pick_table_deinit(pick_table *t);
 
 /* Writes the distance of each problem of the table from `problem`: the sum over all variables of
- * both. Two numbers differ by the difference of their pick_scale(). Unequal values of other kinds,
- * and missing values, differ by more than any two numbers. Returns false if memory ran out. */
+ * both problems. Two numbers differ by the difference of their pick_scale(). Unequal values of
+ * other kinds, and missing values, differ by more than any two numbers. Returns false if memory ran
+ * out. */
 bool pick_table_distances(const pick_table *t, const record_values *problem, double *distances);
 
 /* Returns log2(1 + |x|), linear between powers of two, with the sign of x: sizes are compared by
@@ -113,7 +114,7 @@ typedef struct pick_target {
     const char *gpu; /* name of the device */
     int major, minor;
     const record_values *problem;
-    /* Returns whether a configuration is possible. If NULL, every configuration is. */
+    /* Returns whether a configuration is possible. NULL if every configuration is possible. */
     bool (*fits)(void *context, const record_values *configuration);
     /* If NULL, portfolios whose trees test a feature are skipped. */
     pick_feature ask;
@@ -128,7 +129,7 @@ struct pick_candidate {
     pick_rule rule;
     double distance; /* distance of the problems, or autotune_rank() in a portfolio */
     int preference;
-    size_t place;                       /* rank among equals */
+    size_t place;                       /* order among candidates that are equal otherwise */
     const record *from;                 /* NULL for the default */
     const record_entry *entry;          /* NULL for a portfolio and for the default */
     const record_values *configuration; /* NULL if the rule is PICK_NONE */
@@ -148,7 +149,8 @@ typedef struct pick_walk {
     const pick_target *target;
     const record_values *fallback;
     size_t problem;    /* class number of the target's problem, or RECORD_NO_CLASS */
-    double *distances; /* of the table's problems from the target's; computed when first needed */
+    double *distances; /* distances of the table's problems from the target's problem; NULL until
+                        * needed */
     bool has_distances;
     pick_rule rule; /* the rule whose candidates are in `items` */
     size_t count, at;

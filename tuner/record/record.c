@@ -91,7 +91,7 @@ static void read_time(record_reading *r, const json_t *of, int64_t *median, int6
 
 static void read_baseline(record_reading *r, const json_t *baseline, record_entry *out)
 {
-    /* It is null if the run ended before it tried the default. */
+    /* The member is null if the run ended before it tried the default. */
     if (!baseline || json_is_null(baseline))
         return;
     record_read_values(r, json_object_get(baseline, "configuration"), "baseline.configuration",

@@ -22,8 +22,9 @@ struct run_summary; /* record/summary.h */
 
 enum {
     RECORD_VERSION = 1,
-    RECORD_NAME_BYTES = 64,  /* of the name of a pattern, variable or parameter, with the NUL */
-    RECORD_TEXT_BYTES = 256, /* of a string value or the name of a GPU, with the NUL */
+    RECORD_NAME_BYTES = 64,  /* size of the name of a pattern, variable or parameter, with the
+                              * NUL */
+    RECORD_TEXT_BYTES = 256, /* size of a string value or the name of a GPU, with the NUL */
     RECORD_MAX_VALUES = 64,  /* most variables of a problem, most parameters of a configuration */
     RECORD_MAX_ENTRIES = 10000,
     RECORD_MAX_KEPT = 16,   /* most configurations of a portfolio */
@@ -50,7 +51,7 @@ typedef struct record_values { /* name-value pairs, in the file's order */
 typedef struct record_classes {
     size_t count;
     const record_values **members; /* the first member of each class; the array is owned */
-    keymap numbers;                /* class numbers, by hash or the next free key */
+    keymap numbers;                /* hash, or the next free key -> class number */
 } record_classes;
 
 #define RECORD_NO_CLASS ((size_t)-1)
@@ -65,7 +66,8 @@ typedef struct record_entry {
     record_values problem;
     record_values configuration;
     record_values baseline; /* the pattern's default; count 0 if it is not recorded */
-    int64_t baseline_ns, baseline_low_ns, baseline_high_ns; /* its median and 95 % interval */
+    int64_t baseline_ns, baseline_low_ns, baseline_high_ns; /* time of the default: median and 95 %
+                                                             * interval */
     size_t place;           /* index in the file's array of entries */
     size_t contender_count; /* the next best configurations, fastest first */
     record_contender contenders[RECORD_MAX_CONTENDERS];
@@ -108,7 +110,7 @@ typedef struct record_node {
     size_t then, otherwise;
     uint8_t order[RECORD_MAX_KEPT];
     bool has_default;   /* the order says where the pattern's default ranks */
-    uint8_t default_at; /* number of configurations that rank before it */
+    uint8_t default_at; /* number of configurations that rank before the default */
 } record_node;
 
 /* A few configurations that serve a range of problems. */
@@ -120,8 +122,10 @@ typedef struct record_portfolio {
     record_feature *features; /* the features that nodes test */
     size_t node_count;
     record_node *nodes;               /* the root first */
-    size_t held_out;                  /* number of problems on which it was tried */
-    double mean_regret, worst_regret; /* on these: extra time relative to each problem's best */
+    size_t held_out;                  /* number of other problems on which the portfolio was
+                                       * tested */
+    double mean_regret, worst_regret; /* extra time on those problems, relative to each problem's
+                                       * best */
     const char *date;
     size_t place; /* index in the file's array of portfolios */
 } record_portfolio;
@@ -163,7 +167,7 @@ typedef struct record {
 
 /* A part of a file that could not be read and was left out. */
 typedef struct record_fault {
-    char *path;        /* of the file */
+    char *path;        /* path of the file */
     char pointer[192]; /* JSON pointer to the part, "/entries/2"; "" for the whole file */
     int line;          /* line of the file; 0 if unknown */
     char *message;     /* what is wrong, and the remedy */
@@ -209,8 +213,9 @@ at_status record_merge(const char *results_dir, struct run_summary *s, record_ch
                        at_error *error);
 
 /* Parses and checks the text of one file; `path` is for messages. Bad parts are left out and added
- * to `faults`, which the caller frees; if it is NULL, they are errors. AT_FORMAT if nothing of the
- * file can be understood. After AT_OK the caller frees `*out` with record_deinit(). */
+ * to `faults`, which the caller frees. If `faults` is NULL, bad parts are errors. AT_FORMAT if
+ * nothing of the file can be understood. After AT_OK the caller frees `*out` with
+ * record_deinit(). */
 at_status record_parse(const char *text, size_t size_bytes, const char *path, record_faults *faults,
                        record *out, at_error *error);
 

@@ -98,7 +98,7 @@ bool record_keep_unknown(json_t *entry, json_t *old);
 typedef at_status record_reader(const char *text, size_t length, const char *path, at_error *error);
 
 /* Replaces a file of the results folder. First reads the new text with `reads`: autotune must be
- * able to read what it writes. AT_FORMAT, AT_IO, AT_NO_MEMORY; the old file stays then. */
+ * able to read what it writes. AT_FORMAT, AT_IO, AT_NO_MEMORY leave the old file. */
 at_status record_replace(const char *path, const json_t *root, record_reader *reads,
                          at_error *error);
 

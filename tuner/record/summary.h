@@ -60,27 +60,28 @@ typedef struct run_result {
     char *configuration; /* "tile=64,vec=4,..."; owned */
     value *values;       /* one value per parameter; the array is owned, strings are borrowed */
     measurement found;   /* owned */
-    /* Time of one launch; its count is 0 without measurements. low_ns and high_ns of a prediction
-     * hold nine in ten times. */
+    /* Time of one launch; its count is 0 without measurements. For a prediction, low_ns and high_ns
+     * hold 90 % of all times. */
     stats_summary time;
-    double ratio;             /* time over the fastest one's, in the same blocks; 0: not raced */
-    double rates[WORK_UNITS]; /* work over median time, 10^9 per second; 0: unknown */
+    double ratio;             /* time over the fastest variant's in the same blocks; 0 if not
+                               * raced */
+    double rates[WORK_UNITS]; /* work over median time, 10^9 per second; 0 if unknown */
     double ceiling_fraction;  /* rate over the ceiling's rate; 0 if unknown */
     uint32_t block_threads;
     uint32_t dynamic_shared_bytes;
     occupancy occupancy; /* occupancy of the launch on the run's device */
     bool tied;           /* as fast as the best; never set for the best itself */
-    bool is_twin;        /* not tried: has the machine code and figures of `lead` */
-    uint64_t lead; /* index of the configuration that was tried; of this one unless it is a twin */
+    bool is_twin;        /* not tried, because its machine code and figures are those of `lead` */
+    uint64_t lead; /* index of the configuration that was tried; `index` unless this is a twin */
     double energy_j, power_w;  /* energy and power of one launch; 0 if unknown */
     bool proven;               /* a run on the simulated device found no fault */
-    char *unproven;            /* why it is not proven; owned; may be NULL */
+    char *unproven;            /* reason why it is not proven; owned; may be NULL */
     device_coverage *coverage; /* coverage of the proof; owned; may be NULL */
     char source_hash[33];
 } run_result;
 
 typedef struct run_summary {
-    const char *pattern; /* name */
+    const char *pattern; /* name of the pattern */
     bool resumable;      /* the measurements are in a journal, so that the same run can resume */
     bool compiled_only;  /* --arch without a device: resources, but no times */
     device_properties device; /* if compiled only: kind "", arch and limits of the architecture */
@@ -92,10 +93,11 @@ typedef struct run_summary {
     size_t problem_count;
     const pattern_variable *problem;
     size_t parameter_count;
-    const char **parameters; /* names; the array is owned */
+    const char **parameters; /* names of the parameters; the array is owned */
 
     uint64_t space_cartesian, space_valid;
-    bool space_sampled; /* space_valid counts the valid ones of a sample; the total is unknown */
+    bool space_sampled; /* the space is a sample: space_valid counts its configurations, and the
+                         * total is unknown */
     uint64_t counts[OUTCOME_COUNT];
     uint64_t unraced; /* working variants that did not race: too slow, or interrupted */
     uint64_t twins;   /* variants that were not tried because another has the same machine code */
@@ -112,9 +114,9 @@ typedef struct run_summary {
     run_verdict verdict;
     size_t tied_count; /* if VERDICT_TIED: number of variants tied with the best */
 
-    uint64_t work[WORK_UNITS]; /* bytes that a launch must move, flops, items */
+    uint64_t work[WORK_UNITS]; /* work of a launch: bytes that it must move, flops, items */
     const char *item;          /* name of an item; "" if the pattern has no items */
-    ceiling_kind ceiling;      /* the ceiling that the shares relate to */
+    ceiling_kind ceiling;      /* the ceiling to which shares relate */
     double ceiling_rate;       /* its rate in 10^9 bytes, flops or items per second; 0 if unknown */
     double wall_s;
     double stage_s[STAGE_COUNT];
