@@ -17,7 +17,8 @@ bool portfolio_contains(const size_t *list, size_t count, size_t configuration)
     return i < count;
 }
 
-/* Returns the loss of a configuration on a problem, or INFINITY if it does not serve it. */
+/* Returns the loss of a configuration on a problem, or INFINITY if it does not serve the
+ * problem. */
 static double loss_with(const portfolio_matrix *m, size_t problem, size_t configuration)
 {
     return portfolio_serves(m, problem, configuration)
@@ -96,7 +97,7 @@ static double fill_place(const portfolio_matrix *m, size_t *chosen, size_t count
     return loss;
 }
 
-/* Extends the best set of one configuration less, then exchanges. */
+/* Extends the best set of `count` - 1 configurations by one, then exchanges configurations. */
 static double choose_greedily(const portfolio_matrix *m, size_t count, size_t *chosen)
 {
     size_t first = 0;
@@ -124,7 +125,7 @@ size_t portfolio_cover(const portfolio_matrix *m, size_t most, double least_gain
         double now = set_count(m->configuration_count, k) <= exact_sets
                          ? choose_exactly(m, k, trial + most, trial)
                          : choose_greedily(m, k, trial);
-        /* A set that does not pay may lead to a larger set that does. */
+        /* A set that gains too little may lead to a larger set that gains enough. */
         if (k > 1 && *loss - now < least_gain * (double)(k - count))
             continue;
         *loss = now;
@@ -137,14 +138,14 @@ size_t portfolio_cover(const portfolio_matrix *m, size_t most, double least_gain
 
 /* ---- shortlists ---- */
 
-/* The mean of all configurations counts in the mean of one as this many problems. */
+/* The mean of all configurations has the weight of this many problems in a configuration's mean. */
 static const double drawn = 4;
 
-/* A greater loss counts as this, since no reader gets a configuration that is so slow. */
+/* Greater losses are set to this, because no reader of a record gets a configuration so slow. */
 static const double most_loss = 1;
 
-/* Each problem also counts a quarter of the loss with its next best listed configuration, and so
- * on: the best may be less good than it seems. */
+/* A problem's loss is the loss with its best listed configuration, plus a quarter of the loss with
+ * the next best, and so on: the best may be less good than it seems. */
 enum { DEPTH = 3 };
 static const double next_counts = 0.25;
 
@@ -153,7 +154,8 @@ static double *row_of(double *losses, const portfolio_matrix *m, size_t problem)
     return &losses[problem * m->configuration_count];
 }
 
-/* Writes the losses: NAN if unknown, INFINITY if impossible. Returns the mean of the known ones. */
+/* Writes the losses: NAN if unknown, INFINITY if impossible. Returns the mean of the known
+ * losses. */
 static double known_losses(const portfolio_matrix *m, double *losses)
 {
     double sum = 0;
@@ -170,7 +172,7 @@ static double known_losses(const portfolio_matrix *m, double *losses)
     return known ? sum / (double)known : 0;
 }
 
-/* Fills in the unknown losses of a configuration. Returns false if it is possible nowhere. */
+/* Fills in the unknown losses of a configuration. Returns false if no problem allows it. */
 static bool complete(const portfolio_matrix *m, double *losses, size_t configuration,
                      double mean_of_all)
 {
@@ -203,7 +205,8 @@ static double put(double *least, double loss)
     return sum;
 }
 
-/* Returns the total loss with one more configuration. `least` has DEPTH losses of each problem. */
+/* Returns the total loss with one more configuration. `least` has each problem's DEPTH least
+ * losses. */
 static double loss_of_list_with(const portfolio_matrix *m, double *losses, const double *least,
                                 size_t configuration)
 {

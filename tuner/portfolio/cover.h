@@ -1,5 +1,6 @@
 /* Chooses a few configurations for many problems, from the time of each configuration on each
- * problem: a shortlist of configurations that are worth timing everywhere, and the final cover. */
+ * problem: first a shortlist of configurations that are worth timing on all problems, then the
+ * final cover. */
 #ifndef AUTOTUNE_PORTFOLIO_COVER_H
 #define AUTOTUNE_PORTFOLIO_COVER_H
 
@@ -8,7 +9,8 @@
 
 #include "record/record.h"
 
-/* A ratio is a time over the time of the problem's best: at least 1, or 0 if impossible there. */
+/* A ratio is the time of a configuration on a problem over the time of the problem's best
+ * configuration: at least 1, or 0 if the configuration is impossible on the problem. */
 typedef struct portfolio_matrix {
     size_t problem_count, configuration_count;
     const double *ratios;   /* one row of configurations for each problem */
@@ -30,10 +32,11 @@ static inline bool portfolio_serves(const portfolio_matrix *m, size_t problem, s
 /* ---- covers ----
  *
  * As in facility location, every problem uses the chosen configuration that is fastest on it. If no
- * chosen one serves the problem, it uses the script's default, which does not count as chosen. The
- * choice is exact if there are few sets. Otherwise it is greedy, and after each added configuration
- * single ones are exchanged until that no longer helps (Teitz & Bart, "Heuristic methods for
- * estimating the generalized vertex median of a weighted graph", 1968). */
+ * chosen configuration serves the problem, it uses the script's default, which does not count as
+ * chosen. The choice is exact if there are few sets of configurations. Otherwise it is greedy:
+ * after each added configuration, single configurations are exchanged until that no longer helps
+ * (Teitz & Bart, "Heuristic methods for estimating the generalized vertex median of a weighted
+ * graph", 1968). */
 
 /* Returns whether the list has the configuration. */
 bool portfolio_contains(const size_t *list, size_t count, size_t configuration);
@@ -50,18 +53,20 @@ size_t portfolio_cover(const portfolio_matrix *m, size_t most, double least_gain
 
 /* ---- shortlists ----
  *
- * A shortlist names the configurations to be timed on every problem. Searches timed each on some
- * problems only. A configuration that is best on one problem by a hair serves less than one that is
- * nearly best wherever it was tried. A missing time counts as the configuration's mean elsewhere,
- * drawn towards the mean of all configurations; the fewer times it has, the stronger. The list is
- * chosen greedily as in facility location; a problem's second and third best count, too.
+ * A shortlist has the configurations that are timed on every problem. Before, searches timed each
+ * configuration on some problems only. A configuration that is best on one problem by a hair is
+ * worth less than a configuration that is nearly best wherever it was tried. A missing time is set
+ * to the mean of the configuration's other times, drawn towards the mean of all configurations (the
+ * fewer times the configuration has, the more). The list is chosen greedily as in facility
+ * location; a problem's second and third best configurations count, too.
  *
- * Of 82 sums of columns that were timed whole, the best six of 12 listed configurations lose 1.0 %
- * on problems that were not searched, and more than 4 % on 1.5 of 100 problems. With the fastest of
- * each search instead, these are 1.1 % and 3.1. With 20 listed, they are 1.0 % and 1.7, and 1.0 %
- * and 2.1 (tests/bench/portfolio_sets). */
+ * Test (tests/bench/portfolio_sets): of 82 sums of columns, every configuration was timed. The best
+ * six of 12 listed configurations lose 1.0 % on problems that were not searched, and more than 4 %
+ * on 1.5 of 100 problems. If the list has the fastest configuration of each search instead, they
+ * lose 1.1 %, and more than 4 % on 3.1 problems. With 20 listed configurations the figures are 1.0
+ * % and 1.7, and 1.0 % and 2.1. */
 
-/* Special values of a ratio in the matrix. */
+/* Ratios with a special meaning in the matrix of a shortlist. */
 enum { SHORTLIST_UNKNOWN = -1, SHORTLIST_IMPOSSIBLE = 0 };
 
 /* Lists at most `most` configurations that are possible on some problem. Returns the number. */

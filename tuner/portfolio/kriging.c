@@ -10,43 +10,46 @@
 enum {
     COLUMNS = RECORD_MAX_KEPT + 1,
     LENGTHS = PORTFOLIO_MAX_AXES * (PORTFOLIO_MAX_AXES + 1) / 2 + PORTFOLIO_MAX_FEATURES,
-    /* rows that the kernel is fitted on; with 160, more was lost in cross-validation */
+    /* rows to which the kernel is fitted; with 160, more was lost in cross-validation */
     FIT_ROWS = 320,
     FIT_ROUNDS = 2,
-    NOISE_ROWS = 1024,  /* rows that the noise is fitted on; it seems greater with half as many */
-    NOISE_PARTS = 5,    /* parts of these rows; each is expected from the others */
+    NOISE_ROWS = 1024,  /* rows to which the noise is fitted; with half as many, it seems greater */
+    NOISE_PARTS = 5,    /* parts of these rows; each part is predicted from the others */
     LEAST_FIT_ROWS = 40 /* with fewer rows, the fit would be random */
 };
 
 /* The parameters of the kernel, which says how similar two problems are. */
 typedef struct measure {
-    /* For axes, then products of two: one over the doublings within which times change little. */
+    /* Of each axis, then of products of two axes: 1 / (doublings within which times change
+     * little). */
     double scales[LENGTHS];
-    /* The factor on the similarity if a divisor divides only one number, by axis and divisor. */
+    /* [axis][divisor]: factor on the similarity of two problems if the divisor divides only one. */
     double divided[PORTFOLIO_MOST_AXES][PORTFOLIO_MAX_DIVISORS];
     double noise; /* variance of the noise, relative to the variance of the times */
 } measure;
 
-/* The parameters for few problems, chosen by cross-validation on portfolios of five patterns, and
- * the candidates in a fit. `usual_divided` was chosen for all divisors of an axis together. */
+/* The parameters if problems are few, chosen by cross-validation on portfolios of five patterns;
+ * also the candidates in a fit. `usual_divided` is the product over all divisors of an axis. */
 static const double usual_scale = 0.25, usual_divided = 0.7, usual_noise = 0.02;
 static const double scales[] = {0, 0.06, 0.125, 0.25, 0.5, 1},
                     parts_left[] = {0.5, 0.7, 0.85, 0.95, 1},
                     noises[] = {0.01, 0.02, 0.05, 0.1, 0.2},
                     more_noises[] = {0.2, 0.4, 0.8, 1.6, 3.2};
 
-/* More noise than the likeliest must save this share of the loss; a smaller one may be chance. */
+/* Noise above its likeliest value must save this share of the loss; a smaller saving may be
+ * chance. */
 static const double clear_saving = 0.1;
 
 /* The weight of the risk that the default is faster, relative to the time. */
 static const double caution = 0.5;
 
-/* A greater ratio counts as this. */
+/* Greater ratios are set to this. */
 static const double most_ratio = 4;
 
-/* `likeness` is the kernel matrix of all rows. A column's weights solve it, plus noise on its
- * diagonal, for the logarithms of the column's ratios minus their mean, over the rows where it was
- * possible. An expectation is means[column] plus the sum of weights times similarities to the rows.
+/* `likeness` is the kernel matrix of all rows. The weights of a column are the solution of a linear
+ * system: the matrix is `likeness` plus noise on its diagonal, over the rows where the column was
+ * possible; the right side is the logarithms of the column's ratios minus their mean. The
+ * prediction for a column is means[column] plus the sum of weights times similarities to the rows.
  * A column is `known` if it was possible somewhere. */
 struct kriging {
     const portfolio_axis *axes;
@@ -293,7 +296,8 @@ static double loss_on(const kriging *k, const portfolio_matrix *m, size_t row, c
     return ratio > 0 ? fmin(ratio / best_of(m, row), most_ratio) - 1 : 0;
 }
 
-/* Sums loss_on() over some rows, each part expected from the others. `s` has room for the rows. */
+/* Sums loss_on() over some rows; each part is predicted from the others. `s` has room for the
+ * rows. */
 static double cross_validate(const kriging *k, const portfolio_matrix *m, const measure *by,
                              const size_t *among, size_t count, some_rows *s)
 {
@@ -399,7 +403,7 @@ void kriging_expect(const kriging *k, const value *problem, double *ratios)
         ratios[c] = k->known[c] ? exp(logs[c]) : 0;
 }
 
-/* Returns the remaining variance on a problem: 0 if it was timed, 1 far from all timed ones. */
+/* Returns the remaining variance on a problem: 0 if it was timed, 1 far from all timed problems. */
 static double doubt_of(const kriging *k, const value *problem)
 {
     double known = 0, *x = k->scratch;

@@ -1,10 +1,11 @@
-/* Expects the time of each configuration on a problem from the timed problems: kriging, also known
- * as Gaussian process regression (Rasmussen & Williams, "Gaussian Processes for Machine Learning",
- * 2006, algorithm 2.1).
+/* Predicts the time of each configuration on a problem from the timed problems, by kriging, also
+ * known as Gaussian process regression (Rasmussen & Williams, "Gaussian Processes for Machine
+ * Learning", 2006, algorithm 2.1).
  *
  * The logarithm of time over best time changes gradually with the sizes of a problem, in doublings
  * (Matern kernel of order 3/2), with a step between sizes of different divisibility. Problems with
- * different words are independent. Features count as far as they matter on the timed problems. */
+ * different strings among their values are independent. Each feature counts as much as it affects
+ * the times of the timed problems. */
 #ifndef AUTOTUNE_PORTFOLIO_KRIGING_H
 #define AUTOTUNE_PORTFOLIO_KRIGING_H
 
@@ -22,7 +23,8 @@ kriging *kriging_new(const portfolio_matrix *m, const portfolio_axis *axes, size
                      const value *problems, bool fits);
 void kriging_free(kriging *k); /* `k` may be NULL */
 
-/* Writes the expected ratios of all configurations, then of the default; 0 if possible nowhere. */
+/* Writes the predicted ratios of all configurations, then of the default; 0 if no problem allows
+ * it. */
 void kriging_expect(const kriging *k, const value *problem, double *ratios);
 
 /* Adds to the ratios a margin for the risk that a configuration is slower than the default. It

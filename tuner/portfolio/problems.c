@@ -10,7 +10,7 @@ enum {
     MOST_TRIES = 200,   /* points of the sequence tried per wanted problem */
     MOST_REFUSALS = 16, /* refusals in a row before another class is tried */
     MOST_STEPS = 4096,  /* steps to the nearest number of a class */
-    EVERY = 8           /* one in EVERY problems is round, and one has equal numbers */
+    EVERY = 8           /* of EVERY problems, one is round, and one has equal numbers */
 };
 
 /* ---- classes ---- */
@@ -23,7 +23,8 @@ static int64_t prime_of(int64_t power)
     return p;
 }
 
-/* Counts the divisors that are powers of a prime. A class says how many divide the number. */
+/* Counts the divisors that are powers of a prime. The class has a digit for each prime: how many of
+ * these divide the number. */
 static size_t powers_of(const portfolio_axis *axis, int64_t prime)
 {
     size_t count = 0;
@@ -110,7 +111,8 @@ static int64_t nearest(const portfolio_axis *axis, double x)
     return v < axis->least ? axis->least : v > axis->most ? axis->most : v;
 }
 
-/* Returns the nearest number of class and shape in the range, else of the class, else of all. */
+/* Returns the number of the range that is nearest to `x` and has the class and shape; if none has
+ * both, of the class; if the range lacks the class, any. */
 static int64_t snap(const portfolio_axis *axis, double x, size_t class, shape wanted)
 {
     int64_t unit = unit_of(axis, class);
@@ -127,13 +129,13 @@ static int64_t snap(const portfolio_axis *axis, double x, size_t class, shape wa
     return wanted != NEAREST ? snap(axis, x, class, NEAREST) : nearest(axis, x);
 }
 
-/* Returns the number at share `u` (0 to 1) of a range, on a logarithmic scale. */
+/* Returns the number at position `u` (0 to 1) of a range, on a logarithmic scale. */
 static double number_at(const portfolio_axis *axis, double u)
 {
     return (double)axis->least * pow((double)axis->most / (double)axis->least, u);
 }
 
-/* Returns the value at share `u` of the axis. After refusals, takes another shape. */
+/* Returns the value at position `u` of the axis. After refusals, takes another shape. */
 static value value_at(const portfolio_axis *axis, double u, size_t class, size_t chosen,
                       size_t refused)
 {
@@ -154,7 +156,7 @@ static value value_at(const portfolio_axis *axis, double u, size_t class, size_t
 
 typedef enum habit { NONE, ALL_ROUND, ALL_EQUAL } habit;
 
-/* Returns the habit of the next problem, after `chosen` problems beside the corners. */
+/* Returns the habit of the next problem, after `chosen` problems besides the corners. */
 static habit habit_of(size_t chosen)
 {
     return chosen % EVERY == EVERY / 2 - 1 ? ALL_ROUND
@@ -201,7 +203,7 @@ static double golden(size_t dimensions)
 }
 
 /* Writes corner number `corner`: all large, all small, then each axis large and the others small,
- * and the reverse. Returns false if there is no more. */
+ * and the reverse. Returns false after the last corner. */
 static bool corner_at(const portfolio_axis *axes, size_t count, size_t corner, value *out)
 {
     size_t alone = corner / 2 - 1;
@@ -227,7 +229,8 @@ static size_t joint_classes(const portfolio_axis *axes, size_t count)
     return joint;
 }
 
-/* How the first problems go through the classes: of all axes together, or of each axis. */
+/* The order in which the first problems go through the classes: of all axes together, or of each
+ * axis. */
 typedef struct course {
     bool joint;
     size_t length; /* number of problems */
@@ -243,8 +246,8 @@ static course plan_course(const portfolio_axis *axes, size_t count, size_t wante
     return c;
 }
 
-/* Returns the class that a problem takes on an axis: after the course, the class of the number at
- * share `u`; after repeated refusals, the next class. */
+/* Returns the class that a problem takes on an axis. After the course it is the class of the number
+ * at position `u`; after repeated refusals, the next class. */
 static size_t class_at(const portfolio_axis *axes, size_t axis, course c, double u, size_t chosen,
                        size_t refused)
 {

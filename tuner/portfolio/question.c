@@ -51,10 +51,10 @@ typedef struct asking {
     size_t count, most_bounds;
     void (*each)(void *context, const question *q);
     void *context;
-    double *numbers; /* room for one per row */
+    double *numbers; /* room for a number for each row */
 } asking;
 
-/* Asks about bounds between neighbouring values of the rows, whole numbers if one lies between. */
+/* Tries bounds between neighbouring values of the rows, whole numbers if possible. */
 static void ask_bounds(const asking *a, question q)
 {
     for (size_t i = 0; i < a->count; i++) {

@@ -50,7 +50,7 @@ static double leaf_least_cost(const leaf_costs *costs, size_t row)
     return least;
 }
 
-/* Orders the columns of a leaf by their mean cost on those of its rows where they are possible. */
+/* Orders the columns of a leaf by their mean cost on the leaf's rows on which they are possible. */
 static void leaf_order(const leaf_costs *costs, const size_t *rows, size_t count, record_node *leaf)
 {
     double scores[LEAF_COLUMNS] = {0};
@@ -96,11 +96,13 @@ static double leaf_cost(const leaf_costs *costs, const size_t *rows, size_t coun
 }
 
 enum {
-    LEAST_ROWS = 2,                   /* rows of a leaf, if there are FEW_ROWS problems or more */
+    LEAST_ROWS = 2,                   /* least rows of a leaf, if there are FEW_ROWS problems or
+                                       * more */
     FEW_ROWS = 10,                    /* with fewer problems, each may have its own leaf */
-    LEAST_SPLIT = 16,                 /* rows on each side of a question that separates */
+    LEAST_SPLIT = 16,                 /* least rows on each side of a question that separates */
     MOST_BOUNDS = 50,                 /* bounds that are tried for a number */
-    MOST_GROWN = 4 * RECORD_MAX_NODES /* branches before those that pay least are removed */
+    MOST_GROWN = 4 * RECORD_MAX_NODES /* branches that are grown before those that save least are
+                                       * removed */
 };
 
 /* The least that a question must save in the mean of all problems. This value lost least in
@@ -108,10 +110,11 @@ enum {
  * quarter of the nodes. */
 static const double least_mean_gain = 0.00001;
 
-/* A question that saves this share of a leaf's loss is good by itself. */
+/* A question that saves this share of a leaf's loss needs no further question to be useful. */
 static const double good_share = 0.25;
 
-/* The cap on costs when columns are separated: a hopeless column says nothing about the others. */
+/* The cap on costs when columns are separated: a hopeless column says nothing about the other
+ * columns. */
 static const double most_cost = 0.5;
 
 /* A node of the growing tree. Its rows are adjacent, and include the rows of its children. */
@@ -126,17 +129,17 @@ typedef struct branch {
     size_t leaves;    /* leaves after pruning */
 } branch;
 
-/* `rows` is a permutation of the problems, and a branch is a range of it. divide() orders the
- * range: rows of `then`, then rows of `otherwise`. Branch 0 is the root. Children have higher
- * numbers than their parent, so a loop downwards meets them first. */
+/* `rows` is a permutation of the problems, and a branch is a range of it. divide() puts the rows of
+ * `then` first in the range, and the rows of `otherwise` after them. Branch 0 is the root. Children
+ * have higher numbers than their parent, so a loop downwards meets them first. */
 typedef struct grower {
     leaf_costs costs;
     const portfolio_axis *axes;
     size_t axis_count;
     const value *problems;
     size_t problem_count;
-    double least_gain; /* summed over all problems */
-    bool words_first;  /* split problems with different words first */
+    double least_gain; /* least gain of a question, summed over all problems */
+    bool words_first;  /* first split problems with different strings */
     size_t *rows, *scratch;
     branch branches[MOST_GROWN];
     size_t branch_count;
@@ -158,9 +161,9 @@ static branch branch_of(const grower *g, size_t first, size_t count)
 
 typedef struct best_questions {
     const grower *g;
-    size_t *rows, count, least; /* least: least rows of a leaf */
+    size_t *rows, count, least; /* least: fewest rows of a leaf */
     question by_cost, by_parting;
-    double cost, parting; /* cost of both leaves; sum of squares, 0 if there is no question yet */
+    double cost, parting; /* cost of both leaves; sum of squares; 0 before the first question */
     bool has_cost;
 } best_questions;
 
@@ -207,7 +210,7 @@ static double split_gain(const leaf_costs *costs, const size_t *rows, size_t the
     return removed;
 }
 
-/* Notes the question if it is better; the first of equal ones stays. */
+/* Keeps the question if it is better than the best so far. */
 static void try_question(void *context, const question *q)
 {
     best_questions *b = context;
@@ -249,7 +252,8 @@ static bool find_question(const grower *g, const branch *of, question *by)
 
 /* ---- growing ---- */
 
-/* Returns the leaf with the greatest loss, different words first; SIZE_MAX if none is worth it. */
+/* Returns the leaf with the greatest loss, or first a leaf with different strings. Returns SIZE_MAX
+ * if no leaf is worth a question. */
 static size_t next_leaf(const grower *g)
 {
     size_t next = SIZE_MAX;
@@ -286,7 +290,8 @@ static void part(grower *g, size_t leaf)
     g->branches[b->otherwise] = branch_of(g, b->first + then, b->count - then);
 }
 
-/* Removes questions that save too little and sums up the rest, children before their parents. */
+/* Removes questions that save too little and sums up the costs of the others, children before
+ * parents. */
 static void take_back(grower *g)
 {
     for (size_t i = g->branch_count; i-- > 0;) {
@@ -324,7 +329,7 @@ static size_t weakest(const grower *g, size_t from)
     return least;
 }
 
-/* Removes questions that do not pay, and then those that pay least until the tree fits into a
+/* Removes questions that save too little, and then those that save least until the tree fits into a
  * record (weakest-link pruning of Breiman et al.). Returns the cost of the tree. */
 static double prune(grower *g)
 {

@@ -1,14 +1,15 @@
 /* A small decision tree over the variables of a problem. Each leaf orders all configurations of a
- * portfolio and the pattern's default; a reader takes the first that is possible. A configuration
- * that is slower than the default costs more than one that misses a gain.
+ * portfolio and the pattern's default; a reader takes the first possible configuration. A
+ * configuration that is slower than the default costs more than a configuration that misses a gain.
  *
  * Trees grow as in CART (Breiman, Friedman, Olshen & Stone, "Classification and Regression Trees",
  * 1984), the leaf with the greatest loss first. A leaf is split by the question that saves most of
- * its loss, if that is a good part; otherwise by the question that best separates the losses of all
- * configurations, because each of several questions that are needed together saves nothing alone.
- * Questions that do not pay in the end are removed, and if the record has no room for the tree,
- * those that pay least. Problems with different words are split first if that is better. Nothing
- * prevents overfitting: a tree is grown on thousands of expected times (portfolio/kriging.h). */
+ * its loss, if that is a good part. Otherwise it is split by the question that best separates the
+ * losses of all configurations: if several questions are needed together, each of them alone saves
+ * nothing. In the end, questions that save too little are removed, and, if the record has no room
+ * for the tree, the questions that save least. Problems with different strings are split first if
+ * that gives a better tree. Nothing prevents overfitting: a tree is grown on thousands of predicted
+ * times (portfolio/kriging.h). */
 #ifndef AUTOTUNE_PORTFOLIO_TREE_H
 #define AUTOTUNE_PORTFOLIO_TREE_H
 
@@ -28,12 +29,13 @@ size_t portfolio_grow(const portfolio_matrix *m, const portfolio_axis *axes, siz
 
 /* ---- questions ----
  *
- * A question is the test of an inner node (record/pick.c): is a variable, a feature or the product
- * of two variables below a bound; is a variable a multiple of a number; does it equal a word? */
+ * A question is the test of an inner node (record/pick.c): whether a variable, a feature or the
+ * product of two variables is below a bound; whether a variable is a multiple of a number; whether
+ * a variable equals a string. */
 
 typedef struct question {
-    size_t axis, times;  /* times: second factor, or QUESTION_ALONE */
-    int64_t multiple_of; /* 0 if the bound is tested */
+    size_t axis, times;  /* indices of the axis and of its second factor (or QUESTION_ALONE) */
+    int64_t multiple_of; /* 0 if the question is about the bound */
     value bound;
 } question;
 
@@ -51,7 +53,8 @@ void question_each(const portfolio_axis *axes, size_t axis_count, const value *p
                    const size_t *rows, size_t count, size_t most_bounds,
                    void (*each)(void *context, const question *q), void *context);
 
-/* Finds a question that splits problems by their words. Returns false if these are all equal. */
+/* Finds a question that splits problems by their strings. Returns false if all strings are
+ * equal. */
 bool question_of_words(const value *problems, size_t axis_count, const size_t *rows, size_t count,
                        question *out);
 
