@@ -19,12 +19,13 @@ enum {
     STEP_MS = 50,
     MAX_THREADS = 64,
     FLIGHT_PER_WORKER =
-        3 /* variants between emission and prediction, for each compile worker and thread */
+        3 /* variants between emission and prediction, per compile worker and per thread */
 };
 
-/* The share of a budget that predictions may take, and how many a core makes a second: half of 12,
- * which it made for a transpose. A counted number makes the search the same on every machine; the
- * clock ends only slower ones. */
+/* BUDGET_SHARE: the share of a budget that predictions may take. RATE_OF_CORE: predictions of a
+ * core per second, half of the 12 that it made for a transpose. The number of predictions follows
+ * from both, so that the search is the same on every machine; the clock ends only the predictions
+ * of slower machines. */
 static const double BUDGET_SHARE = 0.5, RATE_OF_CORE = 6;
 
 /* A compiled variant on its way to a thread. */
@@ -35,7 +36,8 @@ typedef struct job {
     compile_result compiled;
 } job;
 
-/* The threads share this. The lock guards every member that changes after the threads start. */
+/* The state that the threads share. The lock guards every member that changes after the threads
+ * start. */
 typedef struct crew {
     pthread_mutex_t lock;
     pthread_cond_t arrived, done;
@@ -44,7 +46,7 @@ typedef struct crew {
     bool closed;
     double *times_ns;
     uint64_t reached, predicted;
-    at_error trouble; /* the first error that is no variant's fault */
+    at_error trouble; /* the first error that is not the fault of a variant */
     const session *session;
     sim_chip chip;
     sim_estimate *estimates[MAX_THREADS];
@@ -60,11 +62,12 @@ typedef struct feeder {
     session *session;
     const predict_options *options;
     crew *crew;
-    uint64_t *order; /* configurations in the order of prediction */
-    uint64_t total, begun,
-        settled;    /* `total` of them are predicted, `begun` were emitted, `settled` are done */
-    job *compiling; /* `flight` places; the id of a compile request is its place */
-    size_t *places; /* the free places */
+    uint64_t *order;                /* configurations in the order of prediction */
+    uint64_t total, begun, settled; /* of `order`, `total` are predicted, `begun` were emitted,
+                                     * `settled` are done */
+    job *compiling; /* room for `flight` jobs; the id of a compile request is an index of this
+                     * array */
+    size_t *places; /* free indices of `compiling` */
     size_t place_count, flight;
 } feeder;
 
@@ -111,7 +114,7 @@ static at_status new_estimate(crew *c, size_t place, size_t layout, at_error *er
                             &c->estimates[place], error);
 }
 
-/* Makes the thread's estimate, which works for one layout, anew if the layout changes. */
+/* Makes the thread's estimate, which is for one layout, again if the layout changes. */
 static at_status use_layout(crew *c, size_t place, size_t layout, size_t *present, at_error *error)
 {
     if (layout == *present)
@@ -190,7 +193,7 @@ static size_t choose_threads(void)
     return cores > MAX_THREADS ? MAX_THREADS : cores;
 }
 
-/* Nothing else may be compiling. */
+/* Compiles the kernels that fill inputs. No other request may be pending in the pool. */
 static at_status compile_fillers(crew *c, at_error *error)
 {
     const problem_set *set = &c->session->problems;
@@ -246,7 +249,7 @@ static at_status crew_new(const session *s, const char *results_dir, size_t thre
     return status;
 }
 
-/* The ring has room for the job: no more variants are in flight than it holds. */
+/* Adds a job to the ring, which has room for all variants in flight. */
 static void give_job(crew *c, const job *j)
 {
     pthread_mutex_lock(&c->lock);
@@ -322,7 +325,7 @@ static at_status take_compiled(feeder *f, at_error *error)
     return AT_OK;
 }
 
-/* Takes over the counts of the threads. `wait`: waits briefly for a change. */
+/* Takes over the counts of the threads. With `wait`, waits briefly for a change. */
 static at_status look(feeder *f, bool wait, prediction *out, at_error *error)
 {
     crew *c = f->crew;

@@ -36,7 +36,7 @@ static at_status add(run_summary *s, const record_values *values, run_result **o
         const value *v = record_get(values, s->parameters[i]);
         (*out)->values[i] = v ? *v : (value){.kind = VALUE_STRING, .string = "?"};
     }
-    s->counts[OUTCOME_OK] = 0; /* nothing was tried */
+    s->counts[OUTCOME_OK] = 0; /* Nothing was tried in this run. */
     return status;
 }
 
@@ -113,7 +113,7 @@ static bool ask(void *context, const record_feature *feature, const record_value
     return target_feature(s->script, PROBLEM_TUNED, feature, configuration, out);
 }
 
-/* Reads the one named folder, or else all known folders. */
+/* Reads the folder that the user named, otherwise all known folders. */
 static at_status read_known(const session *s, const char *results_dir, record_set *out)
 {
     paths own;

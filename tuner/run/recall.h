@@ -1,6 +1,6 @@
 /* Answers from records, in place of a run or at its start. A record made with the same script and
- * template, and with at least the effort that is asked for now, is final: its result is reported
- * and nothing is measured. Other records tell a search what to try first. */
+ * template, and with at least the requested effort, is final: its result is reported and nothing is
+ * measured. Other records tell a search which configurations to try first. */
 #ifndef AUTOTUNE_RUN_RECALL_H
 #define AUTOTUNE_RUN_RECALL_H
 
@@ -21,8 +21,9 @@ bool recall_find(const char *results_dir, const run_summary *s, effort wanted, r
 at_status recall_fill(const record *r, const record_entry *entry, run_summary *s, at_error *error);
 
 /* Lists at most `most` distinct configurations to try first, from all known records of the pattern:
- * winners, then contenders, as a program would pick them for this GPU and problem (record/pick.h).
- * All are in the space, also those of other GPUs and problems. Returns the number. */
+ * winners, then contenders, in the order in which a program would pick them for this GPU and
+ * problem (record/pick.h). All are in the space, also those from other GPUs and problems. Returns
+ * the number. */
 size_t recall_starts(const session *s, const char *results_dir, uint64_t *out, size_t most);
 
 #endif

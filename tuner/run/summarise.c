@@ -13,7 +13,7 @@ typedef struct builder {
     const tune *run;
     run_summary *out;
     uint16_t indices[PATTERN_MAX_PARAMETERS];
-    bool *added; /* by candidate id */
+    bool *added; /* by candidate id: it is in the summary */
 } builder;
 
 /* Returns a rate in 10^9 a second. */
@@ -139,7 +139,8 @@ static at_status add_ranked(builder *b, at_error *error)
     race_driver *c = b->run->driver;
     const race_result *r = race_driver_result(c);
     at_status status = AT_OK;
-    size_t ahead = 0; /* unchecked candidates ahead of the best, in a race that did not end */
+    size_t ahead = 0; /* unchecked candidates that were faster than the best, in a race that did not
+                       * end */
     for (int pass = 0; pass < 2; pass++) {
         for (size_t i = 0; !status && i < r->count; i++) {
             const race_standing *standing = &r->ranking[i];
@@ -272,15 +273,16 @@ static void fill_stages(builder *b)
     stage_s[STAGE_FINALS] = (double)c->finals_ns / 1e9;
 }
 
-/* Returns the effort that the run amounts to: exhaustive if it tried everything. Returns NULL if
- * the run was cut short or searched a part of the space. */
+/* Returns the effort that the run amounts to, which is exhaustive if it tried everything. Returns
+ * NULL if the run was cut short or searched only a part of the space. */
 static const char *effort_of(const tune *run)
 {
     if (run->settings->pattern.only_count > 0)
         return NULL;
     if (run->end == RUN_END_EXHAUSTED || run->end == RUN_END_SETTLED)
         return effort_name(run->end == RUN_END_SETTLED ? EFFORT_NORMAL : EFFORT_EXHAUSTIVE);
-    /* A run that reaches its own limit is cut short. A quick run without one ends in time, too. */
+    /* A limit set by the user cuts a run short. A quick run without such a limit also ends in
+     * time. */
     bool cut_short =
         run->end == RUN_END_INTERRUPTED || (run->end == RUN_END_SECONDS && run->limits.seconds > 0);
     return run->settings->search.has_effort && !cut_short

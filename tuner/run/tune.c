@@ -41,7 +41,7 @@ static void tell_disagreement(tune *t)
     }
 }
 
-/* Makes the summary, and the record if one is to be written. */
+/* Makes the summary, and the record if the settings want one. */
 static at_status finish(tune *t, at_error *error)
 {
     progress_free(t->progress);
@@ -49,13 +49,13 @@ static at_status finish(tune *t, at_error *error)
     if (t->log.trouble.status)
         run_summary_warn(&t->summary, "the disk refused a line of the journal: %s",
                          t->log.trouble.message);
-    /* A race takes proofs at its end, which this race may not have reached. */
+    /* A race that ended early may not have taken all finished proofs. */
     while (t->pipeline && pipeline_take_proof(t->pipeline, false))
         ;
     if (t->pipeline)
         pipeline_settle_twins(t->pipeline, tune_tried_baseline(t));
     bool verifies = t->settings->race.verify_all && t->driver && t->end != RUN_END_INTERRUPTED;
-    /* The workers take longer to end than the rest of this function. */
+    /* Ends the workers now, because they take longer to end than the rest of this function. */
     if (t->session.workers == &t->session.own && !verifies)
         workers_end(t->session.workers);
     at_status status = tune_summarise(t, error);
@@ -68,7 +68,8 @@ static at_status finish(tune *t, at_error *error)
     return t->answer ? recall_fill(&t->recalled, t->answer, &t->summary, error) : keep(t, error);
 }
 
-/* Shows a stage that ends now in the trace. Returns the present time, the start of the next. */
+/* Adds a stage that ends now to the trace. Returns the present time, at which the next stage
+ * begins. */
 static int64_t show_stage(const settings *o, uint32_t lane, const char *what, int64_t start_ns)
 {
     int64_t now_ns = clock_now_ns();
@@ -93,7 +94,7 @@ at_status tune_run(const settings *o, tune **out, at_error *error)
     /* From here on an interrupt ends a stage, not the process: there are results to keep. */
     interrupt_hold();
     t->summary.resumable = t->journal != NULL;
-    bool searches = !t->answer; /* otherwise a record answers */
+    bool searches = !t->answer; /* false if a record answers */
     if (searches)
         status = tune_search(t, error);
     stage_ns = show_stage(o, lane, "search", stage_ns);

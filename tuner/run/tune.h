@@ -2,7 +2,8 @@
  * candidate (stages: variant/variant.h), which the pipeline compiles, checks and times.
  *
  * The result is a summary (record/summary.h), and a record in the results folder if a GPU measured.
- * A run that ends early (a budget, an interrupt, a lost device) summarises all that it found. */
+ * A run that ends early (a budget, an interrupt, a lost device) summarises everything that it
+ * found. */
 #ifndef AUTOTUNE_RUN_TUNE_H
 #define AUTOTUNE_RUN_TUNE_H
 
@@ -19,8 +20,9 @@ void tune_free(tune *t); /* `t` may be NULL. */
 
 const run_summary *tune_summary(const tune *t);
 
-/* Takes the journal of a part of a longer run (settings.is_part). Returns NULL if there is none.
- * The caller finishes it with the longer run, which can be resumed until then, and closes it. */
+/* Takes the journal of a part of a longer run (settings.is_part). Returns NULL if the run has no
+ * journal. The longer run can be resumed until its end; then the caller finishes the journal and
+ * closes it. */
 struct journal *tune_take_journal(tune *t);
 
 #endif

@@ -7,7 +7,8 @@
 #include "base/clock.h"
 #include "process/interrupt.h"
 
-/* First samples of a variant. One may be unlucky; a quick run has fewer, to try more variants. */
+/* The number of first samples of a variant. One sample may be unlucky; a quick run takes fewer
+ * samples, to try more variants. */
 enum { FIRST_SAMPLES = 3, QUICK_SAMPLES = 2 };
 
 /* Limits for checks and proofs of the winner, most of which are done when the race ends. */
@@ -75,7 +76,7 @@ bool tune_is_quick(const tune *t)
     return settings_are_quick(o) && !o->search.budget_evaluations && o->search.budget_s <= 0;
 }
 
-/* One sample of a prediction is enough, because all are equal. */
+/* A prediction needs one sample, because all of its samples are equal. */
 size_t tune_samples(const tune *t)
 {
     if (t->session.workers->properties.predicted)
@@ -112,13 +113,14 @@ bool tune_proofs_pending(const tune *t)
 
 /* A quick run answers within three seconds, so its race should end before that: on three hosts of
  * H200s, races of products and transfers took up to 1.2 s longer than planned. For QUICK_WAIT_S the
- * run waits for the variants that it tries in any case; until then the race's length is unknown. */
+ * run waits for the variants that it tries in any case, because the race's length is unknown until
+ * then. */
 static const double QUICK_S = 2.2, QUICK_WAIT_S = 2.0;
 
 /* A race's time for loading and checking entrants, the winner's proof, and ending processes. */
 static const double RACE_REST_S = 0.3;
 
-/* Entrants that a race samples after its probe. */
+/* The number of entrants that a race samples after its probe. */
 enum { RACE_LIKELY = 192 };
 
 size_t tune_likely_entrants(const tune *t)
@@ -135,9 +137,10 @@ size_t tune_likely_entrants(const tune *t)
     return near < rules.prior_entrants ? near : rules.prior_entrants;
 }
 
-/* Returns the seconds that a race of the tried variants takes: the heats of the second look with
+/* Returns the seconds that a race of the tried variants takes: the heats up to the second look with
  * the variants that enter by their first samples, compilation for ragged problems, and the finals.
- * A result may be one of several launches, so the search's samples tell how long a sample takes. */
+ * A time may be the mean of several launches, so the length of a sample is estimated from the
+ * search's samples. */
 static double likely_race_s(const tune *t)
 {
     enum { DEFAULT_BLOCKS = 6 };
@@ -191,7 +194,7 @@ bool tune_is_late(const tune *t)
     return elapsed_s + compile_s + (known ? likely_race_s(t) : RACE_REST_S + compile_s) >= QUICK_S;
 }
 
-/* Returns the seconds that a device takes for a variant. */
+/* Returns the seconds that a device takes to try a variant. */
 static double try_s(const tune *t)
 {
     const pipeline_state *s = pipeline_get_state(t->pipeline);

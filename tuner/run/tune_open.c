@@ -14,18 +14,20 @@
 #include "search/race/race.h"
 #include "search/strategy.h"
 
-enum { WARM_STARTS = 32 };     /* configurations of earlier measurements to try first */
-enum { RECORDED_STARTS = 24 }; /* of about a hundred variants that a quick run tries */
+enum { WARM_STARTS = 32 }; /* Most configurations of earlier measurements to try first. */
+enum {
+    RECORDED_STARTS = 24
+}; /* Most recorded configurations to try first; a quick run tries about
+    * a hundred variants. */
 
-/* The number of variants that a quick run tries before its race. A quick run without a race ends
- * after as many. */
+/* The number of variants that a quick run tries before its race, or in all if it has no race. */
 enum { QUICK_LIKELY = 60 };
 
 /* Bounds of the number of variants that a quick run tries in any case. */
 enum { QUICK_FIRST_LEAST = 4, QUICK_FIRST_MOST = 8 };
 
-/* The budget of a run on a simulated device: the time that a newcomer waits. The device tries
- * variants a thousand times slower than a GPU. */
+/* The budget of a run on a simulated device: as long as a newcomer waits. The device tries variants
+ * a thousand times slower than a GPU. */
 static const double SIMULATED_BUDGET_S = 40;
 
 static void find_baseline(tune *t)
@@ -41,11 +43,11 @@ static void find_baseline(tune *t)
                                       "problem: there is no baseline to compare with");
 }
 
-/* Converts a budget in seconds into likely evaluations for strategies, which know no time: fewer
- * than the space has, because there may not be time for all. */
+/* Converts a budget in seconds into likely evaluations for strategies, which do not know the time.
+ * The result is less than the size of the space if the time may not suffice for all. */
 static uint64_t likely_evaluations(const tune *t)
 {
-    enum { GPU_RATE = 100, SIMULATED_RATE = 3 }; /* variants a second */
+    enum { GPU_RATE = 100, SIMULATED_RATE = 3 }; /* variants per second */
     uint64_t valid = space_count(t->session.space);
     if (tune_is_quick(t) && t->limits.evaluations > QUICK_LIKELY)
         return QUICK_LIKELY;
@@ -178,8 +180,9 @@ static void add_start(uint64_t *starts, size_t *count, uint64_t configuration)
     starts[(*count)++] = configuration;
 }
 
-/* Lists the configurations to try first: those of the default, settings, earlier measurements and
- * script; in a quick run also recorded ones of other problems and GPUs. The caller frees them. */
+/* Lists the configurations to try first: the default, those of the settings, of earlier
+ * measurements and of the script; in a quick run also recorded configurations of other problems and
+ * GPUs. The caller frees the list. */
 static uint64_t *list_starts(const tune *t, size_t *count)
 {
     const settings *o = t->settings;
@@ -212,7 +215,7 @@ static uint64_t *list_starts(const tune *t, size_t *count)
     return all;
 }
 
-/* Finds a record of as much effort. No record answers for a part of a space. */
+/* Looks for a record of at least this effort. No record answers for a part of a space. */
 static void ask_record(tune *t)
 {
     const settings *o = t->settings;
@@ -243,7 +246,8 @@ static at_status predict(tune *t, at_error *error)
     return status;
 }
 
-/* Opens the strategy, which begins with *named configurations that are likely to be fast. */
+/* Opens the strategy. *named is the number of its first configurations, which are likely to be
+ * fast. */
 static at_status open_strategy(tune *t, size_t *named, at_error *error)
 {
     const settings *o = t->settings;
@@ -276,7 +280,7 @@ static at_status open_strategy(tune *t, size_t *named, at_error *error)
     return status;
 }
 
-/* Opens the prover. A simulated device checks every variant itself and needs none. */
+/* Opens the prover. A simulated device checks every variant itself and needs no prover. */
 static void open_prover(tune *t)
 {
     const settings *o = t->settings;
@@ -289,8 +293,9 @@ static void open_prover(tune *t)
         prover_tell_results(t->prover);
 }
 
-/* Opens the pipeline. A quick run that one of the `named` configurations wins would wait for its
- * ragged problems at the end, so these are compiled at once if there are enough compile workers. */
+/* Opens the pipeline. If one of the `named` configurations wins a quick run, it would wait at the
+ * end for its ragged problems. So these are compiled at once if there are enough compile
+ * workers. */
 static void open_pipeline(tune *t, size_t named)
 {
     const settings *o = t->settings;

@@ -7,10 +7,10 @@
 #include "base/clock.h"
 #include "run/setup/setup.h"
 
-/* How long the end of a run waits for the proof. */
+/* How long the end of a run waits for the proof of the baseline. */
 enum { TIMEOUT_S = 20, QUICK_TIMEOUT_S = 1, STEP_MS = 50 };
 
-/* Returns the time until which the proof is waited for, as clock_now_ns(). */
+/* Returns the time up to which the run waits for the proof, as clock_now_ns(). */
 static int64_t proof_deadline_ns(const tune *t)
 {
     const int64_t end_ns =
@@ -18,7 +18,7 @@ static int64_t proof_deadline_ns(const tune *t)
     return tune_end_ns(t) && tune_end_ns(t) < end_ns ? tune_end_ns(t) : end_ns;
 }
 
-/* Returns the finished baseline or the candidate that stands for it, or NULL. */
+/* Returns the finished baseline, or the twin that was tried in its place, or NULL. */
 static candidate *find_baseline(const tune *t)
 {
     candidate *c = tune_tried_baseline(t);
@@ -60,7 +60,7 @@ static at_status begin_comparison(tune *t, at_error *error)
     return status;
 }
 
-/* Notes a difference. Only the rounding of approximate instructions may differ in equal code. */
+/* Notes a difference. In equal code only the rounding of approximate instructions may differ. */
 static void note_comparison(tune *t, const device_event *e)
 {
     char label[DEVICE_LABEL_BYTES];
@@ -99,7 +99,7 @@ at_status tune_compare_devices(tune *t, bool waits, at_error *error)
         else if (!status && waits && has_comparisons(t))
             status = pipeline_watch_proofs(t->pipeline, STEP_MS, error);
         if (found != AT_NOT_FOUND)
-            o->asked = false; /* also if the GPU is lost, which is reported elsewhere */
+            o->asked = false; /* Also if the GPU is lost, which is reported elsewhere. */
         if (!found) {
             note_comparison(t, &e);
             device_event_deinit(&e);

@@ -16,14 +16,14 @@ enum {
     LAST_CHECK_MS = 500
 };
 
-/* Configurations that a search in order asks for before the first is told, on any number of cores:
- * simulating takes longer than compiling. */
+/* Configurations that a search in order asks for before it tells the first outcome, on any number
+ * of cores: simulating takes longer than compiling. */
 enum { AHEAD_IN_ORDER = 8 };
 
-/* Emitting this many takes less time than a GPU needs for its queued requests. */
+/* Emitting so many variants takes less time than a GPU needs for its queued requests. */
 enum { EMIT_AT_ONCE = 8 };
 
-/* If this many first variants do not compile, the source is wrong. */
+/* If all of the first variants, so many, do not compile, the source is wrong. */
 enum { UNCOMPILED_FIRST = 8 };
 
 /* The search's share of the time until the race must end. */
@@ -80,7 +80,8 @@ void tune_learn(tune *t, candidate *c)
     bool ok = c->found.outcome == OUTCOME_OK, slow = c->found.outcome == OUTCOME_TOO_SLOW;
     t->learned++;
     t->uncompiled += c->found.outcome == OUTCOME_COMPILE_ERROR;
-    /* Only the first finished twin is an evaluation. Compilation order decides which one leads. */
+    /* Only the first finished twin is an evaluation. The order of compilation decides which twin
+     * leads. */
     candidate *lead = twins_lead(c);
     bool is_evaluation = !lead->counted;
     lead->counted = true;
@@ -93,7 +94,8 @@ void tune_learn(tune *t, candidate *c)
     trace_span(t->settings->trace, t->search_lane, "tell", start_ns, clock_now_ns(), 1);
 }
 
-/* Begins and takes the proofs of --prove all. The strategy does not learn of their rejections. */
+/* Begins and takes the proofs of --prove all. The strategy is not told of variants that a proof
+ * rejects. */
 static at_status take_proofs(tune *t, at_error *error)
 {
     const candidates *all = pipeline_candidates(t->pipeline);
@@ -119,7 +121,8 @@ static uint64_t evaluations_left(const tune *t)
     return enough ? 0 : most - spent;
 }
 
-/* Returns AT_SCRIPT if the default and all other first variants fail to compile: a wrong source. */
+/* Returns AT_SCRIPT if the default and all other first variants do not compile, because then the
+ * source is wrong. */
 static at_status check_source(const tune *t, bool at_end, at_error *error)
 {
     const candidates *all = pipeline_candidates(t->pipeline);
@@ -144,7 +147,8 @@ static bool is_asked_out(const tune *t)
     return evaluations_left(t) == 0 || t->asked == space_count(t->session.space);
 }
 
-/* If time is short, moves the default, maybe as slow as 30 variants, behind the first others. */
+/* If time is short, moves the default, which may be as slow as 30 variants, after the first
+ * others. */
 static void put_default_back(const tune *t, uint64_t *wanted, size_t count)
 {
     size_t last = count < t->first ? count : t->first;
@@ -155,14 +159,15 @@ static void put_default_back(const tune *t, uint64_t *wanted, size_t count)
     wanted[last - 1] = t->baseline;
 }
 
-/* Returns true if the next candidate to tell the strategy of, in order, is finished. */
+/* Returns true if the next candidate, in order, of which the strategy is told is finished. */
 static bool has_next(const tune *t)
 {
     const candidates *all = pipeline_candidates(t->pipeline);
     return t->in_order && t->told < all->count && candidate_is_finished(all->items[t->told]);
 }
 
-/* Tells the strategy the finished candidates; in order only the next one, to ask after each. */
+/* Tells the strategy the finished candidates. In order, tells only the next one, to ask after
+ * each. */
 static void learn_finished(tune *t)
 {
     const candidates *all = pipeline_candidates(t->pipeline);
@@ -195,7 +200,7 @@ static at_status ask(tune *t, bool *more, at_error *error)
     uint64_t wanted[ASK_AT_ONCE];
     size_t room = room_to_ask(t);
     uint64_t left = evaluations_left(t);
-    /* Proofs are slower than a GPU. */
+    /* Proofs are slower than a GPU, so the search waits for them. */
     if (t->prover && prover_pending(t->prover) > PROOFS_AHEAD)
         room = 0;
     if (room > ASK_AT_ONCE)
@@ -230,7 +235,7 @@ static void set_target(tune *t)
         t->stopping.limits.target_cost = (double)ceiling_ns / t->settings->search.stop_at;
 }
 
-/* Returns true if an untried variant may still win by more than a tie. */
+/* Returns true if a variant that was not tried may still win by more than a tie. */
 static bool may_win(tune *t)
 {
     static const double least = 0.01;
@@ -240,8 +245,8 @@ static bool may_win(tune *t)
     return t->chance >= least;
 }
 
-/* Returns true if a limit was reached. Then abandons the waiting candidates, except in a search in
- * order, which is the same on every machine. */
+/* Returns true if a limit was reached, and then abandons the waiting candidates. A search in order
+ * keeps them, so that it is the same on every machine. */
 static bool must_stop(tune *t)
 {
     static const run_end ends[STOP_REASONS] = {[STOP_EVALUATIONS] = RUN_END_EVALUATIONS,
@@ -279,7 +284,7 @@ static run_end end_of_search(const tune *t)
                                                              : RUN_END_STRATEGY;
 }
 
-/* Returns true if the search must wait for work under way. */
+/* Returns true if the search must wait for work in progress. */
 static bool is_busy(const tune *t)
 {
     return pipeline_in_flight(t->pipeline) || has_next(t) ||
@@ -315,7 +320,7 @@ static at_status retrace(tune *t, const uint64_t *tried, size_t count, at_error 
     return status;
 }
 
-/* Takes the search of an interrupted run from the journal and sets *done, if it had ended. */
+/* Takes the search of an interrupted run from the journal. Sets *done if that search had ended. */
 static at_status resume_search(tune *t, bool *done, at_error *error)
 {
     const uint64_t *known;
@@ -331,7 +336,7 @@ static at_status resume_search(tune *t, bool *done, at_error *error)
             return AT_OK;
     if (end < 0 || end >= RUN_END_INTERRUPTED)
         return AT_OK;
-    /* Trying writes to the journal, which invalidates the view. */
+    /* Trying variants writes to the journal, which invalidates the view `known`. */
     uint64_t *tried = memory_copy(known, count, sizeof *tried);
     *done = t->retraced = true;
     at_status status = tune_unless_interrupted(t, retrace(t, tried, count, error), error);
@@ -353,8 +358,8 @@ static at_status await_device(tune *t, at_error *error)
     return status;
 }
 
-/* Sets why a search ended that was not interrupted. A limit that is reached when the last variant
- * of the space is finished cut nothing short. */
+/* Sets the reason for the end of a search that was not interrupted. A limit that is reached when
+ * the last variant of the space is finished has cut nothing short. */
 static at_status conclude(tune *t, bool ended, at_error *error)
 {
     learn_rest(t);
@@ -366,14 +371,14 @@ static at_status conclude(tune *t, bool ended, at_error *error)
     return check_source(t, true, error);
 }
 
-/* Returns true if the search must not wait for work under way, because its time is up. */
+/* Returns true if the search must not wait for work in progress, because its time is up. */
 static bool waits_no_longer(const tune *t)
 {
     const double end_s = tune_races(t) ? tune_race_end_s(t) : t->stopping.limits.seconds;
     return t->end == RUN_END_SECONDS && t->limits.seconds > 0 && tune_elapsed_s(t) >= end_s;
 }
 
-/* Searches until the strategy has nothing more to ask, or must_stop(). */
+/* Searches until the strategy has no more configurations, or must_stop(). */
 static at_status search(tune *t, at_error *error)
 {
     at_status status = AT_OK;

@@ -24,9 +24,9 @@
 /* ---- predict.c ----
  *
  * Predicts the times of a whole space, for a search that follows predictions. A bounded number of
- * variants at a time is emitted and compiled to PTX in the session's pool. Threads run their
- * samples on a simulated device of the session's architecture. The order is random, so that the
- * predicted ones are a fair sample if the budget does not suffice for all. */
+ * variants at a time is emitted and compiled to PTX in the session's pool. Threads run the PTX on
+ * simulated devices of the session's architecture. The order is random, so that the predicted
+ * variants are a fair sample if the budget does not suffice for all. */
 /* The largest space that is predicted. Each configuration costs a compilation. */
 enum { PREDICT_MAX_CONFIGURATIONS = 20000 };
 
@@ -62,7 +62,7 @@ typedef struct oracle_doubt {
     bool asked; /* the GPU was asked whether the simulated device computes the same results */
     device_question question; /* the request to the GPU */
     problem_kind on;          /* the problem of the request */
-    char disagreement[1024];  /* the first disagreement, in words; "" if there is none */
+    char disagreement[1024];  /* text of the first disagreement; "" if there is none */
 } oracle_doubt;
 
 struct tune {
@@ -75,7 +75,8 @@ struct tune {
     stopping_limits limits; /* limits of the search; `seconds` is for the whole run */
     bool has_baseline;
     uint64_t baseline; /* configuration of the script's default, if has_baseline */
-    record recalled;   /* the record that answers in place of a search, if `answer` is set */
+    record recalled;   /* the record whose entry `answer` replaces the search; undefined if `answer`
+                        * is NULL */
     const record_entry *answer;
     warm_start warm;
     prediction prior; /* predicted times, if the strategy wants them */
@@ -86,25 +87,29 @@ struct tune {
     prover *prover;                  /* NULL if no GPU measures */
     uint32_t search_lane, race_lane; /* lanes of the trace */
 
-    /* Counters of the search. `twins` of the `asked` are free: other variants stand for them. */
+    /* Counters of the search. Of `asked` candidates, `twins` cost no evaluation, because other
+     * variants stand for them. */
     stopping stopping;
-    bool settles;  /* without a limit: ends when nothing left is likely to win (RUN_END_SETTLED) */
-    double chance; /* strategy_chance() after chance_at candidates */
+    bool settles;  /* no limit is set: the search ends when nothing left is likely to win
+                    * (RUN_END_SETTLED) */
+    double chance; /* strategy_chance() when chance_at candidates had been asked for */
     uint64_t chance_at;
     double search_from_s; /* start of the search, as tune_elapsed_s() */
-    bool counts_opening;  /* the limit in seconds includes opening; not if it is a default, because
-                             opening a large problem takes long */
+    bool counts_opening;  /* the limit in seconds includes opening the device, unless it is a
+                           * default, because opening a large problem takes long */
     bool retraced;        /* the search was taken from the journal of an interrupted run */
     uint64_t asked, twins;
-    uint64_t learned, uncompiled; /* candidates told to the strategy; those not compiled */
+    uint64_t learned, uncompiled; /* candidates told to the strategy; candidates that did not
+                                   * compile */
     size_t proof_next;            /* the next candidate to prove with --prove all */
 
-    /* Predicted outcomes are the same in every run. The strategy is told them in the order in which
-     * it asked, and asks after each, because a learning strategy repeats itself only then. */
+    /* Predicted outcomes are the same in every run. So the strategy is told them in the order in
+     * which it asked, and asks after each: only then a learning strategy repeats itself. */
     bool in_order;
-    size_t told; /* if in_order: how many candidates, from the first, the strategy was told of */
+    size_t told; /* if in_order: number of candidates, from the first on, that the strategy was
+                  * told */
 
-    /* variants that a quick run tries in any case: the starts, or a few */
+    /* Number of variants that a quick run tries in any case: the starts, or a few. */
     size_t first;
 
     oracle_doubt oracle;
@@ -115,7 +120,7 @@ struct tune {
 /* ---- the stages: tune_open.c, tune_search.c, tune_race.c ----
  *
  * Each stage leaves its findings in the state, however it ends. An interrupt (t->end) is no
- * failure. A stage returns AT_DEVICE or similar if the device is lost for good. */
+ * failure. A stage returns AT_DEVICE or a similar status if the device is lost for good. */
 at_status tune_open(tune *t, at_error *error);
 at_status tune_search(tune *t, at_error *error);
 at_status tune_race(tune *t, at_error *error);
@@ -140,29 +145,30 @@ at_status verify_elsewhere(const session *s, race_driver *c, const settings *o, 
 /* Returns roughly how many entrants a race of the tried variants would sample. */
 size_t tune_likely_entrants(const tune *t);
 
-/* Returns true if it is too late for a quick run to begin another variant: compiled as fast as the
- * first ones or the leader, it would be ready only when the race should begin. Before the first are
- * tried, the unknown length of the race counts as the time to compile the winner for its proof. */
+/* Returns true if it is too late for a quick run to begin another variant: if compiled as fast as
+ * the first variants or the leader, it would be ready only when the race should begin. Before the
+ * first variants are tried, the length of the race is unknown, and the time to compile the winner
+ * for its proof is used instead. */
 bool tune_is_late(const tune *t);
 
-/* Returns true if a quick run must begin its race after the device's present variant. */
+/* Returns true if a quick run must begin its race after the device's current variant. */
 bool tune_is_quick_enough(const tune *t);
 
 /* Fills t->summary from the findings of the stages: ranking, figures, counts, warnings. Formulas:
  * rate = work / median time; ceiling = traffic / median time of a copy of as many bytes; speed-up =
- * ratio of the paired times if both variants were in the finals, else ratio of the medians. */
+ * ratio of the paired times if both variants were in the finals, otherwise ratio of the medians. */
 at_status tune_summarise(tune *t, at_error *error);
 
 /* ---- tune_oracle.c: a baseline that is the oracle ----
  *
- * Both functions begin the work that is due. With `waits` they wait some seconds for its end. */
+ * Both functions begin the next piece of work. With `waits` they wait some seconds for its end. */
 
-/* Begins the proof of the baseline once it was tried. Returns AT_SCRIPT if the baseline is known to
- * be wrong: then no measurement is worth keeping. */
+/* Begins the proof of the baseline once the baseline was tried. Returns AT_SCRIPT if the baseline
+ * is known to be wrong: then no measurement is worth keeping. */
 at_status tune_judge_oracle(tune *t, bool waits, at_error *error);
 
 /* Compares the baseline's results on the GPU with its results on the simulated device, one problem
- * a call. A difference leaves nothing proven. */
+ * per call. If they differ, no variant counts as proven any more. */
 at_status tune_compare_devices(tune *t, bool waits, at_error *error);
 
 /* ---- tune_limits.c: what a run may do, and how long ---- */
@@ -172,8 +178,9 @@ double tune_elapsed_s(const tune *t);
  * checks and proofs, as clock_now_ns(). Both return 0 without a limit in seconds. */
 double tune_race_end_s(const tune *t);
 int64_t tune_end_ns(const tune *t);
-bool tune_races(const tune *t);      /* The run ends in a race. */
-bool tune_is_quick(const tune *t);   /* The run is to answer within seconds and has no budget. */
+bool tune_races(const tune *t);      /* Returns true if the run ends in a race. */
+bool tune_is_quick(const tune *t);   /* Returns true if the run has no budget and must answer within
+                                      * seconds. */
 int64_t tune_best_ns(const tune *t); /* Returns the fastest time of the leader in ns, or 0. */
 size_t tune_samples(const tune *t);  /* Returns the number of first samples of a variant. */
 bool tune_proofs_pending(const tune *t);

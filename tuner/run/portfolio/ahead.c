@@ -10,15 +10,15 @@
 #include "run/variant/sources.h"
 
 enum {
-    IDLE_CORES = 2, /* cores left for the measuring run, if there are more than twice as many */
+    IDLE_CORES = 2, /* cores for the measuring run, if there are more than twice as many */
     IDS = 32,
-    REFERENCES = 1 << 16 /* the first ids of a request are those of references */
+    REFERENCES = 1 << 16 /* ids below this belong to references */
 };
 
 struct ahead {
     workers compilers; /* without a device */
-    script *script;    /* loaded for the latest problem; NULL before the first */
-    size_t *waiting;   /* requests under way, by number */
+    script *script;    /* workers without a device */
+    size_t *waiting;   /* script loaded for the latest problem; NULL before the first */
 };
 
 ahead *ahead_new(const settings *o, const device_properties *of, size_t numbers)
@@ -48,7 +48,7 @@ void ahead_free(ahead *a)
     free(a);
 }
 
-/* Takes a compile result, which is then in the cache. Returns AT_NOT_FOUND if there is none. */
+/* Takes a compile result, which the cache has stored. Returns AT_NOT_FOUND if none is finished. */
 static at_status take(ahead *a, int timeout_ms)
 {
     compile_result r = {0};
@@ -81,7 +81,7 @@ static void queue_variant(ahead *a, session *s, const char *configuration, size_
     sources_deinit(&all);
 }
 
-/* Loads the script once, which takes longer than all the rest, and sets the problem. */
+/* Sets the problem. Loads the script only once, because loading takes longer than all the rest. */
 static at_status set_problem(ahead *a, const settings *run, const pattern_variable *values,
                              size_t count)
 {

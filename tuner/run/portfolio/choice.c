@@ -1,4 +1,4 @@
-/* Chooses a portfolio's configurations from the times, and the one that a reader gets. */
+/* Chooses a portfolio's configurations from the times, and the configuration that a reader gets. */
 #include "run/portfolio/state.h"
 
 #include <math.h>
@@ -11,16 +11,16 @@
 #include "run/setup/setup.h"
 
 static const double gain_least =
-    0.0001; /* cost of one more configuration, as mean regret over the timed problems */
+    0.0001; /* Cost of one more configuration, as mean regret over the timed problems. */
 
-/* witnesses for which the script is asked which configurations are possible */
+/* Witnesses for which the script is asked which configurations are possible. */
 enum { ASKED_WITNESSES = 160 };
 
 /* The matrix of the choice: rows of timed problems, then of witnesses. */
 typedef struct matrix {
     portfolio_matrix m;
-    size_t timed;   /* the first rows */
-    size_t *places; /* of its configurations */
+    size_t timed;   /* number of timed problems, which are the first rows */
+    size_t *places; /* indices of its configurations */
     double *ratios, *defaults;
 } matrix;
 
@@ -37,7 +37,7 @@ static bool is_wide(const portfolio *p, size_t problem)
     return (problem < p->made_on || at->wide) && !at->left_out && at->best_ns > 0;
 }
 
-/* Adds the row of a witness. A configuration that the witness allows costs nothing there. */
+/* Adds the row of a witness. A configuration that the witness allows has no loss there. */
 static void add_witness(portfolio *p, matrix *x, size_t problem)
 {
     size_t row = x->m.problem_count, width = x->m.configuration_count;
@@ -209,7 +209,7 @@ at_status portfolio_read_back(portfolio *p, at_error *error)
 
 typedef struct fit {
     script *script;
-    char *text; /* room for one text */
+    char *text; /* room for the text of a value */
 } fit;
 
 static bool fits(void *context, const record_values *configuration)

@@ -76,7 +76,8 @@ static known_configuration *find(known *k, const run_summary *s, const run_resul
     return &k->items[place];
 }
 
-/* Returns true for outcomes that are the variant's fault. Others may be the machine's. */
+/* Returns true for outcomes that are the variant's fault. Other outcomes may be the machine's
+ * fault. */
 static bool is_wrong(outcome o)
 {
     return o == OUTCOME_WRONG_RESULT || o == OUTCOME_CRASHED || o == OUTCOME_TIMEOUT;

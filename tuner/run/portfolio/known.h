@@ -1,6 +1,7 @@
 /* The findings of a portfolio's runs: problems, configurations that were good on one of them, and
  * times. A time is the ratio to a run's fastest variant, from samples of the same blocks, times the
- * median of that variant. Times of one problem compare as pairs if one run measured them. */
+ * median of that variant. Times of one problem can be compared as pairs if one run measured
+ * them. */
 #ifndef AUTOTUNE_RUN_PORTFOLIO_KNOWN_H
 #define AUTOTUNE_RUN_PORTFOLIO_KNOWN_H
 
@@ -16,21 +17,25 @@
 
 typedef struct known_configuration {
     char *text;           /* "tile=64,vec=4,..."; owned */
-    record_values values; /* owned, texts too */
-    bool proven;          /* it is proven, or its proof was tried */
-    char *condemned;      /* its fault on some problem; owned; NULL if there is none */
-    double *times_ns;     /* by problem; 0 if not timed or impossible; owned */
-    int8_t *possible;     /* by problem: whether the constraints allow it; -1 if not asked; owned */
+    record_values values; /* values of the parameters; owned, with their texts */
+    bool proven;          /* the configuration is proven, or its proof was tried */
+    char *condemned;      /* fault of the configuration on some problem; owned; may be NULL */
+    double *times_ns;     /* for each problem; 0 if not timed or impossible; owned */
+    int8_t *possible;     /* for each problem: 1 if the constraints allow the configuration; -1 if
+                           * not asked yet; owned */
 } known_configuration;
 
 typedef struct known_problem {
     const value *values; /* one for each axis; borrowed */
-    char *left_out;      /* why the problem does not take part; owned; NULL if it takes part */
-    bool searched; /* it was searched, not only timed with configurations that are good elsewhere */
-    bool wide;     /* a witness on which all candidates of the choice were timed */
-    double baseline_ns; /* time of the script's default; 0 if it is impossible there */
+    char *left_out;      /* reason why the problem does not take part; owned; NULL if it takes
+                          * part */
+    bool searched; /* the problem was searched, not only timed with configurations that are good
+                    * elsewhere */
+    bool wide;     /* the problem is a witness on which all candidates of the choice were timed */
+    double baseline_ns; /* time of the script's default; 0 if it is impossible on the problem */
     double best_ns;     /* 0 if nothing was timed */
-    double gain; /* of the search's best over the known best; negative if nothing was known */
+    double gain; /* gain of the search's best over the best known before; negative if nothing was
+                  * known */
 } known_problem;
 
 typedef struct known {
@@ -47,7 +52,7 @@ void known_deinit(known *k);
  * configurations, the default, and the failures. */
 void known_learn(known *k, size_t problem, const run_summary *s, size_t most);
 
-/* Asks the script, loaded for the problem, whether a configuration is possible, but only once. */
+/* Asks the script, loaded for the problem, whether a configuration is possible. Asks only once. */
 void known_ask(known *k, size_t problem, size_t configuration, script *s);
 
 void known_leave_out(known *k, size_t problem, const char *why);

@@ -9,12 +9,12 @@
 #include "portfolio/cover.h"
 #include "run/setup/setup.h"
 
-/* Problems that may be timed with the chosen configurations, and on which the tree is grown. A
- * third of them loses a little more (mean over three patterns' portfolios, cross-validated). */
+/* Problems that may be timed with the chosen configurations, and on which the tree is grown. With a
+ * third of them, portfolios of three patterns lose a little more (mean, cross-validated). */
 enum { WITNESSES = 12288 };
 
 static const double matrix_share =
-    0.75; /* share of the budget until the configurations were timed on all problems */
+    0.75; /* share of the budget up to the end of timing the configurations on all problems */
 
 /* ---- problems ---- */
 
@@ -38,7 +38,8 @@ static bool accept_unseen(void *context, const value *problem)
     return true;
 }
 
-/* Orders the problems, each the farthest from all before it: the first ones stand for all. */
+/* Orders the problems so that each is the farthest from all problems before it. Any first few then
+ * represent all. */
 static void order_problems(portfolio *p)
 {
     size_t width = p->asked->axis_count;
@@ -76,7 +77,7 @@ static at_status choose_problems(portfolio *p, at_error *error)
     if (!status && p->problem_count == 0)
         return error_set(error, p->refused.status ? p->refused.status : AT_USAGE, "%s",
                          *p->refused.message ? p->refused.message : "there is no such problem");
-    /* Another seed makes other problems. */
+    /* A different seed, so that the problems differ from the others. */
     if (!status)
         status = portfolio_choose_problems(
             a->axes, a->axis_count, WITNESSES, a->run->search.seed + 1, accept_unseen, p,
@@ -104,7 +105,7 @@ static size_t most_everywhere(const portfolio *p)
 }
 
 /* Adds the known times of the configurations of `places`, on all problems with times. The caller
- * has room for a row a problem. */
+ * has room for one row per problem. */
 static at_status add_known(portfolio *p, const size_t *places, portfolio_matrix *m, double *ratios,
                            double *defaults, at_error *error)
 {
@@ -125,7 +126,7 @@ static at_status add_known(portfolio *p, const size_t *places, portfolio_matrix 
     return status;
 }
 
-/* Lists the configurations that were good on some problem and promise most on all. */
+/* Lists configurations that were good on some problem and promise most on all problems. */
 static at_status list_everywhere(portfolio *p, at_error *error)
 {
     size_t count = 0, *places = memory_new(p->known.count, sizeof *places);
@@ -216,7 +217,8 @@ static at_status try_all(portfolio *p, at_error *error)
 
 /* ---- the steps ---- */
 
-/* Checks the features on the latest problem. A feature without a number there never has one. */
+/* Checks the features on the latest problem. A feature that is no number on this problem never is
+ * one. */
 static at_status check_features(portfolio *p, at_error *error)
 {
     const pattern *described = script_pattern(p->script);
@@ -255,7 +257,7 @@ static at_status open(portfolio *p, at_error *error)
         for (size_t v = 0; v < described->problem_count; v++)
             known_name = known_name ||
                          strcmp(described->problems[PROBLEM_TUNED][v].name, a->axes[i].name) == 0;
-        /* the script's own error is the most useful one */
+        /* The script's own error is the most useful. */
         if (!known_name) {
             value any = a->axes[i].value_count
                             ? a->axes[i].values[0]

@@ -7,14 +7,15 @@
 #include "run/setup/setup.h"
 
 enum {
-    ASKED = 512,     /* configurations, from all parts of the space */
-    ALWAYS = 32,     /* divisors up to this are always taken: vectors, sectors, cache lines */
-    MOST_HALVED = 10 /* times that the range is halved until the script accepts a problem */
+    ASKED = 512,     /* configurations that the script is asked about, from all parts of the
+                      * space */
+    ALWAYS = 32,     /* divisors up to this always count: vectors, sectors, cache lines */
+    MOST_HALVED = 10 /* how often the range is halved until the script accepts a problem */
 };
 
 static const double enumerate_s = 2, sample_s = 1;
 
-/* ascending, as in the axes */
+/* Ascending, as the divisors of an axis. */
 static const struct {
     int64_t power, prime;
 } powers[] = {{2, 2}, {3, 3}, {4, 2}, {5, 5}, {7, 7}, {8, 2}, {9, 3}, {16, 2}, {32, 2}, {64, 2}};
@@ -56,7 +57,7 @@ static int64_t most_divisible(const portfolio_axis *axis)
     return v >= axis->least ? v : axis->most;
 }
 
-/* The configurations of the problem with the most divisors, as texts. */
+/* The configurations, as texts, that are possible for the problem with the most divisors. */
 typedef struct questions {
     char *texts[ASKED];
     size_t count;
@@ -69,7 +70,7 @@ static void collect(script *s, questions *out)
     uint16_t indices[PATTERN_MAX_PARAMETERS];
     within.enumerate_s = enumerate_s;
     within.sample_s = sample_s;
-    /* a problem without configurations asks nothing */
+    /* A problem without configurations leads to no questions. */
     at_status status = script_space_within(s, PROBLEM_TUNED, &within, &all, NULL);
     uint64_t count = status ? 0 : space_count(all);
     out->count = count < ASKED ? (size_t)count : ASKED;
@@ -82,7 +83,8 @@ static void collect(script *s, questions *out)
     space_free(all);
 }
 
-/* Evaluates which of the configurations a problem allows: none if the problem is invalid. */
+/* Finds out which of the configurations are possible for a problem. An invalid problem allows
+ * none. */
 static void ask(const settings *base, const arch_limits *limits, const portfolio_axis *axes,
                 size_t axis_count, const value *problem, const questions *q, bool answers[ASKED])
 {
@@ -104,7 +106,7 @@ static bool is_prime(int64_t v)
 }
 
 /* Returns a number near `v` with as many factors of `prime` as `power` has, or 0 if the range has
- * none. Another prime, which divides no asked number, replaces the lost factors. */
+ * none. Another prime, which divides no divisor of interest, replaces the lost factors. */
 static int64_t with_power(const portfolio_axis *axis, int64_t v, int64_t prime, int64_t power)
 {
     int64_t rest = v, lost;
@@ -141,7 +143,7 @@ static void find_axis(const settings *base, const arch_limits *limits, portfolio
     }
 }
 
-/* Loads the script for the problem with the most divisors. A script may refuse large ones. */
+/* Loads the script for the problem with the most divisors. A script may refuse a large problem. */
 static at_status load_middle(const settings *base, const arch_limits *limits,
                              const portfolio_axis *axes, size_t axis_count, value *middle,
                              script **out, at_error *error)

@@ -25,7 +25,7 @@ double portfolio_spent(const portfolio *p)
     return fmax(by_time, by_count);
 }
 
-/* Returns true if an error ends the portfolio, false if it only concerns one problem. */
+/* Returns true if an error ends the portfolio, false if it concerns only one problem. */
 static bool is_general(at_status status)
 {
     return status != AT_SCRIPT && status != AT_DEVICE && status != AT_COMPILE;
@@ -118,7 +118,7 @@ at_status portfolio_run(portfolio *p, size_t problem, const size_t *given, size_
         return status;
     }
     if (status) {
-        workers_close(&p->workers); /* the state of the workers is unknown */
+        workers_close(&p->workers); /* The state of the workers is unknown. */
         known_leave_out(&p->known, problem, why.message);
     }
     return AT_OK;

@@ -15,8 +15,8 @@ enum {
     LEAST_EVALUATIONS = 8
 };
 
-static const double promise_least = 0.005; /* the least gain that makes a search worthwhile */
-static const double search_share = 0.5;    /* share of the budget */
+static const double promise_least = 0.005; /* least gain that makes a search worthwhile */
+static const double search_share = 0.5;    /* share of the budget for searches */
 
 /* ---- budget ---- */
 
@@ -96,8 +96,8 @@ static size_t *nearest_searched(const portfolio *p, size_t problem, size_t *coun
     return found;
 }
 
-/* Lists the configurations that are possible here: the best of each searched problem, nearest
- * problem first; then the second best of each, and so on. */
+/* Lists the configurations that are possible on this problem: the best of each searched problem,
+ * the nearest problem first; then the second best of each, and so on. */
 static size_t list_given(const portfolio *p, size_t problem, size_t given[MOST_GIVEN])
 {
     size_t searched, count = 0, *nearest = nearest_searched(p, problem, &searched);

@@ -24,12 +24,13 @@
  * Finds the divisors of a problem's variables that make further configurations possible.
  *
  * Asks the script which configurations are possible for a problem with many divisors, and which of
- * them for problems of nearly the same size with one divisor less, whatever the constraints'
- * wording. Powers of two up to 32 are always taken: a script may narrow its vectors where these do
- * not divide, so that all configurations are possible everywhere and yet differ in speed; and rows
- * of whole sectors (8 floats) or cache lines (32) suit other configurations. (Cross-validated on
- * recorded portfolios: with 16 and 32 the choice loses less for a transpose, a little less for
- * sums, and as much for products and a convolution.) */
+ * these for problems of nearly the same size with one divisor less. So the wording of the
+ * constraints does not matter. Powers of two up to 32 are always divisors, for two reasons. A
+ * script may use narrower vectors where they do not divide a variable: all configurations are then
+ * possible everywhere, but differ in speed. And rows of whole sectors (8 floats) or cache lines
+ * (32) suit other configurations. (Cross-validated on recorded portfolios: with 16 and 32 the
+ * choice loses less for a transpose, a little less for sums, and as much for products and a
+ * convolution.) */
 typedef struct residues_problem {
     settings settings;
     char texts[PORTFOLIO_MAX_AXES][300];
@@ -45,8 +46,8 @@ at_status residues_load(const settings *base, const arch_limits *limits, const p
                         size_t axis_count, const value *problem, script **out, at_error *error);
 
 /* Fills in the divisors of axes that are ranges: powers of 2 up to 64, 3, 9, 5 and 7, if they
- * occur. Leaves them empty if no such problem has a configuration. Errors: AT_NO_MEMORY or the
- * script's. */
+ * matter. Leaves the divisors empty if no problem with many divisors has a configuration. Errors:
+ * AT_NO_MEMORY or the script's. */
 at_status residues_find(const settings *base, const arch_limits *limits, portfolio_axis *axes,
                         size_t axis_count, at_error *error);
 
@@ -54,19 +55,19 @@ at_status residues_find(const settings *base, const arch_limits *limits, portfol
  *
  * A run on a few known configurations waits longer for their compilation than for the GPU. So
  * separate workers compile the references and variants of the next problems into the cache while a
- * run measures. After a failure here a run compiles by itself. */
+ * run measures. If these workers fail, each run compiles by itself. */
 typedef struct ahead ahead;
 
-/* Starts the workers for `numbers` runs on that device. Returns NULL without a cache or a worker.
- * The caller calls ahead_free(). */
+/* Starts the workers for `numbers` runs on the device `of`. Returns NULL without a cache or a
+ * worker. The caller calls ahead_free(). */
 ahead *ahead_new(const settings *o, const device_properties *of, size_t numbers);
-void ahead_free(ahead *a); /* `a` may be NULL, here and below. */
+void ahead_free(ahead *a); /* In these functions `a` may be NULL. */
 
 /* Returns true if the workers will soon be idle, false without workers. */
 bool ahead_has_room(ahead *a);
 
-/* Queues everything that a run compiles for its starts with these settings, for a problem with
- * these values. `number` is the caller's, below `numbers`. */
+/* Queues everything that a run with these settings compiles for its start configurations, on a
+ * problem with these values. The caller chooses `number`, below `numbers`. */
 void ahead_queue(ahead *a, const settings *run, const pattern_variable *values, size_t count,
                  size_t number);
 
@@ -84,9 +85,9 @@ enum {
 };
 
 /* Returns the variants of the next search, a power of 2, if `left_s` seconds are left for
- * `problems` unsearched problems at `variant_s` a variant; 0 if there is time for `normal` variants
- * on all. Fewer than SPENDING_LEAST_SEARCHED variants find nothing beside the known configurations,
- * so some problems are left unsearched if time is short. */
+ * `problems` unsearched problems at `variant_s` per variant; 0 if there is time for `normal`
+ * variants on all problems. Fewer than SPENDING_LEAST_SEARCHED variants find nothing better than
+ * the known configurations, so some problems are not searched if time is short. */
 size_t spending_search(double left_s, size_t problems, double variant_s, uint64_t normal);
 
 /* Returns the number of configurations to time on each problem: 16, 32 or 48. */
@@ -100,33 +101,33 @@ struct portfolio {
     workers workers;
     int64_t start_ns;
     char *pattern, script_hash[33], template_hash[33], date[32];
-    script *script; /* loaded for the latest problem that was asked about */
+    script *script; /* script loaded for the latest problem about which it was asked */
     char *default_text;
-    size_t known_default; /* place of the default; SIZE_MAX before it is known */
+    size_t known_default; /* index of the default in `known`; SIZE_MAX before it is known */
     value *problems;
     size_t problem_count,
         made_on; /* the first `made_on` problems make the portfolio, the others are held out */
-    size_t witness_count; /* witnesses, which come after the held-out problems */
+    size_t witness_count; /* number of witnesses, which come after the held-out problems */
     known known;
     ahead *ahead;            /* NULL except while known configurations are timed */
     size_t evaluations_each; /* variants of a search; 0 if the effort decides */
     double search_s;         /* time of the searches so far */
     uint64_t search_evaluations;
     bool proves;      /* the next run proves its variants */
-    journal *journal; /* of all runs, finished with the portfolio; NULL at first */
+    journal *journal; /* journal of all runs, which ends with the portfolio; NULL at first */
     at_error refused; /* the first reason why the script refused a problem */
     size_t refused_count;
-    /* the choice; configurations are places in the table of known ones */
+    /* The choice; configurations are indices in the table of known configurations. */
     size_t *everywhere, everywhere_count;
     size_t chosen[RECORD_MAX_KEPT], chosen_count;
     record_portfolio kept;
-    record_feature features[PATTERN_MAX_FEATURES]; /* the script's features */
+    record_feature features[PATTERN_MAX_FEATURES]; /* features of the script */
     portfolio_axis facts[PORTFOLIO_MOST_AXES];     /* the axes, then the features in use */
     size_t fact_count;
     draft_problem *rows;
     int64_t *row_times_ns;
-    record_pair *pairs; /* the problems of the rows */
-    record given;       /* the portfolio as a reader of the record gets it */
+    record_pair *pairs; /* problems of the rows */
+    record given;       /* the portfolio as read from the record */
     portfolio_tried *tried;
 };
 
@@ -158,28 +159,30 @@ static inline bool portfolio_is_in(const portfolio *p, size_t problem)
     return !p->known.problems[problem].left_out;
 }
 
-enum { PORTFOLIO_RANKS = 8 }; /* the fastest configurations of a run that are kept */
+enum { PORTFOLIO_RANKS = 8 }; /* number of fastest configurations of a run that are kept */
 
 /* ---- runs.c ---- */
 
 double portfolio_elapsed_s(const portfolio *p);
 
 /* Runs on a problem, beginning with the `given` configurations. `evaluations` is 0 if the effort
- * decides. `what` is the stage in the progress. */
+ * decides. `what` names the stage in the progress. */
 at_status portfolio_run(portfolio *p, size_t problem, const size_t *given, size_t given_count,
                         size_t evaluations, bool is_search, const char *what, at_error *error);
 
-/* Returns true if the configuration is possible there, wrong nowhere, and not the default. */
+/* Returns true if the configuration is possible on the problem, wrong on no problem, and not the
+ * default. */
 bool portfolio_may_be_given(const portfolio *p, size_t configuration, size_t problem);
 
-/* Returns the share of the budget that is spent, 1 or more if all is; below 1 without a budget. */
+/* Returns the spent share of the budget, 1 or more if all is spent. Without a budget the result is
+ * below 1. */
 double portfolio_spent(const portfolio *p);
 
 /* Asks the script which of `places`, and whether the default, are possible on a valid problem. */
 at_status portfolio_ask_possible(portfolio *p, size_t problem, const size_t *places, size_t count,
                                  at_error *error);
 
-/* Fills in the features among p->facts for a problem. */
+/* Writes the values of the features among p->facts for a problem. */
 at_status portfolio_tell_features(portfolio *p, size_t problem, value *out, at_error *error);
 
 /* Lists the chosen configurations that may be given on a problem. Returns their number. */
@@ -188,11 +191,11 @@ size_t portfolio_list_chosen(const portfolio *p, size_t problem, size_t given[RE
 /* Returns true if a configuration was wrong somewhere after it was chosen. */
 bool portfolio_chose_condemned(const portfolio *p);
 
-/* Times the given configurations and the default alone. `what` is the stage in the progress. */
+/* Times only the given configurations and the default. `what` names the stage in the progress. */
 at_status portfolio_time_given(portfolio *p, size_t problem, const size_t *given, size_t count,
                                const char *what, at_error *error);
 
-/* Has the configurations of a later portfolio_time_given() compiled. */
+/* Compiles, in advance, the configurations of a later portfolio_time_given(). */
 void portfolio_prepare(const portfolio *p, size_t problem, const size_t *given, size_t count);
 
 /* ---- searches.c ---- */
@@ -200,16 +203,17 @@ void portfolio_prepare(const portfolio *p, size_t problem, const size_t *given, 
 /* Returns the number of problems that are searched before all others. */
 size_t portfolio_first_searched(const portfolio *p);
 
-/* Returns true if earlier times tell the cost of a search. */
+/* Returns true if the cost of a search is known from earlier times. */
 bool portfolio_has_rate(const portfolio *p);
 
-/* Estimates the time of one variant in a search, in s, from these times. */
+/* Estimates the time of one variant in a search, in s, from these earlier times. */
 double portfolio_variant_s(const portfolio *p);
 
-/* Searches a problem, beginning with configurations that are good elsewhere. Notes the gain. */
+/* Searches a problem, beginning with configurations that are good on other problems. Notes the
+ * gain. */
 at_status portfolio_search(portfolio *p, size_t problem, at_error *error);
 
-/* Searches the first problems, then those that promise most, while the budget lasts. */
+/* Searches the first problems, then the problems that promise most, while the budget lasts. */
 at_status portfolio_search_problems(portfolio *p, at_error *error);
 
 /* Searches the held-out problems, beginning with the chosen configurations, within the budget. */
@@ -217,13 +221,14 @@ at_status portfolio_search_held_out(portfolio *p, at_error *error);
 
 /* ---- choice.c ---- */
 
-/* Chooses the most promising of p->everywhere, at most twice as many as the portfolio keeps. */
+/* Chooses the most promising configurations of p->everywhere, at most twice as many as the
+ * portfolio keeps. */
 void portfolio_narrow(portfolio *p);
 
-/* Chooses configurations from p->everywhere. Returns AT_NOT_FOUND if none works. */
+/* Chooses configurations from p->everywhere. Returns AT_NOT_FOUND if no configuration works. */
 at_status portfolio_choose(portfolio *p, at_error *error);
 
-/* Sets the variables that are no axes in p->kept. */
+/* Sets, in p->kept, the variables that are not axes. */
 at_status portfolio_set_fixed(portfolio *p, at_error *error);
 
 /* ---- witnesses.c ---- */

@@ -1,12 +1,13 @@
 /* Witnesses: further problems, on which first the finalists and then the chosen configurations are
  * timed; and the tree, which learns from all times.
  *
- * There is no time to time all good configurations on enough problems to tell the best few, so
- * twice as many as are kept are timed on more problems. (For sums of columns, six configurations
- * chosen in this way lose more than 4 % against a perfect choice on 0.9 of 100 problems, otherwise
- * on 1.7: tests/bench/portfolio_sets.) Witnesses come from a sequence that fills the ranges evenly.
- * A tree of few problems chooses badly, so the tree is grown on expected times of thousands of
- * problems that were not timed. */
+ * To tell the few best configurations, all good configurations would have to be timed on many
+ * problems. There is no time for that, so twice as many configurations as are kept are timed on
+ * more problems. (For sums of columns, six configurations chosen in this way lose more than 4 %
+ * against a perfect choice on 0.9 of 100 problems, without this step on 1.7:
+ * tests/bench/portfolio_sets.) Witnesses come from a sequence that fills the ranges evenly. A tree
+ * of few problems chooses badly, so the tree is grown on predicted times of thousands of problems
+ * that were not timed. */
 #include "run/portfolio/state.h"
 
 #include <stdlib.h>
@@ -17,9 +18,10 @@
 #include "portfolio/tree.h"
 
 enum {
-    TIMED_WITNESSES = 3, /* witnesses for each problem of the portfolio, without a budget */
-    TIMED_FINALISTS = 1, /* the same for finalists */
-    AHEAD = 16           /* witnesses that are chosen, and compiled for, in advance */
+    TIMED_WITNESSES = 3, /* witnesses per problem of the portfolio, without a budget */
+    TIMED_FINALISTS = 1, /* the same for the finalists' witnesses */
+    AHEAD = 16           /* witnesses that are chosen in advance, so that their kernels can be
+                          * compiled */
 };
 
 /* The share of the budget that remains after the race on all problems. */
@@ -27,8 +29,8 @@ static const double finalists_share = 0.4;
 
 /* ---- timed rows ---- */
 
-/* The times of the chosen configurations as a matrix: on all timed problems but the held-out ones,
- * with all facts of each problem. There is room for `more` rows. */
+/* The times of the chosen configurations as a matrix: on all timed problems except held-out
+ * problems, with all facts of each problem. There is room for `more` rows. */
 typedef struct rows {
     portfolio_matrix m;
     double *ratios, *defaults;
@@ -80,8 +82,8 @@ static at_status rows_init(portfolio *p, size_t more, rows *r, at_error *error)
 
 /* ---- the tree ---- */
 
-/* Replaces a row's ratios by expected ones for possible configurations, with a margin for the risk:
- * the default serves a program better than a slower configuration. */
+/* Replaces a row's ratios by predicted ratios for possible configurations, with a margin for the
+ * risk, because the default serves a program better than a slower configuration. */
 static void expect_row(const kriging *k, rows *r, const value *problem, size_t row)
 {
     size_t width = r->m.configuration_count;
@@ -108,7 +110,7 @@ static at_status add_expected(portfolio *p, rows *r, size_t witness, at_error *e
     return status;
 }
 
-/* Lists the features of the chosen configurations, and those of the problem alone. */
+/* Lists the features of the chosen configurations, and the features of the problem alone. */
 static void list_facts(portfolio *p)
 {
     const pattern *described = script_pattern(p->script);
@@ -208,7 +210,7 @@ static bool is_proof_missing(const portfolio *p, const size_t *given, size_t cou
 }
 
 /* Times a witness and proves the chosen configurations meanwhile: proofs take longer than a GPU,
- * and no earlier run had any. `late`: there is time for nothing else. */
+ * and no earlier run had proofs. `late` means that there is time for nothing else. */
 static at_status time_witness(portfolio *p, size_t witness, bool late, at_error *error)
 {
     size_t given[RECORD_MAX_KEPT], count = portfolio_list_chosen(p, witness, given);

@@ -5,8 +5,8 @@
 #include "base/stats.h"
 #include "run/race/state.h"
 
-/* The relative distance from the median above which a clock is off. Boost steps of current chips
- * are 15 MHz, under 1 % of their clock; power and thermal limits take away more than this. */
+/* The relative distance from the median above which a clock is off. A boost step of a current chip
+ * is 15 MHz, under 1 % of its clock; power and thermal limits change the clock more than this. */
 static const double most_off = 0.05;
 
 void clock_watch_init(clock_watch *w)
@@ -45,7 +45,7 @@ clock_verdict clock_watch_judge(clock_watch *w, double clock_khz)
     w->count = w->away = 0;
     for (size_t i = 0; i < CLOCK_WATCH_TRIES; i++)
         keep(w, w->away_khz[i]);
-    if (clock_khz > median_khz) /* the chip was throttled before and no longer is */
+    if (clock_khz > median_khz) /* The chip was throttled before and no longer is. */
         return CLOCK_KEEP;
     w->throttled++;
     return CLOCK_THROTTLED;

@@ -10,8 +10,9 @@
 #include "base/stats.h"
 #include "run/race/state.h"
 
-/* Proofs that begin during the race: more than reach the finals, and of all entrants when so few
- * are left. A quick run waits only for the winner's proof, which other proofs delay. */
+/* Number of proofs that begin during the race: more than reach the finals. When only as many
+ * entrants are left, all of them are proven. A quick run waits only for the winner's proof, which
+ * other proofs delay. */
 enum { PROVE_AHEAD = 12, QUICK_PROVE_AHEAD = 6 };
 
 static int by_configuration(const void *a, const void *b)
@@ -49,7 +50,7 @@ at_status race_driver_new(session *s, pipeline *p, race_log *log, const candidat
     d->ids = memory_new(d->count, sizeof *d->ids);
     d->ranking = memory_new(d->count, sizeof *d->ranking);
     const device_ready *ready = &pipeline_get_state(p)->ready;
-    /* A sample that averages a batch has a resolution below a tick. */
+    /* The mean of a batch has a resolution below a tick. */
     rules.tick_ns = ready->tick_ns / (ready->batch > 1 ? ready->batch : 1);
     /* The race's questions depend on the order of the entrants, which differs in a resumed run. */
     qsort(d->entrants, d->count, sizeof *d->entrants, by_configuration);
@@ -120,14 +121,14 @@ static at_status take_block(race_driver *d, const device_event *e, at_error *err
     d->state.redone = d->watch.redone;
     d->state.throttled = d->watch.throttled;
     d->state.sm_clock_khz = clock_watch_median_khz(&d->watch);
-    if (verdict == CLOCK_REDO) /* the race asks again for a block without an answer */
+    if (verdict == CLOCK_REDO) /* The race asks again for a block without an answer. */
         return AT_OK;
     keep_ceiling(d, e->ceiling_ns);
     race_tell(d->race, e->samples_ns);
     return verdict == CLOCK_THROTTLED ? ask_board(d, &d->state.throttle, error) : AT_OK;
 }
 
-/* Takes the answer to a block. e->id is the place in the block of the entrant to blame. */
+/* Takes the answer to a block. e->id is the index, in the block, of the entrant to blame. */
 static at_status use_block(race_driver *d, const uint32_t *order, size_t count,
                            const device_event *e, at_error *error)
 {
@@ -210,7 +211,7 @@ static at_status prove_ahead(race_driver *d, const uint32_t *order, size_t count
     return status;
 }
 
-/* Takes the next block from the journal, or else from the device. */
+/* Takes the next block from the journal, otherwise from the device. */
 static at_status race_block(race_driver *d, const uint32_t *order, size_t count, at_error *error)
 {
     device_event e;
@@ -223,7 +224,7 @@ static at_status race_block(race_driver *d, const uint32_t *order, size_t count,
     const race_question q = {
         .asked = "block", .number = d->blocks, .variants = d->asked, .count = count};
     bool known = race_log_find(d->log, &q, &e);
-    /* before the proofs, which nobody waits for yet */
+    /* Before the proofs, for which nothing waits yet. */
     if (!known)
         status = entrants_submit(d, order, count, error);
     if (!status)
@@ -323,18 +324,19 @@ candidate *race_driver_candidate(const race_driver *d, uint32_t entrant)
     return d->entrants[entrant].who;
 }
 
-/* A race of all variants that the protocol admits takes as long as a whole quick run may. The
- * winner is rarely slower than QUICK_PRIOR_RATIO by its first samples, and any variant within a
- * percent of it will do: a few blocks tell these from the others. Finals of a default that is much
- * slower take longer than those of all finalists together. */
+/* A race of all variants that the protocol admits takes as long as a whole quick run may. By its
+ * first samples, the winner is rarely slower than QUICK_PRIOR_RATIO, and any variant within a
+ * percent of the winner is good enough, so a few blocks suffice. If the default is much slower, its
+ * finals take longer than those of all finalists together. */
 static const double QUICK_PRIOR_RATIO = 1.1, QUICK_DEFAULT_RATIO = 4;
 static const size_t QUICK_ENTRANTS = 24, QUICK_FINALS_BLOCKS = 10,
                     QUICK_LOOKS[RACE_LOOKS] = {4, 6, 8, 12};
 
 /* The samples of one variant differ by a spread, a few thousandths for launches of milliseconds. A
- * variant cannot win if its first samples are slower by more than SPREADS times the 90th percentile
- * of the spread plus GOOD_ENOUGH, twice the percent within which any variant will do. The rule does
- * not hold for a few variants, for two GPUs, or if the clock changed between variants. */
+ * variant cannot win if its first samples are slower than the best by more than SPREADS times the
+ * 90th percentile of the spread plus GOOD_ENOUGH (twice the percent within which any variant is
+ * good enough). The rule does not hold for a few variants, for two GPUs, or if the clock changed
+ * between variants. */
 static const double SPREADS = 4, GOOD_ENOUGH = 0.02;
 enum { LEAST_SPREADS = 8 };
 

@@ -3,7 +3,7 @@
  * Input: candidates that work, with their first samples. Output: the race's result. Each finalist
  * is checked once more, on fresh data. --objective energy ranks the finalists by the energy of a
  * launch, measured after the race. The rules are in search/race/race.h; this module loads kernels,
- * has blocks sampled and watches the clock. */
+ * asks for samples of blocks and watches the clock. */
 #ifndef AUTOTUNE_RUN_RACE_DRIVER_H
 #define AUTOTUNE_RUN_RACE_DRIVER_H
 
@@ -20,9 +20,9 @@
 
 typedef struct race_driver race_driver;
 
-typedef struct race_driver_state { /* for progress */
+typedef struct race_driver_state { /* state for the progress line */
     race_stage stage;
-    uint64_t done, left;        /* in samples */
+    uint64_t done, left;        /* number of samples so far, and of samples that may follow */
     int64_t ceiling_ns;         /* median of the copies in the blocks so far; 0 if there is none */
     int64_t race_ns, finals_ns; /* wall time */
     uint64_t redone;            /* blocks measured again because the clock had moved */
@@ -31,13 +31,14 @@ typedef struct race_driver_state { /* for progress */
     uint64_t throttle;          /* reasons, as board_throttle_text() spells them; 0 if unknown */
     uint32_t others;            /* the most other processes that computed on the GPU */
     uint64_t excluded;          /* entrants that failed during the race */
-    char energy_trouble[256];   /* why there are no energies although they were asked for */
+    char energy_trouble[256];   /* reason why there are no energies although the settings want
+                                 * them */
 } race_driver_state;
 
 /* Enters every candidate that works: the `most` fastest (all if `most` is 0) and the `baseline`,
  * the script's default (may be NULL). `log` (borrowed) has the answers of an interrupted race of
  * the same plan, which are used before the device is asked; new answers are added. The rules are
- * race_rules(). Returns AT_NOT_FOUND if no candidate works. */
+ * those of race_rules(). Returns AT_NOT_FOUND if no candidate works. */
 at_status race_driver_new(session *s, pipeline *p, race_log *log, const candidate *baseline,
                           size_t most, const settings *o, race_driver **out, at_error *error);
 void race_driver_free(race_driver *d); /* `d` may be NULL. */
@@ -51,7 +52,7 @@ at_status race_driver_step(race_driver *d, bool *finished, at_error *error);
  * finalists other than the winner, for a run that must end in seconds. */
 void race_driver_hurry(race_driver *d, int64_t until_ns);
 
-/* Ends the race: asks for no further blocks. */
+/* Ends the race: no further block is sampled. */
 void race_driver_stop(race_driver *d);
 
 const race_driver_state *race_driver_get_state(const race_driver *d);
@@ -62,12 +63,12 @@ candidate *race_driver_candidate(const race_driver *d, uint32_t entrant);
 /* Returns the energy of a launch of this entrant; launch_j is 0 if it was not measured. */
 energy_estimate race_driver_energy(const race_driver *d, uint32_t entrant);
 
-/* The rules of a race: the protocol of search/race/race.h with what the settings change. */
+/* The rules of a race: the protocol of search/race/race.h, changed by the settings. */
 
-/* Returns the protocol with the seed, blocks and margin of the settings. A quick run races, in
- * fewer blocks, only the few variants whose first samples are nearest to the best, and leaves out a
- * much slower default. The spread of the samples of `tried` decides how near. If the spread is
- * unknown or `tried` is NULL, the widest limit holds. */
+/* Returns the protocol with the seed, blocks and margin of the settings. A quick run races in fewer
+ * blocks and leaves out a much slower default. It races only the few variants whose first samples
+ * are nearest to the best; how near, follows from the spread of the samples of `tried`. If the
+ * spread is unknown or `tried` is NULL, the widest limit holds. */
 race_options race_rules(const settings *o, const candidates *tried);
 
 #endif

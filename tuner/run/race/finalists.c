@@ -44,7 +44,7 @@ static bool waits_for_proof(const race_driver *d, const uint32_t *finalists, siz
     return false;
 }
 
-/* No variant wins without a proof, or the reason why there is none. */
+/* No variant wins before its proof has ended or cannot be made. */
 static at_status prove_finalists(race_driver *d, const uint32_t *finalists, size_t count,
                                  at_error *error)
 {
@@ -106,7 +106,7 @@ at_status finalists_check(race_driver *d, at_error *error)
     size_t count = 0;
     uint32_t *finalists = memory_new(result->count, sizeof *finalists);
     /* A race that was stopped early may have had no finals: its winner is checked then. A quick run
-     * checks only the winner, or the next one that is fit. */
+     * checks only the winner, or the next entrant that passes. */
     bool winner_alone = d->quick && !d->energy_wanted;
     if (result->has_winner)
         finalists[count++] = result->winner;
@@ -119,7 +119,7 @@ at_status finalists_check(race_driver *d, at_error *error)
     at_status status = check_in_time(d, finalists, &count, error);
     if (!status)
         status = prove_finalists(d, finalists, count, error);
-    /* If no finalist was fit, other entrants race or win in their place, and are checked next. */
+    /* If no finalist passed, other entrants race or win in their place, and are checked next. */
     const uint32_t *order;
     if (!status && race_next(d->race, &order) == 0) {
         result = race_conclude(d->race);
@@ -147,7 +147,8 @@ static at_status measure_energy(race_driver *d, uint32_t entrant, uint32_t chunk
     status = device_worker_energy(d->session->workers->device, entrant, chunks, error);
     if (!status)
         status = question_await_latest(d, out, error);
-    /* A later run may measure an energy that the board does not know or other processes spoilt. */
+    /* An energy is not kept if the board does not know it or other processes spoilt it: a later run
+     * may measure it. */
     if (!status && out->energy.launch_j > 0 && !out->others)
         race_log_keep(d->log, &q, question_stage(d), out);
     return status;
@@ -170,7 +171,7 @@ at_status finalists_measure_energy(race_driver *d, at_error *error)
         if (status)
             return status;
         question_note_others(d, e.others);
-        /* the board's energy would include that of other processes */
+        /* The board's energy would include that of other processes. */
         if (!e.others)
             d->entrants[entrant].energy = e.energy;
         if (!(d->entrants[entrant].energy.launch_j > 0))

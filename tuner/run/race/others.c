@@ -1,8 +1,8 @@
-/* Other GPUs of the model sample blocks while the home GPU samples one.
+/* Other GPUs of the model sample blocks while the home GPU samples a block.
  *
- * Samples compare within a block, so any GPU may sample a block: several GPUs shorten probe, screen
- * and heats. Only the home GPU runs the finals and decides which entrants are fit. If an entrant
- * fails on another GPU, only that GPU leaves the race. */
+ * Samples are compared only within a block, so any GPU may sample a block: several GPUs shorten
+ * probe, screen and heats. Only the home GPU runs the finals and decides which entrants pass. If an
+ * entrant fails on another GPU, only that GPU leaves the race. */
 #include "run/race/state.h"
 
 #include <math.h>
@@ -36,7 +36,8 @@ void others_join(race_driver *d)
     }
 }
 
-/* Ends a GPU's part in the race. Its request stays claimed. The pipeline handles its failures. */
+/* Ends a GPU's part in the race. Its request stays claimed. The pipeline handles the GPU's
+ * failures. */
 static void leave(race_driver *d, race_other *o)
 {
     for (size_t i = 0; o->held && i < d->count; i++)
@@ -144,7 +145,7 @@ void others_poll(const race_driver *d, poll_set *set)
             device_worker_poll(d->others[i].worker, set);
 }
 
-/* Returns true if all loads succeeded, which are answered by the time the block is. */
+/* Returns true if all loads succeeded. They are answered before the block is. */
 static bool loads_succeeded(race_other *o)
 {
     bool all = true;
@@ -158,8 +159,8 @@ static bool loads_succeeded(race_other *o)
     return all;
 }
 
-/* Converts samples by entrant to the home GPU's order and measure. Returns false if samples are
- * missing, or the home GPU has no sample of an entrant. */
+/* Converts samples from the entrants' order there to the home GPU's order and scale. Returns false
+ * if samples are missing, or the home GPU has no sample of an entrant. */
 static bool translate(race_driver *d, const race_other *o, const int64_t *there_ns,
                       const uint32_t *order, size_t count, int64_t *out_ns)
 {
@@ -181,7 +182,7 @@ static bool translate(race_driver *d, const race_other *o, const int64_t *there_
     return true;
 }
 
-/* Takes the answer to the GPU's block. Sets *fit if the GPU may go on. */
+/* Takes the answer to the GPU's block. Sets *fit if the GPU may continue. */
 static void use(race_driver *d, race_other *o, const device_event *e, const uint32_t *order,
                 size_t count, bool *fit, bool *found, device_event *out)
 {
@@ -203,7 +204,7 @@ static void use(race_driver *d, race_other *o, const device_event *e, const uint
 void others_take(race_driver *d, const uint32_t *order, size_t count, bool *found,
                  device_event *out)
 {
-    /* A GPU that is slower than home finishes its block while home samples another. */
+    /* If the GPU is slower than home, home samples another block while it finishes its block. */
     int timeout_ms = 1 + (int)(d->block_ns / 2 / 1000000);
     *found = false;
     for (size_t i = d->other_count; i-- > 0 && !*found;) {

@@ -25,14 +25,14 @@ typedef struct race_log {
 } race_log;
 
 typedef struct race_question {
-    const char *asked; /* "block", "load", "check", "energy", "winner" */
+    const char *asked; /* kind of question: "block", "load", "check", "energy", "winner" */
     uint64_t number;
     candidate *const *variants;
     size_t count;
 } race_question;
 
-/* `gpu` is the journal's number of the GPU that runs the race. `plan` is text with everything that
- * the race depends on besides its variants. */
+/* `gpu` is the journal's number of the GPU that runs the race. `plan` is a text that contains
+ * everything on which the race depends besides its variants. */
 void race_log_init(race_log *l, journal *j, size_t gpu, const char *plan);
 
 /* Finds the configurations that the search tried. Returns false if the search had not ended. *tried
@@ -40,12 +40,12 @@ void race_log_init(race_log *l, journal *j, size_t gpu, const char *plan);
 bool race_log_find_search(const race_log *l, const uint64_t **tried, size_t *count, int *end);
 void race_log_keep_search(race_log *l, const uint64_t *tried, size_t count, int end);
 
-/* Finds the answer to a question; the caller calls device_event_deinit(). Returns false if there is
- * none. The event's id is the place in `variants` of the variant to blame. */
+/* Finds the answer to a question; the caller calls device_event_deinit(). Returns false if the log
+ * has no answer. The event's id is the index, in `variants`, of the variant to blame. */
 bool race_log_find(const race_log *l, const race_question *q, device_event *out);
 
-/* Keeps an answer, with the stage of the run ("race", "finals", "record"), except a block without
- * times. l->trouble gets the journal's error. */
+/* Keeps an answer, with the stage of the run ("race", "finals", "record"). A block without times is
+ * not kept. l->trouble gets the journal's error. */
 void race_log_keep(race_log *l, const race_question *q, const char *stage, const device_event *e);
 
 #endif

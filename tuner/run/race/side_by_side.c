@@ -111,7 +111,7 @@ static at_status take_block(device_worker *w, side *sides, uint64_t *ids, size_t
             s->samples_ns[s->sample_count++] = e.samples_ns[i];
         }
     } else {
-        /* The side to blame is out. If no side is to blame, only the block is lost. */
+        /* The side to blame leaves. If no side is to blame, only the block is lost. */
         for (size_t i = 0; i < held; i++)
             if (ids[i] == e.id)
                 end(&sides[ids[i]], &e);

@@ -1,6 +1,7 @@
 /* Times kernels side by side on one device. Every block has one sample of each kernel, in a new
- * order, so that a drifting clock affects all of them alike. Samples of one block compare as pairs.
- * For a few known configurations; for thousands, search/race/race.h drops the slow ones first. */
+ * order, so that a drifting clock affects all of them alike. Samples of one block can be compared
+ * as pairs. This module is for a few known configurations; for thousands, search/race/race.h drops
+ * slow ones first. */
 #ifndef AUTOTUNE_RUN_RACE_SIDE_BY_SIDE_H
 #define AUTOTUNE_RUN_RACE_SIDE_BY_SIDE_H
 
@@ -16,18 +17,19 @@ typedef struct side {
     launch_plan launch;
     uint32_t layout; /* layout of its data, by the device's number */
     outcome outcome;
-    char message[256];   /* why the outcome is not OUTCOME_OK */
-    bool settled;        /* side_rules.enough has decided: no more samples are taken of this side */
-    int64_t *samples_ns; /* one a block until the side is settled; owned; NULL unless the outcome is
-                            OUTCOME_OK */
+    char message[256];   /* reason if the outcome is not OUTCOME_OK */
+    bool settled;        /* side_rules.enough has decided that no more samples of this side are
+                          * needed */
+    int64_t *samples_ns; /* one per block until the side is settled; owned; NULL unless the outcome
+                          * is OUTCOME_OK */
     size_t sample_count;
 } side;
 
 typedef struct side_rules {
-    size_t blocks; /* the most blocks */
+    size_t blocks; /* most blocks */
     uint64_t seed; /* seed of the order in the blocks */
     bool checked;  /* the sides are checked against the reference first */
-    /* Returns true if the race may end after that many blocks; may settle sides. May be NULL. */
+    /* Returns true if the race may end after that many blocks. May settle sides. May be NULL. */
     bool (*enough)(void *context, side *sides, size_t count, size_t blocks);
     /* Does other work while the device is busy, for about a millisecond. May be NULL. */
     at_status (*meanwhile)(void *context, at_error *error);
@@ -39,26 +41,26 @@ at_status side_by_side_ready(device_worker *w, const side_rules *rules, device_r
                              at_error *error);
 
 /* Samples blocks of the sides that work and are right. A side that fails gets its outcome and
- * message; the others go on. The caller calls side_deinit() on each. Returns AT_INTERRUPTED if a
- * signal is held (process/interrupt.h), or AT_DEVICE and similar. */
+ * message; the other sides continue. The caller calls side_deinit() on each. Returns AT_INTERRUPTED
+ * if a signal is pending (process/interrupt.h), AT_DEVICE or another error of the device. */
 at_status side_by_side_run(device_worker *w, side *sides, size_t count, const side_rules *rules,
                            at_error *error);
 void side_deinit(side *s);
 
 typedef struct side_standing {
     size_t rival; /* the fastest side that is surely faster than the first by more than the margin;
-                     0 if there is no such side or the first failed */
+                   * 0 if no side is or the first failed */
     double low, ratio,
         high;     /* the first side's time over the rival's, with its interval; 0 without a rival */
     bool decided; /* for each other side it is known whether it is faster by more than the margin */
 } side_standing;
 
 /* Ends a race once it is decided: side_rules.enough for a side_judge. Judges after 6, 9, 13 ...
- * blocks, each time half as many more. The chance that any judgement finds a rival among equal
+ * blocks, each number half as large again. The chance that any judgement finds a rival among equal
  * sides is below 0.5 %. A side that is surely not faster by more than the margin is settled. */
 typedef struct side_judge {
     int64_t tick_ns;        /* the clock's resolution */
-    double margin;          /* relative difference that does not count */
+    double margin;          /* relative difference that is ignored */
     size_t blocks;          /* as side_rules.blocks */
     side_standing standing; /* the last judgement */
 } side_judge;

@@ -1,6 +1,7 @@
-/* The state that the files of the race driver share; only they include this header. driver.c has
- * blocks sampled; others.c has other GPUs sample some; finalists.c checks and proves the finalists
- * and reads their energy; entrants.c loads entrants, waits for answers and takes out failures. */
+/* The state that the files of the race driver share; only they include this header. driver.c gets
+ * samples of blocks; others.c lets other GPUs sample some blocks; finalists.c checks and proves the
+ * finalists and reads their energy; entrants.c loads entrants, waits for answers and removes
+ * entrants that fail. */
 #ifndef AUTOTUNE_RUN_RACE_STATE_H
 #define AUTOTUNE_RUN_RACE_STATE_H
 
@@ -23,14 +24,14 @@ enum { CLOCK_WATCH_HISTORY = 64, CLOCK_WATCH_TRIES = 3 };
 typedef enum clock_verdict {
     CLOCK_KEEP,     /* the block counts */
     CLOCK_REDO,     /* measure the block again */
-    CLOCK_THROTTLED /* the block counts, and the chip is throttled */
+    CLOCK_THROTTLED /* the block counts, but the chip is throttled */
 } clock_verdict;
 
 typedef struct clock_watch {
     double history_khz[CLOCK_WATCH_HISTORY]; /* clocks of the latest blocks that were kept */
     size_t count;                            /* number of blocks that were kept */
-    double
-        away_khz[CLOCK_WATCH_TRIES]; /* clocks of the latest blocks in a row that were not kept */
+    double away_khz[CLOCK_WATCH_TRIES]; /* clocks of the latest consecutive blocks that were not
+                                         * kept */
     size_t away;
     uint64_t redone, throttled; /* number of these verdicts so far */
 } clock_watch;
@@ -48,19 +49,24 @@ double clock_watch_median_khz(const clock_watch *w);
 /* Another GPU of the model, which samples blocks beside the home GPU. */
 typedef struct race_other {
     device_worker *worker;  /* borrowed */
-    bool *held;             /* by entrant */
+    bool *held;             /* size of that block; 0 without a block */
     device_question *loads; /* requests that are not answered yet */
     size_t load_count;
     uint32_t *order; /* entrants of the block under way */
-    size_t count;    /* size of that block; 0 if there is none */
-    bool probes;     /* that block belongs to the probe */
+    size_t count;    /* the device worker holds the entrant */
+    bool probes;     /* its latest sample on the home GPU; 0 without a sample */
     device_question block;
     clock_watch watch;
 } race_other;
 
 typedef struct race_place {
     candidate *who;
-    bool held;       /* the device worker holds it */
+    bool held;       /* Invariants: an entrant that is `held` is on the home device worker. Every
+                      * entrant of the latest block is `in_block`; other entrants may be held from
+                      * an earlier block. `blocks` grows with each answer, from journal or device,
+                      * so a resumed race numbers its questions in the same way. A race goes through
+                      * `probing` (at most once), blocks, finals, `checked`, `energy_known`. After a
+                      * failed check it goes back to blocks. */
     bool in_block;   /* it is in the latest block */
     int64_t home_ns; /* its latest sample; 0 if there is none */
     energy_estimate energy;
@@ -80,7 +86,7 @@ struct race_driver {
     race *race;
     race_driver_state state;
 
-    /* in the order of their configurations, not of their tries */
+    /* Sorted by configuration, not by the order in which they were tried. */
     race_place *entrants;
     size_t count;
 
@@ -99,7 +105,7 @@ struct race_driver {
     race_other *others;
     size_t other_count;
     rng random;     /* for the order of their blocks */
-    double *ratios; /* room for one number an entrant */
+    double *ratios; /* one number for each entrant */
 
     size_t likely_proofs; /* proofs that began early, of likely finalists */
     int64_t until_ns;     /* set by race_driver_hurry(); 0 if it was not called */
@@ -110,8 +116,8 @@ struct race_driver {
     bool energy_wanted;     /* energy ranks the finalists */
     bool read_energy;       /* the winner's energy is read */
     bool energy_known;      /* the wanted energies were measured */
-    race_standing *ranking; /* by energy, if energies are known */
-    race_result result;     /* the race's result, with `ranking` */
+    race_standing *ranking; /* sorted by energy, if energies are known */
+    race_result result;     /* result of the race, with `ranking` */
 };
 
 /* A question about an entrant, as the device and the journal know it. */
@@ -119,7 +125,7 @@ typedef struct race_request {
     uint32_t entrant;
     device_question question;
     race_question logged;
-    bool is_load; /* a load; only its failure is logged, because a load is repeated when needed */
+    bool is_load; /* a load; only its failure is logged, because a load is repeated if necessary */
 } race_request;
 
 /* ---- entrants.c: questions ---- */
@@ -129,7 +135,7 @@ at_status question_await(race_driver *d, device_question question, device_event 
                          at_error *error);
 at_status question_await_latest(race_driver *d, device_event *out, at_error *error);
 
-/* Return a question about one entrant for the log, and the stage that its answer is logged with. */
+/* Return a question about one entrant for the log, or the stage with which its answer is logged. */
 race_question question_of(const race_driver *d, const char *what, uint64_t number,
                           uint32_t entrant);
 const char *question_stage(const race_driver *d);
@@ -140,11 +146,12 @@ void question_note_others(race_driver *d, uint32_t others);
 
 void others_join(race_driver *d);
 
-/* Has the other GPUs load the entrants of the next block (d->in_block) and release others, without
- * waiting, and without a check on ragged problems if the home GPU does that. */
+/* Makes the other GPUs load the entrants of the next block (d->in_block) and release other
+ * entrants, without waiting. They are not checked on ragged problems if the home GPU does that. */
 void others_load(race_driver *d, const uint32_t *order, size_t count);
 
-/* Asks the other GPUs for blocks of the same entrants while home samples, if more are wanted. */
+/* Asks the other GPUs for blocks of the same entrants while the home GPU samples, if the race wants
+ * more blocks. */
 void others_ask(race_driver *d, const uint32_t *order, size_t count);
 
 /* Sends requests to the other GPUs and takes their answers, without waiting. */
@@ -152,11 +159,12 @@ void others_watch(race_driver *d);
 void others_poll(const race_driver *d, poll_set *set);
 
 /* Takes another GPU's block of the same entrants; sets *found. The event belongs to the caller; its
- * samples are in that order and in the home GPU's measure. Waits only while that saves time. */
+ * samples are in the order `order` and on the home GPU's scale. Waits only as long as that saves
+ * time. */
 void others_take(race_driver *d, const uint32_t *order, size_t count, bool *found,
                  device_event *out);
 
-/* Ends the work of the other GPUs for this race and releases what they hold. */
+/* Ends the work of the other GPUs for this race and releases the kernels that they hold. */
 void others_leave(race_driver *d);
 
 /* ---- entrants.c: loading ---- */
@@ -169,28 +177,30 @@ at_status entrants_release_dropped(race_driver *d, const uint32_t *order, size_t
  * the journal knew, or that is missing for ragged problems. */
 at_status entrants_submit(race_driver *d, const uint32_t *order, size_t count, at_error *error);
 
-/* Has entrants compiled, loaded, and checked on their ragged problems unless the race is `probing`.
- * Takes out entrants that fail. Returns AT_DEVICE if the home GPU is lost, or AT_INTERRUPTED. */
+/* Compiles and loads entrants, and checks them on their ragged problems unless the race is
+ * `probing`. Removes entrants that fail. Returns AT_DEVICE if the home GPU is lost, or
+ * AT_INTERRUPTED. */
 at_status entrants_load(race_driver *d, const uint32_t *order, size_t count, at_error *error);
 
-/* Waits for answers about entrants and keeps them in the log. Takes out entrants that fail. */
+/* Waits for answers about entrants and keeps them in the log. Removes entrants that fail. */
 at_status entrants_await(race_driver *d, const race_request *waiting, size_t count,
                          at_error *error);
 
-/* Take an entrant out of the race: with a new outcome, or with the one it has already. */
+/* Remove an entrant from the race: with a new outcome, or with the outcome that its candidate
+ * has. */
 void entrants_exclude(race_driver *d, uint32_t entrant, outcome o, const char *message);
 void entrants_leave_out(race_driver *d, uint32_t entrant);
 
 /* ---- finalists.c ---- */
 
-/* Checks each finalist on fresh data and waits for its proof; takes it out if one fails. Sets
+/* Checks each finalist on fresh data and waits for its proof; removes it if one fails. Sets
  * d->checked once the winner is checked. */
 at_status finalists_check(race_driver *d, at_error *error);
 
 /* Measures the energies that the settings ask for. Takes longer than the race. */
 at_status finalists_measure_energy(race_driver *d, at_error *error);
 
-/* Sets d->result to a ranking by energy, least first. Entrants without an energy come last. */
+/* Sets d->result to a ranking by energy, least first. Entrants without a known energy come last. */
 void finalists_rank_by_energy(race_driver *d, const race_result *by_time);
 
 #endif

@@ -1,4 +1,5 @@
-/* Converts a captured launch to the arguments that a script takes, and compares both. */
+/* Converts a captured launch to the arguments that a script takes, and compares it with a launch of
+ * the script. */
 #include "run/setup/captured.h"
 
 #include <stdio.h>

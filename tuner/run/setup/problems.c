@@ -27,7 +27,7 @@ static void layout_indices(const problem_set *set, size_t layout, uint16_t *indi
     script_set_layout(set->script, set->layouts[layout], indices);
 }
 
-/* Chooses the oracle's configuration. Without a configuration, the problem checks no variant. */
+/* Chooses the oracle's configuration. If there is none, no variant is checked on the problem. */
 static at_status choose_oracle(problem_set *set, size_t number, problem_kind kind, at_error *error)
 {
     uint16_t *indices = set->oracles[number];
@@ -62,7 +62,7 @@ static at_status evaluate(problem_set *set, size_t layout, size_t slot, at_error
     return status;
 }
 
-/* Adds a layout, unless no configuration of the space has it. */
+/* Adds a layout, unless the space has no configuration with it. */
 static at_status add_layout(problem_set *set, size_t number, const space *sp, at_error *error)
 {
     bool baseline = number == script_layout_of(set->script, script_pattern(set->script)->baseline);

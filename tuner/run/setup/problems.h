@@ -13,22 +13,24 @@
 
 typedef struct problem_set {
     script *script;
-    size_t slot_count; /* problems of each layout */
+    size_t slot_count; /* number of problems of each layout */
     problem_kind kinds[DEVICE_SLOTS];
     size_t layout_count;
-    size_t layouts[DEVICE_MAX_LAYOUTS];          /* the script's numbers, ascending */
-    device_problem *problems;                    /* layout after layout, slot after slot; owned */
+    size_t layouts[DEVICE_MAX_LAYOUTS];          /* the script's layout numbers, ascending */
+    device_problem *problems;                    /* by layout, then by slot; owned */
     problem_plan *plans;                         /* plans of the same problems; owned */
-    uint16_t (*oracles)[PATTERN_MAX_PARAMETERS]; /* configuration of each baseline oracle, else any
-                                                    configuration of the layout; owned */
+    uint16_t (*oracles)[PATTERN_MAX_PARAMETERS]; /* configuration of each baseline oracle, otherwise
+                                                  * any configuration of the layout; owned */
     compile_result *compiled;                    /* reference and filler of each problem; owned */
-    size_t waiting;                              /* compile results to come */
+    size_t waiting;                              /* number of compile results that have not
+                                                  * arrived */
 } problem_set;
 
 typedef struct problem_support {
     uint64_t first_id;
     compile_result parts[DEVICE_SUPPORT_PARTS]; /* owned */
-    size_t waiting;                             /* compile results to come */
+    size_t waiting;                             /* number of compile results that have not
+                                                 * arrived */
 } problem_support;
 
 /* Evaluates the problems of every layout in `sp`. If `sp` is NULL, evaluates the layouts that can
@@ -38,11 +40,13 @@ at_status problem_set_init(problem_set *set, script *s, const space *sp, const p
                            size_t slot_count, at_error *error);
 void problem_set_deinit(problem_set *set);
 
-/* Returns the device's number of a configuration's layout, or DEVICE_MAX_LAYOUTS if none. */
+/* Returns the device's number of a configuration's layout, or DEVICE_MAX_LAYOUTS if the set lacks
+ * it. */
 size_t problem_set_layout(const problem_set *set, const uint16_t *indices);
 
 /* Queues references and fillers for compilation under ids from `first_id` on. Extends `hash` by
- * their sources and launches, writes the first reference's place to `place`; both may be NULL. */
+ * their sources and launches, and writes "file:line" of the first reference to `place`; both may be
+ * NULL. */
 at_status problem_set_submit(problem_set *set, compile_pool *pool, const char *arch, bool ptx,
                              uint64_t first_id, char hash[33], char *place, size_t place_bytes,
                              at_error *error);
@@ -54,7 +58,7 @@ at_status problem_set_take(problem_set *set, uint64_t id, compile_result *r, at_
 at_status problem_set_send(problem_set *set, device_worker *w, const problem_support *support,
                            bool ptx, at_error *error);
 
-/* Drops the kernels after the last set-up. Keeps the plans. */
+/* Drops the kernels after the last device has got its set-up. Keeps the plans. */
 void problem_set_sent(problem_set *set);
 
 /* Compiles the filler of a layout's first problem to PTX, in a pool that compiles nothing else.
@@ -76,7 +80,7 @@ at_status problem_support_take(problem_support *s, compile_result *r, at_error *
 /* ---- prototypes ----
  *
  * Compare the arguments in a script with the parameters of its kernels (script/emit.h). One variant
- * is compiled, but not run. A source that does not compile is no error here. */
+ * is compiled, but not run. A source that does not compile is no error of these functions. */
 
 /* Queues the compilation. Sets *asked to false for a kernel's own file, whose arguments come from
  * the compiler. Errors are those of emission. */
@@ -84,17 +88,17 @@ at_status prototypes_submit(script *s, problem_kind problem, const uint16_t *ind
                             compile_pool *pool, const char *arch, uint64_t id, bool *asked,
                             at_error *error);
 
-/* Compares once the result is there. Returns AT_SCRIPT if the arguments do not fit. */
+/* Compares after the result has arrived. Returns AT_SCRIPT if the arguments do not fit. */
 at_status prototypes_take(script *s, problem_kind problem, const uint16_t *indices,
                           const compile_result *r, prototype_warning *doubt, void *context,
                           at_error *error);
 
-/* Does both, in a pool that compiles nothing else. */
+/* Queues the compilation and compares, in a pool that compiles nothing else. */
 at_status prototypes_check(script *s, problem_kind problem, const uint16_t *indices,
                            compile_pool *pool, const char *arch, prototype_warning *doubt,
                            void *context, at_error *error);
 
-/* Writes a doubt as a warning to stderr. `context` is not used. */
+/* Writes a warning about a doubtful argument to stderr. `context` is not used. */
 void prototypes_warn(void *context, const char *path, int line, const char *text);
 
 #endif

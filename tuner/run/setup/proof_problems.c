@@ -6,14 +6,15 @@
 #include "device/plan.h"
 #include "run/setup/setup.h"
 
-/* The most bytes of buffers of a problem that runs whole: of a problem that the script states for
- * this; of one for variants without compared results, which every proof of a sum pays for; and of
- * any other problem, which may compute much more. */
+/* The most bytes of buffers of a problem that runs whole. First, a problem that the script states
+ * as the small one. Second, a problem for variants without compared results, which every proof of a
+ * sum runs. Third, any other problem, which may compute much more. */
 static const uint64_t most_problem_bytes = 16u << 20, most_brief_bytes = 8u << 20,
                       most_tuned_bytes = 1u << 20;
 
-/* Growth of a problem so that a loop goes round twice. In blocks: the first factor that keeps each
- * buffer small enough for offsets of 31 bits. Whole: WHOLE_GROWTH. */
+/* Factors by which a problem grows so that a loop has two iterations. In blocks, the first factor
+ * is taken that keeps each buffer small enough for offsets of 31 bits. A whole problem grows by
+ * WHOLE_GROWTH. */
 static const int64_t sampled_growth[] = {32, 4, 2};
 enum {
     WHOLE_GROWTH = 4,
@@ -21,7 +22,7 @@ enum {
     MOST_OF_A_KIND = PATTERN_MAX_LARGER / GROWTH_COUNT
 };
 
-/* Returns true for little work. A kernel that reads few bytes again and again has much work. */
+/* Returns true for little work. A kernel that reads few bytes many times has much work. */
 static bool is_quick(const problem_plan *plan, uint64_t most_bytes)
 {
     enum { MOST_A_BYTE = 16 };
@@ -100,7 +101,7 @@ at_status proof_problems_choose(proof_problems *p, script *s, bool as_set, at_er
         if (!status && !added)
             note(p, s, kind, true);
     }
-    /* A captured launch has its data, and there is no other problem. */
+    /* A captured launch has its own data, and no other problem exists. */
     p->none_whole = p->count == 0 && !described->is_captured;
     bool is_whole = false;
     for (size_t i = 0; i < p->count; i++)
@@ -117,7 +118,8 @@ at_status proof_problems_choose(proof_problems *p, script *s, bool as_set, at_er
     return status;
 }
 
-/* Makes the next problem from `base`, with a new value of a variable. Returns true to try it. */
+/* Makes the next problem from `base`, with a new value of a variable. Returns true if it may be
+ * tried. */
 static bool grow(proof_problems *p, script *s, problem_kind base, size_t variable, int64_t to,
                  proof_growth growth)
 {
@@ -154,8 +156,8 @@ static int64_t largest(const pattern *described, size_t variable)
     return most;
 }
 
-/* Adds the largest problem up to the script's largest. It may take too long, so a problem halfway
- * to it goes first, if there is room. */
+/* Adds the largest problem up to the script's largest. It may take too long, so a problem of half
+ * the growth comes first, if there is room. */
 static void enlarge_briefly(proof_problems *p, script *s, problem_kind base, size_t variable,
                             int64_t most)
 {

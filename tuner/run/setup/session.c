@@ -66,7 +66,7 @@ static const uint64_t *address_of(const addresses *a, const char *name)
     return NULL;
 }
 
-/* Gives a buffer the name of the known buffer at the same address, else a new name. */
+/* Gives a buffer the name of the known buffer at the same address, otherwise a new name. */
 static void rename_buffer(buffer_plan *b, const addresses *own, addresses *known, size_t number)
 {
     const uint64_t *at = address_of(own, b->name);
@@ -251,7 +251,7 @@ at_status session_choose_problems(script *s, bool predicted, session_problems *o
     for (size_t i = 0; i < p->ragged_count; i++)
         out->kinds[1 + i] = (problem_kind)(PROBLEM_RAGGED + i);
     at_status status = predicted ? proof_problems_choose(&chosen, s, false, error) : AT_OK;
-    /* Without a small problem the tuned one runs whole. */
+    /* Without a small problem the tuned problem runs whole. */
     if (status || !chosen.count || chosen.none_whole || (chosen.count == 1 && chosen.sampled[0]))
         return error_ignore(status, AT_USAGE, error);
     out->count = 1;

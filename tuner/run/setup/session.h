@@ -2,8 +2,8 @@
  *
  * The compile workers start first, then the device worker, which reports its architecture early.
  * Then the script is loaded for that device, its space is enumerated, and the reference kernels are
- * compiled. Helper kernels of the device may still compile when the session is open; the device
- * sets up while the first variants compile. */
+ * compiled. Helper kernels of the device may still be compiling when the session is open; the
+ * device does its set-up while the first variants compile. */
 #ifndef AUTOTUNE_RUN_SETUP_SESSION_H
 #define AUTOTUNE_RUN_SETUP_SESSION_H
 
@@ -20,12 +20,12 @@
 #include "script/script.h"
 #include "space/space.h"
 
-/* The kernels that the program runs before the tuned one (--after).
+/* The kernels that run before the tuned kernel (--after).
  *
  * Each is a script or a kernel file with its own buffers and its default configuration. Variables
- * of its problem take the values of the tuned problem's variables of the same name. FILE@CAPTURE is
- * a kernel file for a captured launch. Buffers of one name are the same buffer (bench/context.h);
- * buffers of captured launches at one address get one name here. */
+ * of its problem take the values of the tuned problem's variables with the same name. FILE@CAPTURE
+ * is a kernel file for a captured launch. Buffers with the same name are the same buffer
+ * (bench/meter.h); captured buffers at the same address get the same name here. */
 enum { PREDECESSORS_NAMES_BYTES = 256 };
 
 typedef struct predecessors {
@@ -34,10 +34,11 @@ typedef struct predecessors {
     device_predecessor *list;             /* borrows from `compiled`; owned */
     compile_result *compiled;             /* owned */
     char names[PREDECESSORS_NAMES_BYTES]; /* names of the patterns, "produce, scale" */
-    char hash[33];                        /* hash of everything about them; "" if there are none */
+    char hash[33];                        /* hash of everything about these kernels; "" without
+                                           * kernels */
 } predecessors;
 
-/* Points into itself: it must not move after session_init(). */
+/* A session points into itself, so it must not move after session_init(). */
 typedef struct session {
     workers own;      /* in use unless settings.workers is set */
     workers *workers; /* the workers in use */
@@ -45,15 +46,16 @@ typedef struct session {
     space *space;
     bool space_timed_out;       /* a repeated run may get a different space */
     problem_set problems;       /* of every layout; the tuned problem first (session_problems) */
-    predecessors before;        /* kernels before the tuned one */
+    predecessors before;        /* kernels that run before the tuned kernel */
     size_t slots;               /* problems of each layout; 0 if the session only compiles */
     char reference_hash[33];    /* hash of the reference kernels and their launches */
     char reference_place[1024]; /* "file:line" of the reference kernel */
     ceiling_kind ceiling;       /* the ceiling of the tuned problem */
-    double ceiling_rate;        /* recorded for the GPU, 10^9 a second; 0 if unknown or measured */
+    double ceiling_rate;        /* ceiling recorded for the GPU, 10^9 per second; 0 if unknown or
+                                 * measured */
     int64_t enumerate_ns;       /* time to load the script and build the space */
     trace *trace;               /* may be NULL */
-    int64_t open_ns;            /* time until the device described itself */
+    int64_t open_ns;            /* time until the device worker has described the device */
     int64_t end_ns; /* time (clock_now_ns()) at which the run must end; 0 if there is no limit */
     problem_support
         support; /* the device's helper kernels, until the set-up is sent (session_take()) */
@@ -74,7 +76,7 @@ bool session_owns(uint64_t compile_id);
  * if the kernels take other arguments than the script gives them. */
 at_status session_take(session *s, compile_result *r, at_error *error);
 
-/* Waits for the compile results that session_open() did not wait for. Nothing else may compile. */
+/* the device's helper kernels, until the set-up is sent (session_take()) */
 at_status session_settle(session *s, at_error *error);
 
 /* Opens a session and settles it. */
@@ -90,21 +92,20 @@ at_status session_check_time(const session *s, at_error *error);
 /* Returns the work of a launch of the tuned problem, or 0 if unknown or without a device. */
 uint64_t session_work(const session *s, work_unit unit);
 
-/* Returns the time in which the ceiling does the problem's work: `measured_ns` (0 at first) if each
- * run measures the ceiling, else the time by the recorded rate, or 0 if that is unknown. */
+/* Opens a session and waits for all its compile results (session_settle()). */
 int64_t session_ceiling_ns(const session *s, int64_t measured_ns);
 
 /* The problems of a session, by the device's slot. */
 typedef struct session_problems {
     size_t count;
     problem_kind
-        kinds[DEVICE_SLOTS]; /* PROBLEM_TUNED first, then the problems that only check variants */
+        kinds[DEVICE_SLOTS]; /* PROBLEM_TUNED first, then problems that only check variants */
     bool predicted_alone; /* the tuned problem is too large to simulate whole: times are predicted
                              from some blocks, and variants are checked on the other problems */
 } session_problems;
 
-/* Chooses the tuned problem and the ragged ones. A simulated device (`predicted`) checks variants
- * on problems that it runs in about a second (proof_problems.h). */
+/* Chooses the tuned problem and the ragged problems. A simulated device (`predicted`) checks
+ * variants on problems that it runs in about a second (proof_problems.h). */
 at_status session_choose_problems(script *s, bool predicted, session_problems *out,
                                   at_error *error);
 

@@ -16,9 +16,11 @@ typedef struct pattern_settings {
     const char *script;   /* name or path, as paths_find_script() takes it */
     const char *describe; /* text in place of the comment of a kernel file; may be NULL */
     const char *captured; /* a captured launch, as captured_read() takes it; may be NULL */
-    script_setting variables[SETTINGS_MAX_VARIABLES]; /* values that replace the script's */
+    script_setting variables[SETTINGS_MAX_VARIABLES]; /* values of variables that replace the
+                                                       * script's values */
     size_t variable_count;
-    script_setting only[SETTINGS_MAX_VARIABLES]; /* NAME=V1,V2,...: the values to try */
+    script_setting only[SETTINGS_MAX_VARIABLES]; /* NAME=V1,V2,...: parameters with the only values
+                                                  * to try */
     size_t only_count;
     const char *includes[SCRIPT_INCLUDES_MAX]; /* folders of headers */
     size_t include_count;
@@ -29,7 +31,7 @@ typedef struct machine_settings {
     const char *arch;   /* architecture to compile for without a device ("sm_80", or several with
                            commas); may be NULL */
     double share;       /* share of the GPU's time that the run may use; 0 for all */
-    int jobs;           /* compile workers; 0 for one a core */
+    int jobs;           /* number of compile workers; 0 for one per core */
     bool use_cache;     /* use the cache of compiled kernels */
     struct workers
         *workers; /* workers of earlier runs (workers.h); borrowed; if NULL the run opens its own */
@@ -53,9 +55,9 @@ typedef struct search_settings {
 
 /* How times are measured and compared. */
 typedef struct race_settings {
-    size_t fixed_samples; /* samples of each variant without a race; 0 for a race */
-    size_t finals_blocks; /* 0 for the protocol's number */
-    double tie_margin;    /* relative; negative for the protocol's margin */
+    size_t fixed_samples; /* number of samples of each variant without a race; 0 for a race */
+    size_t finals_blocks; /* blocks of the finals; 0 for the protocol's number */
+    double tie_margin;    /* relative margin of a tie; negative for the protocol's margin */
     bool energy;          /* rank by energy instead of time */
     bool read_energy;     /* read the winner's energy, although time decides */
     bool verify_all;      /* race the winner on the other GPUs, too */
@@ -67,7 +69,7 @@ typedef struct race_settings {
 typedef struct result_settings {
     const char *results_dir;
     bool record;      /* write a record if a GPU was measured */
-    bool must_record; /* refuse to run if no record can be written */
+    bool must_record; /* do not run if no record can be written */
     bool is_part;     /* part of a longer run, which can resume it until that run is complete
                          (tune_take_journal) */
 } result_settings;
@@ -79,8 +81,8 @@ typedef struct settings {
     race_settings race;
     result_settings results;
     bool prove_all;      /* prove every variant that works, not only the finalists */
-    bool leave_unproven; /* prove none */
-    bool quiet;          /* no progress on stderr */
+    bool leave_unproven; /* prove no variant */
+    bool quiet;          /* show no progress on stderr */
     trace *trace;        /* shows where the time goes; borrowed; may be NULL */
 } settings;
 

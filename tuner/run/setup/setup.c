@@ -39,7 +39,7 @@ at_status target_find(const char *arch, arch_limits *out, at_error *error)
         *out = chip.limits;
         return error_ignore(status, AT_USAGE, error);
     }
-    /* the name of a GPU is not that of an architecture */
+    /* The name of a GPU is not the name of an architecture. */
     if (!arch && !status)
         snprintf(out->name, sizeof out->name, "sm_%d%d", out->major, out->minor);
     return status;
@@ -53,7 +53,7 @@ at_status target_check_script(const settings *o, at_error *error)
     return status ? status : paths_find_script(&p, o->pattern.script, path, sizeof path, error);
 }
 
-/* Returns true if an interrupt waits: it is held during a run and between several runs. */
+/* Returns true if an interrupt is pending: interrupts are blocked during a run and between runs. */
 static bool interrupt_asked(void *context)
 {
     (void)context;
@@ -266,7 +266,7 @@ at_status setup_choose_valid(script *s, problem_kind problem, const char *text, 
 
 void problem_label(const pattern *p, problem_kind kind, char *text, size_t size_bytes)
 {
-    /* if another problem can replace the tuned one, all of its variables are named */
+    /* If another problem can replace the tuned problem, the text names all of its variables. */
     const bool has_stand_in =
         p->has_problem[PROBLEM_SIMULATED] || p->has_problem[PROBLEM_SMALL] || p->ragged_count > 0;
     const char *adjective = kind >= PROBLEM_LARGER   ? "larger"

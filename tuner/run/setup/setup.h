@@ -1,6 +1,6 @@
 /* The target of a command (a GPU or an architecture), the script loaded for it, and the compilation
  * of sources. Constraints and templates may read `device.*`, so a script is loaded for a target.
- * Commands that need no GPU take --arch, else the limits of the first GPU, else sm_90. */
+ * Commands that need no GPU take --arch, otherwise the limits of the first GPU, otherwise sm_90. */
 #ifndef AUTOTUNE_RUN_SETUP_SETUP_H
 #define AUTOTUNE_RUN_SETUP_SETUP_H
 
@@ -15,12 +15,12 @@
 #include "script/script.h"
 #include "space/pattern.h"
 
-struct sim_chip;       /* sim/chip.h */
-struct record_feature; /* record/record.h */
+struct sim_chip;       /* of sim/chip.h */
+struct record_feature; /* of record/record.h */
 struct record_values;
 
-/* Finds an architecture's name and limits: --arch (or a simulated chip such as "h100"), else the
- * machine's first GPU (asked in a worker process), else sm_90. */
+/* Finds an architecture's name and limits: of --arch (which may be a simulated chip such as
+ * "h100"), otherwise of the machine's first GPU (asked in a worker process), otherwise of sm_90. */
 at_status target_find(const char *arch, arch_limits *out, at_error *error);
 
 /* Finds the machine's first GPU, or sm_90 if there is none. */
@@ -38,14 +38,14 @@ at_status target_sketch(const settings *o, const char *entry, const arch_limits 
                         char **comment, at_error *error);
 
 /* Computes a feature of a recorded configuration; INFINITY if that fails. Returns false if the
- * script has no such configuration or no feature of that name and definition. */
+ * script lacks the configuration, or a feature with that name and definition. */
 bool target_feature(script *s, problem_kind problem, const struct record_feature *feature,
                     const struct record_values *configuration, double *out);
 
 /* Parses --config (NULL for the default) and completes it to the nearest valid configuration;
- * reports a change on stderr. Swept parameters (`is_swept`, may be NULL) may change freely. Without
- * a valid configuration, leaves it as asked. Errors are those of script_parse_configuration(), and
- * AT_SCRIPT if the script's default breaks a constraint. */
+ * reports a change on stderr. Swept parameters (`is_swept`, may be NULL) may change freely. If no
+ * valid configuration is found, the parsed one stays. Errors are those of
+ * script_parse_configuration(), and AT_SCRIPT if the script's default breaks a constraint. */
 at_status setup_choose_configuration(script *s, problem_kind problem, const char *text,
                                      const bool *is_swept, uint16_t *indices, at_error *error);
 
@@ -57,7 +57,8 @@ at_status setup_choose_valid(script *s, problem_kind problem, const char *text, 
  * that differ from the tuned problem's. */
 void problem_label(const pattern *p, problem_kind kind, char *text, size_t size_bytes);
 
-/* script_space_limits.show: shows an enumeration on the progress `context` (may be NULL). */
+/* Shows an enumeration on the progress `context` (may be NULL). A function for
+ * script_space_limits.show. */
 void setup_show_space(void *context, const space_progress *progress);
 
 /* Queues an emitted source for compilation. `name` is the file name in messages, `launch` has the
@@ -72,21 +73,21 @@ at_status compile_source(compile_pool *pool, const emitted *source, const char *
                          const launch_plan *launch, const char *arch, bool want_ptx,
                          compile_result *out, at_error *error);
 
-/* Does the same to PTX for the kernel that prepares inputs (`launch` by script_filler_plan()). *out
- * is empty if the script has no such kernel. */
+/* Compiles the kernel that fills inputs (`launch` by script_filler_plan()) to PTX in the same way.
+ * *out is empty if the script has no such kernel. */
 at_status compile_filler(script *s, problem_kind problem, const uint16_t *indices,
                          const launch_plan *launch, compile_pool *pool, const char *arch,
                          compile_result *out, at_error *error);
 
-/* Extends `hash` by the compiled text, its launches and, unless NULL, its buffers. */
+/* Extends `hash` by the compiled text, its launches and, if `problem` is not NULL, its buffers. */
 void extend_hash(char hash[33], const emitted *source, const launch_plan *launch,
                  const problem_plan *buffers);
 
 /* Returns a result's image: machine code or, for a simulated device, PTX. Borrows the bytes. */
 device_image result_image(const compile_result *r, bool ptx);
 
-/* The chip for predicted times: the named one, else the machine's GPU with its measured figures
- * (results/<gpu>/device.json), else the typical chip of sm_90. */
+/* The chip for predicted times: the named chip, otherwise the machine's GPU with its measured
+ * figures (results/<gpu>/device.json), otherwise the typical chip of sm_90. */
 
 /* Finds the chip of --arch, which may name a chip ("h100"). Returns AT_USAGE for an unknown name,
  * AT_FORMAT for a damaged file of measurements. */

@@ -11,7 +11,7 @@
 
 enum { STEP_MS = 100 };
 
-/* The time after which the next GPU no longer waits for one that is still opening. */
+/* The time after which the next GPU no longer waits for a GPU that is still opening. */
 static const int64_t opening_timeout_ns = INT64_C(2) * 1000000000;
 
 static at_status start_device(const settings *o, const char *spec, const worker_host *host,
@@ -99,7 +99,7 @@ static at_status open_devices(workers *w, const settings *o, at_error *error)
     if (!kind || !comma || strncmp(spec, "cuda:", 5) != 0)
         return open_device(w, o, spec, error);
     snprintf(first, sizeof first, "%.*s", (int)(comma - spec), spec);
-    /* Without a race the first samples decide, which do not compare between GPUs. */
+    /* Without a race the first samples decide, and samples of different GPUs cannot be compared. */
     if (o->race.fixed_samples > 0)
         return open_device(w, o, first, error);
     at_status status = open_device(w, o, first, error);
@@ -115,7 +115,7 @@ static at_status open_devices(workers *w, const settings *o, at_error *error)
     return status;
 }
 
-/* Opens the default device: the first GPU, else a simulated one if this build has it. */
+/* Opens the default device: the first GPU, otherwise a simulated device if this build has one. */
 static at_status open_default_device(workers *w, const settings *o, at_error *error)
 {
     at_status status = open_device(w, o, "cuda:0", error);
@@ -271,7 +271,8 @@ static at_status drop_events(workers *w, device_worker *d, at_error *error)
     device_worker_begin(d);
     for (;;) {
         device_event event;
-        /* A pending message may be claimed, which makes no event: asks again every now and then. */
+        /* The pending answer may be claimed, which makes no event, so this asks again from time to
+         * time. */
         bool pending = device_worker_pending(d) > 0;
         at_status status = device_worker_take(d, pending ? STEP_MS : 0, &event, error);
         if (status == AT_NOT_FOUND && pending)
@@ -305,7 +306,7 @@ at_status workers_settle(workers *w, const settings *o, at_error *error)
         w->other_properties[kept++] = w->other_properties[i];
     }
     w->other_count = kept;
-    if (status && kept > 0) { /* the device is lost, and another takes its place */
+    if (status && kept > 0) { /* The device is lost, and another takes its place. */
         error_clear(error);
         status = AT_OK;
         device_worker_free(w->device);
@@ -359,7 +360,8 @@ static bool is_described(const run_gpu *one, const workers *w)
     return one->worker == w->device;
 }
 
-/* Returns the first GPU that is ready, else the first that is described, else g->count. */
+/* Returns the first GPU that is ready, otherwise the first that is described, otherwise
+ * g->count. */
 static size_t find_home(const gpus *g, const workers *w)
 {
     size_t found = g->count;

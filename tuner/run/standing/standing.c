@@ -19,11 +19,11 @@
 
 enum {
     STEP_MS = 100,
-    BLOCKS = 60,                      /* the most blocks of a race */
-    AHEAD = 6,                        /* entries whose kernels may compile while one races */
+    BLOCKS = 60,                      /* most blocks of a race */
+    AHEAD = 6,                        /* entries whose kernels may compile while one entry races */
     MOST = RECORD_MAX_CONTENDERS + 2, /* winner, contenders and default */
     PARTS = 1024,                     /* compile ids of one entry */
-    FIRST_PROBLEM = MOST,             /* the first compile id of the kernels of its problem */
+    FIRST_PROBLEM = MOST,             /* first compile id of the kernels of the entry's problem */
     VALUE_BYTES = 300
 };
 
@@ -40,9 +40,9 @@ typedef struct work {
         char hash[33]; /* hash of the compiled text */
         journal_key identity;
         char *text;     /* the configuration */
-        json_t *values; /* the same as {name: value, ...} */
+        json_t *values; /* configuration as {name: value, ...} */
     } * entrants;
-    size_t waiting; /* compile results to come */
+    size_t waiting; /* number of compile results that have not arrived */
 } work;
 
 typedef struct run {
@@ -52,10 +52,10 @@ typedef struct run {
     standing_answer *answers;
     work *works;
     size_t count, next; /* `next` is the next entry to prepare */
-    size_t current;     /* the entry that races */
+    size_t current;     /* index of the entry that races */
     side_judge judge;
     problem_support support;
-    bool broken; /* the error is not the device's */
+    bool broken; /* the error is not one of the device */
 } run;
 
 const char *standing_name(standing s)
@@ -124,7 +124,7 @@ static at_status load(const run *r, const standing_question *q, script **out, at
     return target_load_script(&asked, &r->workers->properties.limits, out, error);
 }
 
-/* Finds a configuration that the script allows, else returns AT_USAGE with the reason. */
+/* Finds a configuration that the script allows. Otherwise returns AT_USAGE with the reason. */
 static at_status find(script *s, const record_values *configuration, uint16_t *indices,
                       at_error *error)
 {
@@ -214,7 +214,8 @@ static const char *refusal(const run *r, const standing_question *q)
     return NULL;
 }
 
-/* Prepares an entry. Fails only for lack of memory or workers; other failures are its answer. */
+/* Prepares an entry. Fails only for lack of memory or workers; any other failure is the answer for
+ * the entry. */
 static at_status prepare(run *r, size_t number, at_error *error)
 {
     work *w = &r->works[number];
@@ -352,8 +353,8 @@ static void drop_uncompiled(work *w)
     w->count = kept;
 }
 
-/* Finds out whether the winner was exchanged. The record has the hash of its source, which no other
- * configuration has while script and template are the same. */
+/* Finds out whether the record's winner was exchanged. The record has the hash of the winner's
+ * source, which no other configuration has while script and template are the same. */
 static const char *find_exchanged(const work *w, const record_entry *e)
 {
     if (!*e->source_hash || strcmp(w->entrants[0].hash, e->source_hash) == 0)
@@ -425,7 +426,7 @@ static at_status race_entry(run *r, at_error *error)
     return status;
 }
 
-/* Replaces a failed device. The entry that it failed on is not verifiable. */
+/* Replaces a failed device. The entry on which it failed is not verifiable. */
 static at_status replace_device(run *r, at_error *error)
 {
     say(&r->answers[r->current], STANDING_NOT_VERIFIABLE, "%s", error->message);

@@ -1,8 +1,8 @@
 /* Verifies recorded winners after a change of driver, toolkit or template: races each winner
  * against the recorded contenders and the script's default. Input: recorded entries of this
  * machine's GPU, and open workers. Output: for each entry whether it holds. The next entries
- * compile while an entry races; a race ends as soon as it is decided. A fault of one entry is its
- * answer, not an error. */
+ * compile while an entry races; a race ends as soon as it is decided. A fault of one entry is the
+ * answer for it, not an error. */
 #ifndef AUTOTUNE_RUN_STANDING_STANDING_H
 #define AUTOTUNE_RUN_STANDING_STANDING_H
 
@@ -16,7 +16,8 @@
 #include "run/setup/settings.h"
 
 typedef enum standing {
-    STANDING_NOT_VERIFIABLE, /* unknown: no script, another GPU, a problem that does not fit */
+    STANDING_NOT_VERIFIABLE, /* cannot be verified: no script, another GPU, a problem that does not
+                              * fit */
     STANDING_HOLDS,          /* the winner works, and no other configuration is surely faster */
     STANDING_OVERTAKEN,      /* another configuration is surely faster */
     STANDING_BROKEN          /* the winner no longer works, or the record contradicts itself */
@@ -32,13 +33,14 @@ typedef struct standing_question {
 
 typedef struct standing_answer {
     standing verdict;
-    char *why;            /* the reason; owned; may be NULL */
+    char *why;            /* reason for the standing; owned; may be NULL */
     char *rival;          /* the configuration that is faster, if STANDING_OVERTAKEN; owned */
     json_t *rival_values; /* the same as {name: value, ...}; owned */
     double low, ratio,
         high; /* the winner's time over the rival's, with its interval, if STANDING_OVERTAKEN */
     int64_t time_ns;                       /* the winner's median now; 0 if it was not timed */
-    bool script_changed, template_changed; /* since the record was made */
+    bool script_changed, template_changed; /* script, or template, has changed since the record was
+                                            * made */
     size_t raced, blocks;                  /* number of configurations and of blocks */
 } standing_answer;
 

@@ -55,7 +55,7 @@ int64_t next_limit_ns(int64_t best_ns)
 
 /* ---- candidates in the journal ---- */
 
-/* A new leader is checked only if its gain is larger than noise. */
+/* A new leader is checked only if its gain is greater than noise. */
 static const double LEADER_GAIN = 0.01;
 
 void variant_log_put_on(const variant_log *log, candidate *c, size_t gpu_number)
@@ -100,7 +100,7 @@ static journal_key key_of_check(const candidate *c, const char *check)
     return journal_key_of_question(c->key, &(journal_question){.asked = check});
 }
 
-/* Writes the result of a check after the outcome: "ragged" for the ragged problems, or "proof". */
+/* Writes the result of a later check: "ragged" for the ragged problems, or "proof". */
 static void keep_check(variant_log *log, const candidate *c, const char *check)
 {
     if (log->journal)
@@ -133,7 +133,8 @@ static bool find_entry(const variant_log *log, const candidate *c, journal_entry
            entry->found.sample_count <= DEVICE_MAX_SAMPLES;
 }
 
-/* Gives the candidate an earlier run's outcome and later checks. Returns false if there is none. */
+/* Gives the candidate the outcome and later checks from an earlier run. Returns false if the
+ * journal has none. */
 static bool find_logged(variant_log *log, candidate *c)
 {
     journal_entry entry;
@@ -172,7 +173,7 @@ size_t course_compiling(const pipeline *p)
     return p->table.at[CANDIDATE_COMPILING] + p->table.at[CANDIDATE_RECOMPILING];
 }
 
-/* Returns true if the candidate or a follower of it is the one that is tried however slow. */
+/* Returns true if the candidate, or a follower of it, must be tried however slow it is. */
 static bool is_kept(const pipeline *p, const candidate *c)
 {
     while (c && (!p->options.kept || c->configuration != *p->options.kept))
@@ -209,7 +210,7 @@ static void become_twin(pipeline *p, candidate *c, candidate *lead)
 {
     candidate_drop_images(c);
     for (candidate *next = c; next; c = next) {
-        /* `next` may have stood for others itself. */
+        /* Twins may follow `next` itself. */
         next = c->next_twin;
         twins_join(c, lead);
         if (c->stage != CANDIDATE_FOLLOWING)
@@ -253,7 +254,8 @@ static const hang_cause *find_cause(const pipeline *p, const candidate *c)
     return hangs_find(&p->hangs, p->indices);
 }
 
-/* Returns true if `c` may race at home and is faster than `than` (may be NULL) by `gain`. */
+/* Returns true if `c` may race at home and is faster than `than` by more than `gain`. `than` may be
+ * NULL. */
 static bool is_faster(const pipeline *p, const candidate *c, const candidate *than, double gain)
 {
     if (!candidate_may_race(c) || !c->fastest_ns)

@@ -1,6 +1,7 @@
 /* The rule for a candidate's next step, the state of the pipeline, and the functions that move
- * candidates between stages. pipeline.c has sources compiled, trying.c has devices try candidates,
- * course.c asks the rule and finishes candidates. No other file includes this header. */
+ * candidates between stages. pipeline.c submits sources for compilation, trying.c tries candidates
+ * on devices, course.c applies the rule and finishes candidates. No other file includes this
+ * header. */
 #ifndef AUTOTUNE_RUN_VARIANT_COURSE_H
 #define AUTOTUNE_RUN_VARIANT_COURSE_H
 
@@ -17,14 +18,14 @@
 
 /* ---- the rule ----
  *
- * The one rule of a run for a candidate's next step. Input: facts about the candidate and the run.
- * The pipeline asks first about the candidate that was added first. */
+ * The only rule of a run for a candidate's next step. Input: facts about the candidate and the run.
+ * The pipeline applies the rule first to the candidate that was added first. */
 typedef enum next_step {
-    NEXT_WAIT, /* nothing, until a fact changes */
+    NEXT_WAIT, /* do nothing until a fact changes */
     NEXT_COMPILE,
     NEXT_TRY,
-    NEXT_REJECT_HANGING, /* finish it untried: it is likely to hang */
-    NEXT_DROP_CODE,      /* free its machine code */
+    NEXT_REJECT_HANGING, /* finish the candidate untried, because it is likely to hang */
+    NEXT_DROP_CODE,      /* free the candidate's machine code */
     NEXT_CHECK,          /* compile and check it on its ragged problems */
     NEXT_PROVE,
     NEXT_PREPARE /* compile it for its ragged problems, so that a race finds the code */
@@ -33,21 +34,21 @@ typedef enum next_step {
 typedef struct next_facts {
     candidate_stage stage;
 
-    /* Before the try. */
+    /* facts before the try */
     bool likely_hangs;
 
-    /* After the try. */
+    /* facts after the try */
     bool works, has_code;
     double
         ratio; /* its time over the best time on its GPU; 0 if it has no time or is kept anyway */
-    double racing; /* the ratio above which a race leaves it out; 0 if no race follows */
+    double racing; /* ratio above which a race leaves the candidate out; 0 if no race follows */
     candidate_ragged ragged;
     bool leads;      /* it is the fastest */
-    bool gains;      /* it is faster than the last checked leader by more than noise */
+    bool gains;      /* it is faster by more than noise than the last leader that was checked */
     bool has_proof;  /* its proof has begun or ended */
-    size_t faster;   /* faster candidates for the race */
-    size_t entrants; /* entrants of a race that begins soon; 0 if none does */
-    bool checks;     /* the leader's check is wanted */
+    size_t faster;   /* number of faster candidates for the race */
+    size_t entrants; /* entrants of a race that begins soon; 0 if no race is near */
+    bool checks;     /* the run wants its leader checked */
     bool cores_idle; /* compilation and proofs leave a core idle */
     bool compilers_idle;
 } next_facts;
@@ -85,19 +86,19 @@ enum {
     TRYING_QUEUE = 4
 }; /* requests in flight to a device, so that it never waits for the tuner */
 
-/* Writes outcomes to the journal, and finds those of an interrupted run. */
+/* Writes outcomes to the journal, and finds outcomes of an interrupted run. */
 
 typedef struct variant_log { /* all pointers are borrowed */
     journal *journal;        /* may be NULL */
     session *session;
     const gpus *gpus;
-    size_t samples;    /* samples that an entry must have */
-    uint16_t *indices; /* room for one configuration */
+    size_t samples;    /* number of samples that an entry must have */
+    uint16_t *indices; /* scratch, room for one configuration */
     at_error *trouble; /* receives the journal's error */
 } variant_log;
 
 /* Only course_move() changes a stage. A candidate enters `finished` once, when its outcome is
- * known. At most one candidate at a time is checked apart from its first samples. */
+ * known. At most one candidate at a time is checked after its first samples. */
 struct pipeline {
     session *session;
     pipeline_options options;
@@ -105,56 +106,57 @@ struct pipeline {
     candidates table;
     twins twins;
     hangs hangs;
-    gpus gpus;         /* none is ready without a device */
-    uint16_t *indices; /* room for one configuration */
+    gpus gpus;         /* without a device, no GPU is ready */
+    uint16_t *indices; /* scratch, room for one configuration */
     int64_t start_ns;
     uint32_t lane; /* lane of the trace */
     pipeline_state state;
 
-    bool abandoned; /* no further candidate goes to a device */
+    bool abandoned; /* no more candidates go to a device */
 
-    /* No candidate before first_waiting is WAITING. WAITING ones hold compiled_bytes of code. */
+    /* Every candidate before first_waiting has left WAITING. WAITING candidates hold compiled_bytes
+     * of code. */
     size_t first_waiting, compiled_bytes;
-    size_t tries; /* tries that devices answered */
+    size_t tries; /* number of tries that devices have answered */
 
-    candidate **finished; /* in the order in which they finished; owned */
+    candidate **finished; /* in the order of finishing; owned */
     size_t finished_count;
-    size_t taken; /* the first ones of `finished`, which were returned */
+    size_t taken; /* number of `finished` that pipeline_take() has returned */
 
     /* set by pipeline_expect_race() */
     size_t entrants;
     bool checks_leader;
     uint64_t prepared_at; /* state.finished when no candidate was left to compile for the race */
 
+    candidate *checked; /* the latest leader that passed on all its problems; may be NULL */
     candidate
-        *checked; /* the latest leader that passed on all its problems; NULL if there is none */
-    candidate
-        *checking; /* the candidate that is checked on its ragged problems; NULL if there is none */
-    size_t check_gpu; /* the GPU that checks it, if it is CHECKING */
+        *checking;    /* the candidate that is being checked on its ragged problems; may be NULL */
+    size_t check_gpu; /* the GPU that checks it while it is CHECKING */
 };
 
 void course_move(pipeline *p, candidate *c, candidate_stage to);
 
 size_t course_compiling(const pipeline *p);
 
-/* Asks the rule about a candidate. */
+/* Applies the rule to a candidate. */
 next_step course_next(const pipeline *p, const candidate *c);
 
 /* Finishes a candidate (OUTCOME_REJECTED) that is likely to hang, without trying it. */
 void course_reject(pipeline *p, candidate *c);
 
-/* Returns the candidate that a device tries next: the one that was asked for first. Finishes those
- * before it that are likely to hang. Returns NULL if none waits. */
+/* Returns the candidate that a device tries next: the WAITING one that was added first. Finishes
+ * those before it that are likely to hang. Returns NULL if no candidate waits. */
 candidate *course_next_waiting(pipeline *p);
 
-/* Returns true if a candidate needs no compilation: a twin or the journal has its outcome. */
+/* Returns true if a candidate needs no compilation, because a twin or the journal has its
+ * outcome. */
 bool course_recognise(pipeline *p, candidate *c);
 
 /* Handles a candidate whose last compile result arrived: it waits for a device or follows its twin.
- * A candidate that had its outcome is finished or due for its check. */
+ * A candidate with an outcome is finished or is checked next. */
 void course_compiled(pipeline *p, candidate *c);
 
-/* Has a candidate wait for a device. Its machine code stays until a device takes it. */
+/* Lets a candidate wait for a device. Keeps its machine code until a device takes it. */
 void course_queue(pipeline *p, candidate *c);
 
 /* Finishes a candidate with an outcome, and the candidates that follow it. */
@@ -163,11 +165,11 @@ void course_finish(pipeline *p, candidate *c);
 /* Returns the launch time above which a candidate is too slow on its GPU, or 0 (no limit). */
 int64_t course_too_slow_ns(const pipeline *p, const candidate *c);
 
-/* Writes the result of a check or proof after the outcome to the journal. A candidate that is wrong
- * no longer leads, and its time no longer counts as the best. */
+/* Writes the result of a later check or proof to the journal. A candidate that is wrong no longer
+ * leads, and its time no longer counts as the best. */
 void course_keep_check(pipeline *p, candidate *c, const char *check);
 
-/* Finds the leader anew if it turned out to be wrong. */
+/* Finds a new leader if the leader turned out to be wrong. */
 void course_settle_leader(pipeline *p);
 
 void course_end_check(pipeline *p);
@@ -176,7 +178,8 @@ void course_end_check(pipeline *p);
  * AT_DEVICE or AT_NO_DEVICE if the last device is lost for good. */
 at_status trying_drain(pipeline *p, size_t from, bool *moved, at_error *error);
 
-/* Notes the GPU that measures or measured the candidate, and sets its key from c->source. */
+/* Notes the GPU that measures or measured the candidate, and sets the candidate's key from
+ * c->source. */
 void variant_log_put_on(const variant_log *log, candidate *c, size_t gpu_number);
 
 void variant_log_keep(variant_log *log, const candidate *c);

@@ -7,7 +7,11 @@
 #include "base/memory.h"
 #include "base/text.h"
 
-enum { MOST_CAUSES = 64, MOST_COMPARED = 24 }; /* the latest ones that hung */
+enum {
+    MOST_CAUSES = 64,
+    MOST_COMPARED = 24
+}; /* MOST_COMPARED: number of latest hung
+    * configurations that are compared */
 
 void hangs_init(hangs *h, const pattern *p)
 {
@@ -71,7 +75,8 @@ static void suspect(hangs *h, hang_cause *cause)
     memory_add(&h->causes, &h->count, cause, sizeof *cause);
 }
 
-/* Suspects the values that the latest hung variant shares with each pair of earlier ones. */
+/* Suspects the values that the latest hung variant shares with each pair of earlier hung
+ * variants. */
 static void suspect_with_others(hangs *h)
 {
     const size_t width = h->pattern->parameter_count, others = h->hung_count - 1;

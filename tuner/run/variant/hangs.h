@@ -1,4 +1,4 @@
-/* Finds the parameter values that variants which hang have in common.
+/* Finds the parameter values that hanging variants have in common.
  *
  * Each hang costs seconds, and an endless loop is seldom in one variant alone. Input:
  * configurations that hung or ended. Output: configurations that are likely to hang. Values that
@@ -18,8 +18,9 @@ enum { HANGS_OF_A_CAUSE = 3, HANGS_TEXT_BYTES = 512, HANGS_WHY_BYTES = HANGS_TEX
 
 typedef struct hang_cause {
     bool is_common[PATTERN_MAX_PARAMETERS];
-    uint16_t values[PATTERN_MAX_PARAMETERS]; /* the common values */
-    char text[HANGS_TEXT_BYTES];             /* "mode=2, block=64"; "" if no value is common */
+    uint16_t values[PATTERN_MAX_PARAMETERS]; /* the values in common */
+    char text[HANGS_TEXT_BYTES];             /* "mode=2, block=64"; "" if there is no common
+                                              * value */
 } hang_cause;
 
 typedef struct hangs {
@@ -36,7 +37,7 @@ void hangs_deinit(hangs *h); /* `h` may be zeroed. */
 /* Notes that a configuration hung, or that it ended in any other way. */
 void hangs_note(hangs *h, const uint16_t *indices, bool hung);
 
-/* Returns the likely cause for which a configuration would hang, or NULL. */
+/* Returns the likely cause because of which a configuration would hang, or NULL. */
 const hang_cause *hangs_find(const hangs *h, const uint16_t *indices);
 
 /* Writes why a configuration with that cause was not tried. */

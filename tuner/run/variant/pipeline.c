@@ -62,7 +62,8 @@ size_t pipeline_in_flight(const pipeline *p)
            at[CANDIDATE_CHECK_DUE] + at[CANDIDATE_CHECKING];
 }
 
-/* A search that learns knows less the further it runs ahead, so it only keeps the workers busy. */
+/* The proposals of a learning search are worse the further it runs ahead, so it only keeps the
+ * workers busy. */
 size_t pipeline_room(const pipeline *p)
 {
     size_t width = p->options.is_blind
@@ -101,7 +102,8 @@ static at_status emit_and_submit(pipeline *p, candidate *c, bool resumable, at_e
     return status;
 }
 
-/* The first variants are likely to win and were compiled for their ragged problems at once. */
+/* Proves the first variants, which are likely to win and were compiled for their ragged problems at
+ * once. */
 static at_status prove_whole(pipeline *p, at_error *error)
 {
     const uint64_t *kept = p->options.kept;
@@ -137,7 +139,8 @@ void pipeline_expect_race(pipeline *p, size_t entrants, bool checks_leader)
     p->checks_leader = checks_leader;
 }
 
-/* An interrupted run records only a checked variant (summarise.c). A race checks its own winner. */
+/* Checks and proves the leader, because an interrupted run records only a checked variant
+ * (summarise.c). A race checks its own winner. */
 static at_status attend_leader(pipeline *p, at_error *error)
 {
     course_settle_leader(p);
@@ -174,11 +177,11 @@ static candidate *fastest_deferred(const pipeline *p)
     return found;
 }
 
-/* Has idle compile workers compile for a race that is near, while the device still works. */
+/* Lets idle compile workers compile for a race that is near, while the device still works. */
 static at_status prepare_race(pipeline *p, at_error *error)
 {
     at_status status = AT_OK;
-    /* A search through thousands of candidates after each one would keep the devices waiting. */
+    /* Not after each candidate: looking through thousands would keep the devices waiting. */
     bool due = p->entrants > 0 && p->state.finished >= p->prepared_at + FINISHED_A_LOOK;
     while (!status && due && p->table.at[CANDIDATE_WAITING] > 0 &&
            course_compiling(p) < compile_width(p->session->workers->pool)) {
@@ -232,7 +235,7 @@ static void take_compiled(pipeline *p, compile_result *r)
     }
     if (r->outcome != COMPILE_OK) {
         candidate_reject(c, compile_failure(r->outcome), r->log);
-        /* A resumed race must have the same entrants. */
+        /* The result is logged, because a resumed race must have the same entrants. */
         if (p->entrants > 0 && c != p->checking)
             course_keep_check(p, c, "ragged");
     }
@@ -319,13 +322,13 @@ candidate *pipeline_take_proof(pipeline *p, bool keeps)
         return NULL;
     candidate *c = twins_lead(p->table.items[found.id]);
     candidate_judge(c, &found);
-    /* An untried candidate is rejected when it is tried. */
+    /* A candidate that was not tried yet is rejected when it is tried. */
     if (keeps && c->verdict == PROOF_WRONG && candidate_is_finished(c))
         course_keep_check(p, c, "proof");
     return c;
 }
 
-/* The only wait of a run. */
+/* The only function in which a run waits. */
 static void wait_for_all(const pipeline *p, int timeout_ms)
 {
     poll_set set;

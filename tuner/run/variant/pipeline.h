@@ -26,34 +26,34 @@ typedef struct pipeline_options {
     size_t samples;       /* first samples of a variant, DEVICE_MAX_SAMPLES at most */
     const uint64_t *kept; /* the configuration that is tried however slow it is; may be NULL */
     double racing; /* ratio to the best time above which a race leaves a variant out; 0 if no race
-                      follows: every variant is then checked and sampled */
+                    * follows, so that every variant is checked and sampled */
     bool is_blind; /* the search does not learn and asks for many configurations at once */
-    /* Defers the ragged problems until a race wants the variant, except for
-     * the first `whole` variants, which are also proven. Halves compilation. */
+    /* Compiles for ragged problems only when a race wants the variant, which halves compilation.
+     * The first `whole` variants are compiled and proven at once. */
     bool defers_ragged;
     size_t whole;
 } pipeline_options;
 
-typedef struct pipeline_state { /* for the search, progress and the summary */
+typedef struct pipeline_state { /* state for the search, the progress line and the summary */
     bool device_ready;
-    device_ready ready; /* of the device, if device_ready */
-    size_t home; /* the GPU that runs the race (candidate.gpu); changes if that one is lost */
+    device_ready ready; /* facts of the device, if device_ready */
+    size_t home;        /* the GPU that runs the race (candidate.gpu); changes if it is lost */
     int64_t ceiling_ns; /* median time of the set-up's copies */
-    candidate *leader;  /* the fastest candidate that works, which may turn out to be wrong; NULL if
-                           there is none */
-    uint64_t finished;  /* finished candidates; of these: */
-    uint64_t resumed;   /* answered from the journal */
+    candidate *leader;  /* the fastest candidate that works, which may later prove wrong; may be
+                         * NULL */
+    uint64_t finished;  /* number of finished candidates, and of those among them that */
+    uint64_t resumed;   /* were answered from the journal */
     uint64_t twins;     /* took the outcome of a twin */
     uint64_t failed;    /* do not work */
-    uint64_t left_out;  /* not tried because others hung */
-    hang_cause hang;    /* the latest cause, if left_out or all_hang */
+    uint64_t left_out;  /* were not tried because others hung */
+    hang_cause hang;    /* the latest cause, if left_out or all_hang is set */
     bool all_hang;      /* every configuration is likely to hang */
     int64_t emit_ns, compile_ns, check_ns, measure_ns; /* sums over all variants */
     int64_t setup_ns;         /* time from pipeline_new() until the device was ready */
     int restarts;             /* restarts of the device workers */
     size_t lost;              /* GPUs that were lost for good */
-    char lost_why[256];       /* the latest reason */
-    at_error journal_trouble; /* why the journal ended early, if it did */
+    char lost_why[256];       /* the latest reason for a loss */
+    at_error journal_trouble; /* reason why the journal ended early, if it did */
 } pipeline_state;
 
 /* Borrows the session. */
@@ -63,28 +63,32 @@ void pipeline_free(pipeline *p); /* `p` may be NULL. Frees the candidates, too. 
 /* Returns how many more configurations the pipeline can take without running too far ahead. */
 size_t pipeline_room(const pipeline *p);
 
-/* Starts a configuration. */
+/* Adds a configuration as a candidate. */
 at_status pipeline_add(pipeline *p, uint64_t configuration, at_error *error);
 
-/* Compiles a candidate's missing code: dropped code, and with `ragged` that for its ragged
- * problems. The outcome stays unless compilation fails. Ready when nothing is in flight. */
+/* Compiles a candidate's missing code: dropped code, and with `ragged` the code for its ragged
+ * problems. The outcome stays unless compilation fails. The candidate is ready when nothing of it
+ * is in flight. */
 at_status pipeline_recompile(pipeline *p, candidate *c, bool ragged, at_error *error);
 
 /* Announces a race: idle workers compile its `entrants` (0 if no race is near) for their ragged
- * problems. `checks_leader`: the leader is checked on these and proven during the search. */
+ * problems. With `checks_leader` the leader is checked on these problems and proven during the
+ * search. */
 void pipeline_expect_race(pipeline *p, size_t entrants, bool checks_leader);
 
-/* Abandons candidates that compile or wait for a device. They get no outcome and never return. */
+/* Abandons candidates that compile or wait for a device. They get no outcome and are never
+ * returned. */
 void pipeline_abandon_queue(pipeline *p);
 
-/* Counts candidates that compile, wait for a device or are on one, except followers of a twin. */
+/* Counts candidates that compile, wait for a device or are on a device, except followers of a
+ * twin. */
 size_t pipeline_in_flight(const pipeline *p);
 
-/* Advances whatever can advance. If nothing can, waits up to `timeout_ms`. Returns AT_DEVICE or
- * AT_NO_DEVICE if the device is lost for good. */
+/* Advances all candidates that can advance. If none can, waits up to `timeout_ms`. Returns
+ * AT_DEVICE or AT_NO_DEVICE if the device is lost for good. */
 at_status pipeline_step(pipeline *p, int timeout_ms, at_error *error);
 
-/* Does the same for proofs and compilation alone, while the device does other work. */
+/* Advances only proofs and compilation, while the device does other work. */
 at_status pipeline_watch_proofs(pipeline *p, int timeout_ms, at_error *error);
 
 /* Returns the next finished candidate, each once, or NULL. */
@@ -93,8 +97,8 @@ candidate *pipeline_take(pipeline *p);
 /* Begins a missing proof, before all others if `hurry`. Does nothing without a prover. */
 at_status pipeline_prove(pipeline *p, candidate *c, bool hurry, at_error *error);
 
-/* Returns the next candidate with a decided proof, after candidate_judge(), or NULL. `keeps`:
- * writes a rejection to the journal, as is needed before the race of the remaining candidates. */
+/* Returns the next candidate with a decided proof, after candidate_judge(), or NULL. `keeps` writes
+ * a rejection to the journal, which is necessary before the race of the remaining candidates. */
 candidate *pipeline_take_proof(pipeline *p, bool keeps);
 
 /* Gives twins the outcome of their representative (twins_elect()), before and after a race. */
@@ -103,7 +107,8 @@ void pipeline_settle_twins(pipeline *p, const candidate *preferred);
 /* Returns the likely fastest sample of a candidate on the home GPU, or 0. Only guides a search. */
 double pipeline_likely_ns(const pipeline *p, const candidate *c);
 
-/* Returns a candidate's fastest sample in the measure of the race at home (gpus_prior_ns), or 0. */
+/* Returns a candidate's fastest sample on the scale of the race on the home GPU (gpus_prior_ns), or
+ * 0. */
 int64_t pipeline_prior_ns(const pipeline *p, const candidate *c);
 
 /* Writes the ready other GPUs (borrowed) to out[WORKERS_MOST_OTHERS]. Returns their number. */

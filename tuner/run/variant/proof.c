@@ -17,15 +17,17 @@
 /* Compile ids: bits for the owner and the purpose. */
 #define OWN_IDS (UINT64_C(1) << 63)
 #define REFERENCE_IDS (UINT64_C(1) << 62)
-#define LARGER_IDS (UINT64_C(1) << 61) /* shifted right by one and two for the other growths */
+#define LARGER_IDS                                                                                 \
+    (UINT64_C(1) << 61) /* larger problems; shifted right by one and two for the                   \
+                         * other growths */
 
 /* Simulating processes: one for eight cores; a small problem has too few blocks for more. */
 enum { MOST_WORKERS = 4, CORES_A_WORKER = 8 };
 
-/* Jobs at a worker: one runs, and one waits, so that the worker need not. The others can wait. */
+/* Jobs sent to a worker: one runs, and the next is there when it ends. */
 enum { SENT_AHEAD = 2 };
 
-/* The time without a decision after which the user is told the reason. */
+/* If no proof is decided for this long, the user is told the reason. */
 static const int64_t EXPLAIN_NS = INT64_C(10) * 1000000000;
 
 /* One variant to prove. It is sent to a worker when `parts` is 0, and decided once: by an answer,
@@ -33,24 +35,25 @@ static const int64_t EXPLAIN_NS = INT64_C(10) * 1000000000;
 typedef struct job {
     queue_item item; /* in `decided` */
     uint64_t id;
-    size_t parts;  /* compile results to come */
-    size_t worker; /* the worker it was sent to */
+    size_t parts;  /* number of compile results that have not arrived */
+    size_t worker; /* index of the worker to which the job was sent */
     bool sent, decided;
-    prover *further;     /* the prover of larger problems that has it; NULL if none has */
-    proof_growth growth; /* how these problems are larger */
+    prover *further;     /* the prover of larger problems that tries the variant; may be NULL */
+    proof_growth growth; /* growth of these larger problems */
     uint16_t *indices;
     uint64_t urgency;       /* the job with the highest urgency is sent first */
-    device_variant variant; /* images borrow `compiled` */
+    device_variant variant; /* its images borrow from `compiled` */
     compile_result compiled[DEVICE_SLOTS];
     char texts[DEVICE_SLOTS][33]; /* hashes of the compiled texts */
     size_t same[DEVICE_SLOTS];    /* the first slot with the same text */
     proof proof;
 } job;
 
-/* larger[] are provers of larger problems (proof_growth): NULL until they are needed, and in these
- * provers themselves. They try a job's variant under the job's number: if no result of the tuned
- * problem was compared, on the largest possible whole problems; then, if a loop never went round
- * twice, on blocks of larger problems, or whole ones if blocks depend on each other. */
+/* larger[] are provers of larger problems, by proof_growth. They are NULL until they are needed,
+ * and always in these provers themselves. They try a job's variant under the job's number: if no
+ * result of the tuned problem was compared, on the largest possible whole problems; then, if a loop
+ * never had two iterations, on blocks of larger problems, or on whole larger problems if blocks
+ * depend on each other. */
 struct prover {
     prover *larger[GROWTH_COUNT];
     bool is_larger;
@@ -60,28 +63,31 @@ struct prover {
     compile_pool *pool;
     char arch[16];
     device_worker *workers[MOST_WORKERS];
-    size_t worker_count, sent[MOST_WORKERS]; /* jobs without an answer, by worker */
+    size_t worker_count, sent[MOST_WORKERS]; /* number of workers; jobs without an answer, by
+                                              * worker */
     uint64_t last_urgency;
     device_whole whole;
     proof_problems chosen;
-    problem_set problems; /* the chosen problems, as workers take them */
+    problem_set problems; /* the chosen problems, in the form for workers */
     bool set_up;
     bool tells_results;
-    size_t results_asked,
-        results_told;       /* results asked for and received, in the order of the problems */
-    proof_results *results; /* results that were not taken; owned */
+    size_t results_asked, results_told; /* number of results requested, and received, in the order
+                                         * of the problems */
+    proof_results *results;             /* results that the caller has not taken; owned */
     size_t results_count;
-    char why[1024];  /* why nothing can be proven; "" if proofs are possible */
-    uint64_t broken; /* lowest compile id of a reference that does not compile, whatever the order
-                        of compilation; broken_why is its message; UINT64_MAX if none */
+    char why[1024];  /* reason why nothing can be proven; "" if proofs are possible */
+    uint64_t broken; /* Lowest compile id of a reference that does not compile, so that the order of
+                      * compilation does not matter; broken_why is its message; UINT64_MAX if all
+                      * compile. */
     char broken_why[1024];
     bool is_script_wrong; /* `why` is an error of the script */
     job **jobs;
     size_t job_count, undecided;
-    size_t answered; /* all jobs before this one are decided */
-    queue decided;   /* decided jobs that were not taken, in the order of their decisions */
+    size_t answered; /* number of first jobs that are all decided */
+    queue decided;   /* decided jobs that the caller has not taken, in the order of their
+                      * decisions */
     size_t taken;
-    int64_t first_sent_ns; /* as clock_now_ns(); 0 if no job was sent */
+    int64_t first_sent_ns; /* time of the first job, as clock_now_ns(); 0 before it */
     bool told_wait;        /* the user was told that the reference takes long */
 };
 
@@ -118,7 +124,8 @@ static void decide(prover *p, job *j, proof_verdict verdict, const char *message
     decide_covered(p, j, verdict, message, &(device_coverage){0});
 }
 
-/* Ends a proof as unknown: results on small problems alone prove nothing about the tuned one. */
+/* Ends a proof as unknown, because results on small problems alone prove nothing about the tuned
+ * problem. */
 static void decide_owing(prover *p, job *j, const device_coverage *found)
 {
     char why[COVERAGE_TEXT_BYTES + 64];
@@ -267,7 +274,7 @@ static job *add_job(prover *p, uint64_t id, const uint16_t *indices)
     return j;
 }
 
-/* Returns true if no earlier slot has the same text with these entries. Sets j->same[slot]. */
+/* Sets j->same[slot]. Returns true if no earlier slot has the same text with these entries. */
 static bool is_new(job *j, size_t slot, const emitted *source)
 {
     memcpy(j->texts[slot], source->hash, sizeof j->texts[slot]);
@@ -319,7 +326,7 @@ static bool is_impossible(prover *p, const uint16_t *indices, at_error *why)
     return false;
 }
 
-/* Adds a job. `once` has the loops that did not go round twice (device_variant). */
+/* Adds a job. `once` names the loops that never had two iterations (device_variant). */
 static at_status add(prover *p, uint64_t id, const uint16_t *indices, const char *once,
                      at_error *error)
 {
@@ -411,7 +418,7 @@ static size_t most_urgent(prover *p)
     return found;
 }
 
-/* Sends jobs to the workers that have room, each to the one with the fewest jobs. */
+/* Sends jobs to the workers that have room, each job to the worker with the fewest jobs. */
 static at_status feed(prover *p, at_error *error)
 {
     at_status status = AT_OK;
@@ -438,7 +445,8 @@ static at_status ask_results(prover *p, at_error *error)
     return status;
 }
 
-/* Keeps the answer to the earliest open request. Problems that run in blocks have no results. */
+/* Keeps the answer to the earliest request for results. Problems that run in blocks have no
+ * results. */
 static void keep_results(prover *p, device_event *e)
 {
     const size_t number = p->results_told++;
@@ -451,7 +459,7 @@ static void keep_results(prover *p, device_event *e)
         memory_add(&p->results, &p->results_count, &one, sizeof one);
 }
 
-/* Sends the set-up when all references are compiled, and the jobs that waited for it. */
+/* Sends the set-up when all references are compiled, and then the jobs that waited for it. */
 static at_status set_up(prover *p, at_error *error)
 {
     at_status status = AT_OK;
@@ -523,8 +531,8 @@ at_status prover_compiled(prover *p, compile_result *r, at_error *error)
     return j->parts == 0 ? feed(p, error) : AT_OK;
 }
 
-/* Returns true if no result of the tuned problem was compared. A sum of many blocks may lack
- * elements that only so many blocks add. */
+/* Returns true if no result of the tuned problem was compared. In a smaller problem, elements may
+ * be missing that only the tuned problem's many blocks add. */
 static bool is_uncompared(const prover *p, const device_coverage *covered)
 {
     bool tried = false;
@@ -535,8 +543,8 @@ static bool is_uncompared(const prover *p, const device_coverage *covered)
     return !tried || (covered->blocks > 0 && covered->compared == 0);
 }
 
-/* Has a proven variant tried on larger problems, because of loops that never went round twice or
- * results that were not compared. A variant that cannot be emitted for these keeps its verdict. */
+/* Tries a proven variant on larger problems, because loops never had two iterations or results were
+ * not compared. A variant that cannot be emitted for these problems keeps its verdict. */
 static void look_further(prover *p, job *j, size_t number, proof_growth growth)
 {
     prover **to = &p->larger[growth];
@@ -548,7 +556,7 @@ static void look_further(prover *p, job *j, size_t number, proof_growth growth)
         decide(*to, (*to)->jobs[(*to)->job_count - 1], PROOF_UNKNOWN, "");
 }
 
-/* Goes on with a variant without a fault so far: on larger problems, or to its verdict. */
+/* Continues with a variant that has no fault so far: on larger problems, or with its verdict. */
 static void go_on(prover *p, size_t number)
 {
     job *j = p->jobs[number];
@@ -563,8 +571,8 @@ static void go_on(prover *p, size_t number)
     }
 }
 
-/* Decides a variant after larger problems. A fault on a problem up to the size of the tuned one is
- * the variant's. A fault on a larger one leaves the variant without a proof. */
+/* Decides a variant after larger problems. A fault on a problem up to the size of the tuned problem
+ * makes the variant wrong. A fault on a larger problem leaves the variant without a proof. */
 static void conclude(prover *p, const proof *further)
 {
     job *j = p->jobs[further->id];
@@ -610,13 +618,14 @@ static at_status step_larger(prover *p, prover *larger, at_error *error)
     return status;
 }
 
-/* Returns true if the reference failed. A failure of a baseline oracle is a variant's. */
+/* Returns true if the reference failed. If a baseline oracle fails, the variant is judged by
+ * that. */
 static bool blames_reference(const prover *p, const device_event *e)
 {
     return e->status == AT_SCRIPT && script_oracle(p->script) == ORACLE_REFERENCE;
 }
 
-/* Takes a worker's answer. One with a status leaves the variant unknown. */
+/* Takes a worker's answer. An answer with an error status leaves the variant unknown. */
 static void judge(prover *p, device_event *e)
 {
     job *j = p->jobs[e->id];

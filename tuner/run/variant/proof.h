@@ -3,9 +3,9 @@
  * Input: configurations. Output for each: a proof that the variant is right on a small problem, on
  * the ragged problems and in sampled blocks of the tuned problem; or its fault; or the reason why
  * nothing is known (an instruction that is not simulated, a problem that is too large). Variants
- * are compiled to PTX in a pool that others may share. The prover's own device workers run them,
- * one for eight cores and four at most, so that proofs take idle cores. If the prover itself fails,
- * proofs are unknown, and the run goes on. */
+ * are compiled to PTX in a pool that others may share. The prover's own device workers run them:
+ * one for eight cores, four at most, so that proofs use idle cores. If the prover itself fails,
+ * proofs are unknown, and the run continues. */
 #ifndef AUTOTUNE_RUN_VARIANT_PROOF_H
 #define AUTOTUNE_RUN_VARIANT_PROOF_H
 
@@ -22,38 +22,39 @@
 typedef struct prover prover;
 
 typedef enum proof_verdict {
-    PROOF_NONE,    /* no proof was asked for */
-    PROOF_PENDING, /* a proof was asked for; only of a candidate */
+    PROOF_NONE,    /* no proof was requested */
+    PROOF_PENDING, /* a proof was requested; only of a candidate */
     PROOF_PROVEN,
     PROOF_WRONG,
     PROOF_UNKNOWN
 } proof_verdict;
 
 typedef struct proof {
-    uint64_t id; /* the caller's number */
+    uint64_t id; /* number given by the caller */
     proof_verdict verdict;
-    char *message;      /* the fault, or why nothing is known; "" if proven; owned */
+    char *message;      /* the fault, or the reason why nothing is known; "" if proven; owned */
     device_fault fault; /* the fault, as fields */
-    char *printed;   /* text that the kernels printed on the first problem, or on the one where the
-                        variant failed; owned; NULL if there is none */
-    bool uncompiled; /* the variant does not compile; the message says why */
-    bool is_script_wrong;     /* the script is wrong (its reference faults ...) */
-    bool timed_out;           /* the variant had not ended when its time was up */
-    problem_kind wrong_on;    /* the problem on which a rejected variant is wrong */
-    device_coverage coverage; /* what ran, if proven */
+    char *printed;      /* text that the kernels printed on the first problem, or on the problem on
+                         * which the variant failed; owned; may be NULL */
+    bool uncompiled;    /* the variant does not compile; `message` has the reason */
+    bool is_script_wrong;     /* the script is wrong: its reference faults, for example */
+    bool timed_out;           /* the variant had not ended at its time limit */
+    problem_kind wrong_on;    /* the problem on which a wrong variant failed */
+    device_coverage coverage; /* what was run, if proven */
 } proof;
 
 void proof_deinit(proof *p);
 
 /* Starts a prover for an architecture ("sm_90"). The script and the pool are borrowed; only
  * prover_new() and prover_add() use the script. A prover that cannot work answers PROOF_UNKNOWN.
- * `as_set`: variants run on the problem as the user set it, unless it is too large. `whole`: when
- * all of the tuned problem runs. `shown` shows the workers; it is borrowed and may be NULL. */
+ * With `as_set` variants run on the problem as the user set it, unless it is too large. `whole`
+ * tells when all blocks of the tuned problem run. `shown` shows the workers; it is borrowed and may
+ * be NULL. */
 prover *prover_new(script *s, compile_pool *pool, const char *arch, bool as_set, device_whole whole,
                    trace *shown);
 void prover_free(prover *p); /* `p` may be NULL. */
 
-/* Returns the problems that variants run on: "the small problem n=4096, the ragged ...". */
+/* Returns the problems on which variants run: "the small problem n=4096, the ragged ...". */
 const char *prover_problems(const prover *p);
 
 /* Queues a configuration for prover_take(). Returns AT_SCRIPT if it cannot be emitted. */
@@ -65,18 +66,19 @@ void prover_hurry(prover *p, uint64_t id);
 /* Ends a queued proof as unknown, for the reason `why`, unless a worker has begun it. */
 void prover_withdraw(prover *p, uint64_t id, const char *why);
 
-/* Returns true if a compile result is for prover_compiled(), which takes what it needs. */
+/* Returns true if a compile result belongs to prover_compiled(). */
 bool prover_owns(uint64_t compile_id);
 at_status prover_compiled(prover *p, compile_result *r, at_error *error);
 
-/* Advances whatever can advance, without waiting. The caller takes the compile results. */
+/* Advances all proofs that can advance, without waiting. The caller takes the compile results. */
 at_status prover_step(prover *p, at_error *error);
 
-/* Does the same, and takes the compile results, for a prover whose pool compiles nothing else.
+/* Advances proofs, and takes the compile results, for a prover whose pool compiles nothing else.
  * Waits up to `timeout_ms` if no proof is ready. */
 at_status prover_work(prover *p, int timeout_ms, at_error *error);
 
-/* Returns the thousandths of the tuned problem that ran on a worker that runs all of it, or 0. */
+/* Returns how many thousandths of the tuned problem have run on a worker that runs all of it, or
+ * 0. */
 uint64_t prover_permille(const prover *p);
 
 /* Returns the number of configurations whose proof has not been taken. */
@@ -88,7 +90,7 @@ bool prover_take(prover *p, proof *out);
 /* The oracle's results for a whole problem on the simulated device. */
 typedef struct proof_results {
     problem_kind kind;
-    size_t layout; /* the script's number */
+    size_t layout; /* layout number of the script */
     void *bytes;   /* owned by the caller (free) */
     size_t size_bytes;
 } proof_results;
@@ -100,11 +102,13 @@ bool prover_take_results(prover *p, proof_results *out);
 /* Returns true if more results will come. */
 bool prover_has_results(const prover *p);
 
-/* Tells the user once, on stderr, that the reference runs first and what to do about it, if no
- * proof is decided 10 s after the first job. Needs a reference that runs. Clears `shown`. */
+/* If no proof is decided 10 s after the first job, tells the user once, on stderr, that the
+ * reference runs first and what to do about it. Does so only if a reference runs. Clears
+ * `shown`. */
 void prover_tell_wait(prover *p, progress *shown);
 
-/* Adds what an event loop must wait for before the next prover_step(). */
+/* Adds the sockets and deadlines for which an event loop must wait before the next
+ * prover_step(). */
 void prover_poll(const prover *p, poll_set *set);
 
 #endif

@@ -82,7 +82,7 @@ at_status sources_submit(const sources *all, const session *s, candidate *c, at_
         status = submit_source(w->pool, c->id * DEVICE_SLOTS + i, &all->of[i],
                                script_pattern(s->script)->template_path, &c->launches[i],
                                w->properties.arch, w->properties.predicted, error);
-        /* The source of a finished candidate goes before the hundreds of others. */
+        /* A finished candidate is recompiled before the hundreds of others that wait. */
         if (candidate_is_finished(c))
             compile_prioritise(w->pool);
         parts++;
@@ -105,7 +105,7 @@ journal_key identity_of(const identity_part *parts, size_t count, uint32_t layou
     return journal_key_of_pack(&m);
 }
 
-/* Returns the identity by texts[i] of each problem i that the variant is checked on. */
+/* Returns the identity made of texts[i] for each problem i on which the variant is checked. */
 static journal_key identify(const candidate *c, const char *const texts[DEVICE_SLOTS])
 {
     identity_part parts[DEVICE_SLOTS] = {{0}};

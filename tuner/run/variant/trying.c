@@ -4,14 +4,15 @@
 
 #include "base/clock.h"
 
-/* If the mean try takes longer, requests are sent one at a time. The device idles for a thousandth
- * of its time; earlier variants and the search's end wait for one try at most. */
+/* If the mean try takes longer than this, requests are sent one at a time. The device then idles
+ * for a thousandth of its time, and earlier variants and the end of the search wait for at most one
+ * try. */
 static const int64_t SLOW_TRY_NS = 50 * 1000 * 1000;
 
 static size_t device_queue(const pipeline *p)
 {
     int64_t spent_ns = p->state.check_ns + p->state.measure_ns;
-    /* Before the first answer, all variants may hang. */
+    /* Until the first answer, all variants may hang. */
     return p->tries == 0 || spent_ns / (int64_t)p->tries >= SLOW_TRY_NS ? 1 : TRYING_QUEUE;
 }
 
@@ -19,7 +20,7 @@ static size_t device_queue(const pipeline *p)
 static at_status begin_check(pipeline *p, run_gpu *on, at_error *error)
 {
     device_variant v;
-    if (p->checking->found.outcome != OUTCOME_OK) { /* it did not compile */
+    if (p->checking->found.outcome != OUTCOME_OK) { /* It did not compile. */
         course_end_check(p);
         return AT_OK;
     }
@@ -109,11 +110,11 @@ static at_status await_others(pipeline *p, at_error *error)
 /* Handles the loss of a GPU. Other GPUs get its candidates. */
 static at_status lose(pipeline *p, size_t lost, const device_event *e, at_error *error)
 {
-    if (e->status == AT_SCRIPT) /* an error of the reference */
+    if (e->status == AT_SCRIPT) /* The reference has an error. */
         return error_set(error, AT_SCRIPT, "%s: %s", p->session->reference_place, e->message);
     for (size_t i = 0; i < p->session->workers->other_count; i++)
         if (p->session->workers->others[i] == p->gpus.items[lost].worker &&
-            !*p->session->workers->other_properties[i].spec) /* it never opened */
+            !*p->session->workers->other_properties[i].spec) /* It never opened. */
             return error_set(error, e->status ? e->status : AT_DEVICE, "%s", e->message);
     bool moved = gpus_lose(&p->gpus, lost, p->session->workers);
     if (!moved && p->gpus.count > 1 && !await_others(p, NULL))
@@ -151,7 +152,7 @@ static at_status take_event(pipeline *p, size_t from, const device_event *e, at_
         if (from == p->gpus.home)
             p->state.setup_ns = clock_now_ns() - p->start_ns;
         return AT_OK;
-    case DEVICE_TRIED: /* answers to other requests are claimed */
+    case DEVICE_TRIED: /* Only these: answers to other requests are claimed. */
         return take_tried(p, one, e, error);
     case DEVICE_FAILED:
         return lose(p, from, e, error);

@@ -56,7 +56,7 @@ void candidate_found(candidate *c, outcome o, const char *message, const int64_t
     whole.samples_ns = samples_ns;
     whole.sample_count = sample_count;
     candidate_copy(c, &whole);
-    /* A proof may be faster than the device. */
+    /* A proof may end before the device's check. */
     if (o == OUTCOME_OK && c->verdict == PROOF_WRONG)
         condemn(c);
 }
@@ -89,7 +89,7 @@ int64_t candidate_median_ns(const candidate *c)
 void candidate_variant(const candidate *c, device_variant *out)
 {
     out->layout = c->layout;
-    out->once[0] = '\0'; /* it is tried on all slots */
+    out->once[0] = '\0'; /* "": it is tried on all slots */
     out->launch_ns = c->fastest_ns;
     out->too_slow_ns = 0;
     out->unchecked = c->ragged == RAGGED_UNCHECKED;
@@ -214,7 +214,7 @@ static candidate *meet(keymap *known, const candidates *all, candidate *c, bool 
         memory_require(keymap_put(known, number, c->id) ? known : NULL);
         return NULL;
     }
-    /* Another candidate may stand for the noted one by now, perhaps `c` itself. */
+    /* A class may have another representative by now, perhaps `c` itself. */
     candidate *other = all->items[id], *lead = twins_lead(other);
     bool same = lead != c && same_key(own, by_code ? &other->code : &other->source);
     return same ? lead : NULL;
@@ -253,7 +253,7 @@ void twins_follow(candidate *c)
     c->coverage = coverage_copy(lead->coverage);
 }
 
-/* Moves machine code and the state of the checks. */
+/* Moves machine code and the state of the checks to another candidate of the class. */
 static void give(candidate *from, candidate *to)
 {
     candidate_drop_images(to);
@@ -267,7 +267,7 @@ static void give(candidate *from, candidate *to)
     to->ragged = from->ragged;
 }
 
-/* Makes `c` stand for the class of its twin. */
+/* Makes `c` the representative of its class. */
 static void promote(candidate *c)
 {
     candidate *was = c->twin_of, **at = &was->next_twin;

@@ -67,7 +67,8 @@ typedef enum candidate_stage {
 /* The check of a candidate on the ragged problems. */
 typedef enum candidate_ragged {
     RAGGED_WITH_TUNED, /* checked together with the tuned problem, or there is no ragged problem */
-    RAGGED_DEFERRED,   /* not compiled or checked until a race wants the candidate or it leads */
+    RAGGED_DEFERRED,   /* not compiled or checked until a race wants the candidate or the candidate
+                        * leads */
     RAGGED_UNCHECKED,  /* compiled or submitted, not checked yet */
     RAGGED_PASSED
 } candidate_ragged;
@@ -80,40 +81,42 @@ typedef enum candidate_ragged {
  *   - a WAITING or TRYING candidate has all its machine code; a FINISHED one may have dropped it;
  *   - a CHECK_DUE or CHECKING candidate has `ragged` == RAGGED_UNCHECKED. */
 typedef struct candidate {
-    uint64_t configuration;   /* index into the space */
-    uint64_t id;              /* place in the table */
+    uint64_t configuration;   /* index in the space */
+    uint64_t id;              /* index in the table */
     char source_hash[33];     /* hash of the tuned problem's source */
-    journal_key source, code; /* identity by its sources, and by its machine code (sources.h) */
+    journal_key source, code; /* identities by sources and by machine code (sources.h) */
     bool has_code;            /* `code` is valid */
     uint32_t layout;          /* layout of its data, by the device's number */
     launch_plan launches[DEVICE_SLOTS];
-    bool present[DEVICE_SLOTS];    /* it is timed or checked on this problem */
-    uint32_t broken[DEVICE_SLOTS]; /* where it is not present: the constraint that excludes it */
+    bool present[DEVICE_SLOTS];    /* the candidate is timed or checked on this problem */
+    uint32_t broken[DEVICE_SLOTS]; /* index of the constraint that excludes it from a problem where
+                                    * it is not present */
 
     candidate_stage stage;
-    uint8_t parts; /* compile results to come */
+    uint8_t parts; /* number of compile results that have not arrived */
     candidate_ragged ragged;
     struct candidate
         *twin_of; /* the candidate that is tried in its place; NULL if it is tried itself */
-    /* the next candidate with the same twin_of; in the representative: the first */
+    /* The next candidate with the same twin_of. In the representative, the first one. */
     struct candidate *next_twin;
     size_t gpu;   /* the pipeline's GPU that measures or measured it */
-    bool counted; /* it, or a twin of it, counted as an evaluation of the search */
+    bool counted; /* it, or a twin of it, has counted as an evaluation of the search */
 
-    /* Machine code by slot; owned. NULL if the code of slot 0 serves or the code was dropped. */
+    /* Machine code by slot; owned. NULL if the code of slot 0 is used, or if the code was
+     * dropped. */
     void *images[DEVICE_SLOTS];
     size_t image_bytes[DEVICE_SLOTS];
-    char *image_symbols[DEVICE_SLOTS]; /* names of its kernels in the image; owned */
+    char *image_symbols[DEVICE_SLOTS]; /* names of the kernels in the image; owned */
     bool image_shared[DEVICE_SLOTS];   /* the image has kernels of other variants, too */
     char codes[DEVICE_SLOTS][33];      /* hashes of the images and their resources; "" if unknown */
 
-    measurement found;  /* owned; the samples are the first ones, unpaired */
+    measurement found;  /* owned; its samples are the first samples, not those of the race */
     int64_t fastest_ns; /* fastest first sample; 0 if there is none */
     bool from_journal;  /* an earlier run measured it */
     journal_key key;    /* identity by its sources, under the journal's facts, on its GPU */
     proof_verdict verdict;
-    char *unproven;            /* why it is not proven; owned; may be NULL */
-    device_coverage *coverage; /* what its proof covered; owned; NULL if it is not proven */
+    char *unproven;            /* reason why it is not proven; owned; may be NULL */
+    device_coverage *coverage; /* coverage of its proof; owned; NULL if it is not proven */
 } candidate;
 
 typedef struct candidates {
@@ -150,13 +153,14 @@ void candidate_found(candidate *c, outcome o, const char *message, const int64_t
 /* Sets another outcome for a candidate that worked until now. Keeps its samples. */
 void candidate_reject(candidate *c, outcome o, const char *message);
 
-/* Takes a proof's findings and frees its message. A rejection makes the outcome wrong for good. */
+/* Takes a proof's findings and frees its message. If the proof found a fault, the outcome is wrong
+ * for good. */
 void candidate_judge(candidate *c, proof *found);
 
 /* Returns the median of its samples, or 0. */
 int64_t candidate_median_ns(const candidate *c);
 
-/* Fills in the variant for a device worker. Borrows the images. */
+/* Fills in the variant for a device worker. The variant borrows the images. */
 void candidate_variant(const candidate *c, device_variant *out);
 
 /* Returns true if the candidate is not yet compiled for its ragged problems. */
@@ -176,16 +180,17 @@ void candidate_drop_images(candidate *c);
 /* Twins: variants with the same sources or the same machine code (sources.h). One variant of each
  * class, its representative, is compiled, checked and timed; the others take its outcome. The same
  * code with another grid is another variant. */
-typedef struct twins { /* zeroed at first */
+typedef struct twins { /* zeroed before use */
     keymap by_source, by_code;
 } twins;
 
 void twins_deinit(twins *t);
 
-/* Enters a variant by c->source. Returns the representative, or NULL if `c` is the first. */
+/* Enters a variant by c->source. Returns the representative of its class, or NULL if `c` is the
+ * first of its class. */
 candidate *twins_meet_source(twins *t, const candidates *all, candidate *c);
 
-/* Does the same by c->code, if the code is known. */
+/* Enters a variant by c->code in the same way, if the code is known. */
 candidate *twins_meet_code(twins *t, const candidates *all, candidate *c);
 
 /* Returns the representative of a variant, which may be the variant itself. */
@@ -197,8 +202,8 @@ void twins_join(candidate *c, candidate *lead);
 /* Gives `c` the outcome of its representative. */
 void twins_follow(candidate *c);
 
-/* Chooses the representative of each finished class: `preferred` (may be NULL), else the lowest
- * configuration. The order of the tries has no influence. */
+/* Chooses the representative of each finished class: `preferred` (may be NULL) if it is in the
+ * class, otherwise the lowest configuration. The order of the tries has no influence. */
 void twins_elect(const candidates *all, const candidate *preferred);
 
 #endif
