@@ -67,7 +67,8 @@ static const char *kind_words(value_kind kind)
                                    : "a text";
 }
 
-/* Returns AT_USAGE: the problem has no variable `name`. The message has the nearest of `names`. */
+/* Returns AT_USAGE, because the problem has no variable `name`. The message has the nearest of
+ * `names`. */
 static at_status refuse_name(const at_choice *c, const char *name, const char *const *names,
                              size_t count, at_error *error)
 {
@@ -80,7 +81,8 @@ static at_status refuse_name(const at_choice *c, const char *name, const char *c
         name, nearest ? " (did you mean '" : "", nearest ? nearest : "", nearest ? "'?)" : "", all);
 }
 
-/* Returns AT_USAGE: the pattern does not allow this value. `is` is the value in the script. */
+/* Returns AT_USAGE, because the pattern does not allow this value. `is` is the value in the
+ * script. */
 static at_status refuse_value(const at_choice *c, const record_pair *given, value is,
                               at_error *error)
 {
@@ -94,7 +96,7 @@ static at_status refuse_value(const at_choice *c, const record_pair *given, valu
                      kind_words(is.kind), example);
 }
 
-/* Returns whether the kinds match. Integers and numbers may stand for each other. */
+/* Returns whether two values have the same kind. Integers and numbers may stand for each other. */
 static bool is_of_kind(value v, value is)
 {
     return v.kind == is.kind || (value_is_number(v) && value_is_number(is));
@@ -204,7 +206,7 @@ static at_status choose_for(at_choice *c, at_results *results, const char *patte
     at_status status = AT_OK;
     if (gpu) {
         c->gpu = *gpu;
-        c->gpu.name[sizeof c->gpu.name - 1] = '\0'; /* the caller's name may have no NUL */
+        c->gpu.name[sizeof c->gpu.name - 1] = '\0'; /* The name from the caller may lack a NUL. */
         if (!arch_of_gpu(c->gpu.name, c->gpu.major, c->gpu.minor, &named, NULL))
             limits = &named;
     } else {
@@ -326,7 +328,7 @@ at_status at_choice_get(const at_choice *c, const char *name, at_variable *out, 
 /* The time between two polls of at_tune_wait(). */
 enum { WAIT_NS = 20 * 1000000 };
 
-/* Makes the tuning of the call, on the current GPU. The caller frees `*out` in any case. */
+/* Makes the tuning for a call, on the current GPU. The caller frees `*out` in any case. */
 static at_status make(const at_results *results, const char *pattern_name,
                       const at_variable *problem, size_t count, tuning **out, at_error *error)
 {

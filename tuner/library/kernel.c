@@ -13,7 +13,7 @@ struct at_kernel {
     CUmodule module;
     cuda_launcher launcher;
     pthread_mutex_t *lock;  /* guards `textures`; NULL if the kernel reads no texture */
-    cuda_textures textures; /* one for each address that the kernel was launched on */
+    cuda_textures textures; /* one for each address on which the kernel was launched */
 };
 
 static at_status prepare_textures(at_kernel *k, at_error *error)
@@ -158,7 +158,7 @@ at_status at_launch(const at_kernel *k, void *stream, const uint64_t *buffers, a
             cuda_launcher_copy_constants(&k->launcher, &k->cuda, plan, ranges, true, stream, error);
     if (k->lock)
         pthread_mutex_unlock(k->lock);
-    /* Reports errors of a launch as AT_DEVICE: the caller knows no variants. */
+    /* Errors of a launch become AT_DEVICE, because the caller does not know variants. */
     if (status && error)
         error->status = AT_DEVICE;
     return status ? AT_DEVICE : AT_OK;

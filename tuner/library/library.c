@@ -13,7 +13,7 @@
 #include "record/folders.h"
 #include "record/record.h"
 
-/* Checks that autotune.h, which this file includes first, and base/error.h define the same. */
+/* Checks that autotune.h, which this file includes first, and base/error.h have the same values. */
 enum {
 #define BASE_STATUS(status, name) BASE_##status,
     ERROR_STATUSES(BASE_STATUS)
@@ -41,7 +41,8 @@ const char *at_rule_name(at_rule rule)
     return pick_rule_name((pick_rule)rule);
 }
 
-/* Makes the paths absolute: the program may change its working folder before records are read. */
+/* Makes the paths absolute, because the program may change its working folder before records are
+ * read. */
 static void make_absolute(record_folders *folders)
 {
     for (size_t i = 0; i < folders->count; i++) {
@@ -113,7 +114,7 @@ static void read_all(at_results *results)
 
 const char *at_results_problem(const at_results *results, size_t index)
 {
-    /* Records are read on demand, so the const results change. */
+    /* Records are read on demand, so `results` changes although it is const. */
     at_results *r = (at_results *)(uintptr_t)results;
     const char *text = NULL;
     if (!r)

@@ -22,25 +22,25 @@ struct at_results {
     patterns known;
     char *folder; /* the argument of at_open(); NULL for the known folders */
     struct tunings *tunings;
-    pthread_mutex_t lock; /* guards the rest, which is filled in when first needed */
+    pthread_mutex_t lock; /* guards the following members, which are filled in when first needed */
     bool has_all;
-    record_set all; /* records of all patterns, read to list their faults */
+    record_set all; /* records of all patterns, which were read to list their faults */
     cuda_driver cuda;
     size_t device_count;
-    device_properties *devices; /* NULL until they are listed; then they never change */
+    device_properties *devices; /* NULL until the devices are listed; never changes after that */
 };
 
 struct at_choice {
     struct pattern_records *records;
     char *pattern;
     at_gpu gpu;
-    record_values problem; /* with its texts in one block of memory */
+    record_values problem; /* the variables, with their texts in one block of memory */
     pick_rule rule;
-    bool checked;           /* the pattern's constraints were checked */
+    bool checked;           /* the pattern's constraints were checked for this configuration */
     record_values fallback; /* the script's default, in one block; `values` may point to it */
-    int64_t time_ns;        /* measured time of a launch; 0 for a portfolio or the default */
+    int64_t time_ns;        /* recorded time of a launch; 0 for a portfolio or the default */
     const record *from;
-    const record_values *values; /* the configuration */
+    const record_values *values; /* values of the chosen configuration */
     char text[LIBRARY_TEXT_BYTES];
 };
 
@@ -54,7 +54,7 @@ at_status library_current_device(device_properties *out, at_error *error);
 /* Returns the name and the compute capability of a GPU. */
 at_gpu library_gpu_of(const arch_limits *limits);
 
-/* Clears the error and returns AT_USAGE: an argument of `function` is NULL but must not be. */
+/* Clears the error and returns AT_USAGE, because an argument of `function` must not be NULL. */
 at_status argument_refuse_null(const char *function, const char *argument, at_error *error);
 
 /* Clears the error and checks the arguments of `function`. AT_USAGE if a required argument is NULL,

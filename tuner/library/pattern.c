@@ -1,4 +1,4 @@
-#define _GNU_SOURCE /* dladdr */
+#define _GNU_SOURCE /* for dladdr() */
 #include "library/pattern.h"
 
 #include <dlfcn.h>
@@ -33,8 +33,7 @@ static bool share_beside_library(paths *p)
 {
     Dl_info info;
     char folder[PATHS_BYTES - 64], share[PATHS_BYTES];
-    /* ISO C has no conversion of a function pointer to an object pointer; POSIX makes them the
-     * same. */
+    /* ISO C cannot convert a function pointer to an object pointer, but POSIX can. */
     bool (*self)(void *, const record_values *) = library_fits;
     void *address;
     memcpy(&address, &self, sizeof address);
@@ -76,17 +75,17 @@ bool library_find_share(paths *out)
 
 typedef struct known_script {
     arch_limits limits;
-    script *script;            /* NULL if it does not load */
-    pattern_variable *problem; /* the problem that the script states */
+    script *script;            /* NULL if the script does not load */
+    pattern_variable *problem; /* problem that the script states */
 } known_script;
 
 struct known_pattern {
     char *name;
-    pthread_mutex_t lock;     /* guards the rest */
-    pattern_records *records; /* NULL until they are read */
+    pthread_mutex_t lock;     /* guards the following members */
+    pattern_records *records; /* NULL until the records are read */
     bool reads_again;         /* read the records again at the next use */
     size_t script_count;
-    known_script *scripts; /* one for each device that it was needed for */
+    known_script *scripts; /* one for each device for which the script was needed */
 };
 
 pattern_records *pattern_records_keep(pattern_records *r)
@@ -343,8 +342,8 @@ bool library_parse_setting(const pattern *p, size_t place, const char *text, val
     return v.kind == is.kind && is_in(&p->domains[place], v);
 }
 
-/* The best configuration of another problem or GPU may be impossible here: vectors that do not
- * divide the sizes, too much shared memory. */
+/* Rejects impossible configurations: the best configuration of another problem or GPU may have
+ * vectors that do not divide the sizes, or need too much shared memory. */
 bool library_fits(void *context, const record_values *configuration)
 {
     library_check *check = context;

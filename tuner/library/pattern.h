@@ -37,9 +37,10 @@ typedef struct patterns {
 
 /* A pattern, locked for the calling thread. */
 typedef struct pattern_view {
-    pattern_records *records; /* empty if the pattern has no records */
+    pattern_records *records; /* script loaded for the device; NULL if there is no script, or it
+                               * does not load */
     script *script; /* loaded for the device; NULL if there is no script, or it does not load */
-    const pattern_variable *problem; /* the problem that the script states */
+    const pattern_variable *problem; /* problem that the script states */
     known_pattern *pattern;
 } pattern_view;
 
@@ -67,14 +68,14 @@ at_status library_load_script(const at_choice *c, const at_kernel_options *o,
 
 /* Converts `text` to a value for the variable `place` of the tuned problem, as --set does
  * (lua/lib/problem.lua); the value borrows from `text`. Returns false if the variable cannot have
- * it. */
+ * this value. */
 bool library_parse_setting(const pattern *p, size_t place, const char *text, value *out);
 
 typedef struct library_check {
     script *script;
     const space_constraint
-        /* the constraint that refused the last configuration; NULL if that is outside the script's
-         * space */
+        /* the constraint that refused the last configuration; NULL if that configuration is not in
+         * the script's space */
         *broken;
 } library_check;
 

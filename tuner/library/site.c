@@ -88,7 +88,7 @@ static size_t propose_valid(void *context, size_t round, uint32_t incumbent, uin
     return kept;
 }
 
-/* Makes all later calls use this configuration without looking at the site any more. */
+/* Makes all later calls use this configuration without looking at the site again. */
 static void settle(at_site *site, uint32_t configuration)
 {
     atomic_store_explicit(&site->settled, values_of(site, configuration), memory_order_release);
@@ -206,7 +206,7 @@ static void tell(at_site *site, uint64_t ticket, const site_sample *sample)
         thread_state_restore(&callers);
 }
 
-/* Removes an open call and gives its time to the tuner; 0 if the time is unknown. */
+/* Removes an open call and gives its time (0 if unknown) to the tuner. */
 static void close_call(at_site *site, size_t i, int64_t time_ns)
 {
     site_timer *timer = site->sites->timer;
@@ -406,7 +406,8 @@ static size_t find_call(const at_site *site, uint64_t ticket)
     return i;
 }
 
-/* Refuses to end a call that is not open, unless calls were given up: this may be one of them. */
+/* Refuses to end a call that is not open. After calls were given up, accepts it, because it may be
+ * one of them. */
 static at_status refuse_ended(const at_site *site, at_error *error)
 {
     return site->lost

@@ -13,7 +13,8 @@
 #include "record/merge.h"
 #include "record/schema.h"
 
-/* The most entries of a file. Further entries replace the oldest, of old drivers and codes. */
+/* The most entries of a file. A further entry replaces the oldest entry, of an old driver or old
+ * code. */
 enum { MOST_ENTRIES = 2000, LARGEST_BYTES = 64 << 20, TEXT_BYTES = 1024 };
 
 static const char code_name[] = "at_code", driver_name[] = "at_driver";
@@ -151,7 +152,8 @@ static bool is_same(const char *a, const char *b)
     return a && strcmp(a, b) == 0;
 }
 
-/* Returns NULL and the configuration in `*out` if the entry applies, else the reason why not. */
+/* Returns NULL, and the configuration in `*out`, if the entry applies to the key. Otherwise returns
+ * the reason why it does not. */
 static const char *why_stale(const site_store *s, const record_entry *e, const site_key *key,
                              uint32_t *out, char *text, size_t text_bytes)
 {
@@ -257,7 +259,8 @@ static at_status put_damaged_aside(const site_store *s, const char *name, at_err
     return status;
 }
 
-/* Appends the entry; removes the earlier entry of its key, and the oldest of too many entries. */
+/* Appends the entry; removes the earlier entry of the same key, and the oldest entries beyond the
+ * limit. */
 static bool put_entry(record_store *file, json_t *entry)
 {
     json_t *entries = json_object_get(file->old.root, "entries"), *problem;

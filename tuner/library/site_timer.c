@@ -83,7 +83,7 @@ static event_timer *events_of(site_timer *timer)
     return (event_timer *)timer;
 }
 
-/* Takes a free pair that was made in this context. Returns NULL if there is none. */
+/* Takes a free pair that was made in this context. Returns NULL if no such pair is free. */
 static site_mark *take_free(event_timer *t, CUcontext context)
 {
     pthread_mutex_lock(&t->lock);
@@ -165,7 +165,7 @@ static bool end_events(site_timer *timer, site_mark *m, void *stream, int64_t no
            t->cuda.cuEventRecord(m->last, (CUstream)stream) == CUDA_SUCCESS;
 }
 
-/* Relaxes the thread's capture mode, because in the global mode a query ends a running capture. */
+/* Relaxes the thread's capture mode: in the global mode, a query would end a running capture. */
 static int ask_events(site_timer *timer, site_mark *m, int64_t *time_ns)
 {
     event_timer *t = events_of(timer);

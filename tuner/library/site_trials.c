@@ -37,7 +37,8 @@ void site_trials_forget(site_open_trials *t, site_trial_kind kind)
 /* The mean of the incumbent's times is a moving average over about this many. */
 enum { AVERAGED = 16 };
 
-/* Tuning uses this part of its share: the mean time of the incumbent is not exactly known. */
+/* Tuning uses this part of its share, because the mean time of the incumbent is not exactly
+ * known. */
 #define SAFELY 0.9
 
 site_budget site_budget_of(double share)
@@ -124,8 +125,8 @@ void site_budget_note_overhead(site_budget *b, int64_t ns)
 }
 
 /* The value of a sample is the mean of the fastest 1/FASTEST_PART of its calls, at least one. With
- * eight streams that keep an H100 busy, each adds tens of microseconds to any call; there the
- * fastest eighth separated configurations better than the fastest call or the mean. */
+ * eight streams that keep an H100 busy, each stream adds tens of microseconds to any call; in that
+ * case the fastest eighth distinguished configurations better than the fastest call or the mean. */
 enum { FASTEST_PART = 8, MOST_KEPT = SITE_RACE_MOST_CALLS / FASTEST_PART };
 
 bool site_race_reserve(site_race *r, size_t most)

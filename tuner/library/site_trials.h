@@ -11,26 +11,27 @@
 #include "library/site_tuner.h"
 #include "search/race/race.h"
 
-/* ---- trials under way ---- */
+/* ---- open trials ---- */
 
 typedef enum site_trial_kind {
     TRIAL_CHECK, /* the incumbent, timed */
     TRIAL_FIRST, /* a launch of a configuration that has not run before */
-    TRIAL_BLOCK  /* a call of the race */
+    TRIAL_BLOCK  /* a call in a block of the race */
 } site_trial_kind;
 
 typedef struct site_trial {
     uint64_t ticket;
     site_trial_kind kind;
-    uint32_t place; /* TRIAL_FIRST: index of the entrant in the round; TRIAL_BLOCK: in the block */
-    uint64_t begun; /* number of the call */
+    uint32_t place; /* TRIAL_FIRST: index of the entrant in the round; TRIAL_BLOCK: index in the
+                     * block */
+    uint64_t begun; /* number of the call that began it */
 } site_trial;
 
-/* Trials that have begun and have no known time yet. */
+/* Trials that have begun and whose time is not known yet. */
 typedef struct site_open_trials {
     site_trial items[SITE_MOST_OPEN];
     size_t count;
-    uint64_t tickets; /* given out so far */
+    uint64_t tickets; /* number of tickets given out so far */
 } site_open_trials;
 
 /* Adds a trial; there must be room. Returns its ticket. */
@@ -41,7 +42,7 @@ size_t site_trials_count(const site_open_trials *t, site_trial_kind kind);
 /* Removes and returns trial `i`. */
 site_trial site_trials_close(site_open_trials *t, size_t i);
 
-/* Drops the trials of this kind. If their times arrive later, they only count as spent. */
+/* Drops the trials of this kind. If their times arrive later, these only count as spent. */
 void site_trials_forget(site_open_trials *t, site_trial_kind kind);
 
 /* ---- the budget ---- */
@@ -55,13 +56,14 @@ typedef struct site_budget {
     int64_t recent[SITE_BUDGET_RECENT];
     size_t recent_count, recent_next;
     int64_t typical_ns, low_ns, high_ns, mean_ns; /* median, quartiles, moving mean */
-    uint64_t uncounted;                           /* calls before the incumbent's time was known */
+    uint64_t uncounted;                           /* number of calls before the incumbent's time was
+                                                   * known */
     int64_t seen_ns, spent_ns;                    /* time of all calls; cost of the trials */
     int64_t overhead_ns;                          /* mean overhead of timing a call */
     int64_t share_ppm;
 } site_budget;
 
-/* Returns a budget of this share of the time of all calls. */
+/* Returns a budget for `share` of the time of all calls. */
 site_budget site_budget_of(double share);
 
 /* Forgets the recent times, because the incumbent changes. */
@@ -77,7 +79,8 @@ bool site_budget_is_known(const site_budget *b);
 int64_t site_budget_fastest_ns(const site_budget *b);
 double site_budget_spread(const site_budget *b);
 
-/* Return the time that all trials may cost, and the part that is left, negative if exceeded. */
+/* Return the time that all trials may cost, and the part of it that is left (negative if
+ * exceeded). */
 int64_t site_budget_allowed_ns(const site_budget *b);
 int64_t site_budget_left_ns(const site_budget *b);
 
@@ -96,18 +99,18 @@ void site_budget_note_overhead(site_budget *b, int64_t ns);
 
 enum { SITE_RACE_MOST_CALLS = 256 };
 
-/* An entrant's sample in a block: the numbers of begun calls and of known times. */
+/* The sample of an entrant in a block: the numbers of begun calls and of known times. */
 typedef struct site_slot {
     uint32_t begun, told;
 } site_slot;
 
-/* The race of a round. Of the entrants of a block, the one with the fewest calls makes the next
+/* The race of a round. Of the entrants of a block, the entrant with the fewest calls makes the next
  * call. A sample consists of `calls_each` calls of one entrant; its value is the mean of the
- * fastest ones, because other streams and programs only add time. `race` is NULL without a race.
+ * fastest calls, because other streams and programs only add time. `race` is NULL without a race.
  * `block_count` is 0 without a block. */
 typedef struct site_race {
     race *race;
-    uint32_t *places; /* index in the round of each entrant */
+    uint32_t *places; /* index of each entrant in the round */
     size_t count, blocks;
     uint32_t calls_each; /* calls per sample */
     uint64_t races;      /* number of races in all rounds */
@@ -136,16 +139,16 @@ bool site_race_draw(site_race *r);
 /* Returns the index in the round of the entrant at `place` in the block. */
 uint32_t site_race_entrant(const site_race *r, size_t place);
 
-/* Finds the entrant, by its place in the block, that makes the next call. `*is_round` says whether
- * each entrant has had equally many calls. Returns false if all calls of the block have begun. */
+/* Finds the entrant, by its index in the block, that makes the next call. `*is_round` says whether
+ * each entrant has made equally many calls. Returns false if all calls of the block have begun. */
 bool site_race_next(const site_race *r, size_t *place, bool *is_round);
-/* Counts a call at `place` of the block as begun. */
+/* Counts a call of the entrant at `place` in the block as begun. */
 void site_race_begin(site_race *r, size_t place);
 
-/* Makes a begun call, which gave no time, count as not begun. */
+/* Counts a begun call, which gave no time, as not begun. */
 void site_race_reopen(site_race *r, size_t place);
 
-/* Makes all calls of the block count as not begun. */
+/* Counts all calls of the block as not begun. */
 void site_race_begin_anew(site_race *r);
 
 /* Removes an entrant from the race, and abandons the block. */

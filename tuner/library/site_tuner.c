@@ -10,20 +10,20 @@
 /* A block starts once the budget holds BLOCK_SLACK times its expected cost. */
 enum { BLOCK_SLACK = 2 };
 
-/* Calls between two checks, which may cost one part in CHECKS_PART of the share; calls between two
- * searches for trials to give up. */
+/* CHECK_EVERY: calls between two checks. CHECKS_PART: checks may cost one part in so many of the
+ * share. SWEEP_EVERY: calls between two searches for trials to give up. */
 enum { CHECK_EVERY = 64, CHECKS_PART = 4, SWEEP_EVERY = 256 };
 
-/* Slowness relative to the incumbent, in thousandths: the least and the most expected of a
- * configuration that never ran; beyond UNLIKELY a first launch is repeated after all others, beyond
- * HOPELESS never. */
+/* Slowness relative to the incumbent, in thousandths. FIRST_LEAST and FIRST_MOST bound the expected
+ * slowness of a configuration that never ran. A first launch slower than UNLIKELY is repeated after
+ * all others; a first launch slower than HOPELESS is never repeated. */
 enum { FIRST_LEAST = 1500, FIRST_MOST = 4000, UNLIKELY = 4000, HOPELESS = 32000 };
 
 /* Launches of a configuration before it races. */
 enum { FIRST_LAUNCHES = 2 };
 
 /* If the winner of a race ties with others and its comparison is less exact than VAGUE, the
- * possible winners race again, at most MOST_AGAIN of them, with AGAIN times as many calls per
+ * possible winners race again, at most MOST_AGAIN entrants, with AGAIN times as many calls per
  * sample. The first race also uses more calls if the incumbent's times spread by more than
  * NOISY. */
 enum { FINALS_BLOCKS = 20, AGAIN = 4, MOST_AGAIN = 6 };
@@ -37,26 +37,27 @@ enum { FINALS_BLOCKS = 20, AGAIN = 4, MOST_AGAIN = 6 };
 /* The blocks of a race that are needed before a leader replaces the incumbent. */
 enum { LEAST_BLOCKS = 8 };
 
-/* If noise hides the fastest, the leader replaces the incumbent when that is slower with a
- * probability of 0.9. For an interval of 95 %, the difference then exceeds this part of half the
- * interval. */
+/* If noise hides which entrant is fastest, the leader replaces the incumbent if the incumbent is
+ * slower with a probability of 0.9. For an interval of 95 %, the difference then exceeds this part
+ * of half the interval. */
 #define LIKELY 0.65
 
 typedef struct entrant {
     uint32_t configuration;
-    int64_t fastest_ns; /* fastest of its launches; 0 if it has not run */
+    int64_t fastest_ns; /* fastest of its first launches; 0 before its first launch */
     int64_t expect_ns;  /* expected time of the next launch; 0 if unknown */
-    int64_t extra_ns;   /* time of its trials, less that of as many incumbent calls */
+    int64_t extra_ns;   /* time of its trials minus the time of as many incumbent calls */
     uint32_t launches;
     bool invalid, out;    /* out: it does not race again */
     bool tried, unlikely; /* tried: its first launches are over */
 } entrant;
 
-/* In the phase SITE_TUNING there is a round. Its entrants are first launched (`race.race` is NULL),
- * then they race. The incumbent is the first entrant, or one that is proven faster. */
+/* In the phase SITE_TUNING the tuner has a round. Its entrants are first launched (`race.race` is
+ * NULL), then they race. The incumbent is the first entrant, or an entrant that is proven
+ * faster. */
 struct site_tuner {
     site_rules rules;
-    site_account now; /* without its times of calls, which the budget has */
+    site_account now; /* except the times of calls, which the budget has */
     size_t round;
     keymap tried; /* configurations of all rounds */
     keymap invalid;
@@ -67,14 +68,14 @@ struct site_tuner {
     size_t firsts;
 
     site_race race;
-    bool is_again; /* the race repeats a race among its possible winners */
+    bool is_again; /* the race is a repetition among the possible winners */
 
     site_budget budget;
-    bool warmed;          /* the very first launch, which loads code, is over */
-    uint64_t since_check; /* calls */
+    bool warmed;          /* the very first launch, which loads code, has ended */
+    uint64_t since_check; /* number of calls since the last check */
 
     site_open_trials open;
-    int64_t checked_ns; /* the part of the cost that checks caused */
+    int64_t checked_ns; /* part of the cost that checks caused */
 };
 
 static void set_incumbent(site_tuner *t, uint32_t configuration, int64_t time_ns)
@@ -84,7 +85,7 @@ static void set_incumbent(site_tuner *t, uint32_t configuration, int64_t time_ns
     t->now.incumbent = configuration;
     t->now.has_incumbent = true;
     site_budget_forget(&t->budget);
-    /* Savings relative to the earlier incumbent do not count beside the new one. */
+    /* Savings relative to the earlier incumbent do not count for the new incumbent. */
     for (size_t i = 0; i < t->entrant_count; i++)
         if (t->entrants[i].extra_ns < 0)
             t->entrants[i].extra_ns = 0;
@@ -109,7 +110,7 @@ static uint64_t open_trial(site_tuner *t, site_trial_kind kind, uint32_t place)
     return site_trials_open(&t->open, kind, place, t->now.calls);
 }
 
-/* Makes the work of a trial that gave no time count as not done. */
+/* Counts the work of a trial that gave no time as not done. */
 static void reopen(site_tuner *t, const site_trial *o)
 {
     t->now.trials -= o->kind != TRIAL_CHECK;
@@ -164,8 +165,8 @@ static bool add_entrant(site_tuner *t, uint32_t configuration)
     return known || keymap_put(&t->tried, configuration, 1);
 }
 
-/* Begins the next round: the incumbent and the proposed configurations. Without new ones, tuning is
- * decided. */
+/* Begins the next round with the incumbent and the proposed configurations. If none of these is
+ * new, tuning is decided. */
 static void enter_round(site_tuner *t)
 {
     uint32_t proposed[SITE_ROUND];
@@ -183,7 +184,8 @@ static void enter_round(site_tuner *t)
         end_tuning(t, SITE_DECIDED);
 }
 
-/* Returns the entrant to launch next, unlikely ones last; entrant_count if all were launched. */
+/* Returns the entrant to launch next, unlikely entrants last. Returns entrant_count if all were
+ * launched. */
 static size_t next_untried(const site_tuner *t)
 {
     size_t found = t->entrant_count;
@@ -205,7 +207,7 @@ static race_options options_for(const site_tuner *t)
     options.seed = t->rules.seed + t->race.races;
     options.prior_ratio *= spread;
     options.screen_ratio *= spread;
-    options.default_ratio = 0; /* trials of the incumbent cost only the timing */
+    options.default_ratio = 0; /* Trials of the incumbent cost only the time of timing. */
     options.finals_blocks = FINALS_BLOCKS;
     if (t->is_again) {
         options.finalists = t->entrant_count;
@@ -243,7 +245,7 @@ static uint32_t configuration_of(const site_tuner *t, const race_standing *s)
     return t->entrants[t->race.places[s->entrant]].configuration;
 }
 
-/* Returns the incumbent's standing if no entrant is known to be faster, else NULL. */
+/* Returns the incumbent's standing if no entrant is known to be faster, otherwise NULL. */
 static const race_standing *tied_incumbent(const site_tuner *t, const race_result *r)
 {
     for (size_t i = 0; i < r->count; i++)
@@ -257,7 +259,8 @@ static bool is_likely_slower(const race_standing *s)
     return s->ratio - 1 > LIKELY * (s->ratio - s->low);
 }
 
-/* Returns the winner. If noise hides the difference, returns the incumbent, known to be good. */
+/* Returns the winner. If noise hides the difference, returns the incumbent, which is known to be
+ * good. */
 static uint32_t choose_winner(const site_tuner *t, const race_result *r, bool vague)
 {
     const race_standing *present = vague ? tied_incumbent(t, r) : NULL;
@@ -316,7 +319,7 @@ static void finish_race(site_tuner *t)
             return;
         }
         set_incumbent(t, winner, t->now.time.median_ns);
-        /* Not final: a quieter machine may decide it another time. */
+        /* The decision is not final, because a quieter machine may decide otherwise. */
         if (vague) {
             end_tuning(t, SITE_STOPPED);
             return;
@@ -326,7 +329,7 @@ static void finish_race(site_tuner *t)
     enter_round(t);
 }
 
-/* Moves on until a trial is possible: starts the race once all entrants were launched, draws its
+/* Advances until a trial is possible: starts the race once all entrants were launched, draws its
  * next block, or begins another round. */
 static void advance(site_tuner *t)
 {
@@ -357,7 +360,8 @@ static void promote_leader(site_tuner *t)
         leader->time.count < LEAST_BLOCKS)
         return;
     bool unraced = present->left_at == RACE_PRIOR;
-    /* A sample of several calls is the time of their fastest: compare with the incumbent's. */
+    /* A sample of several calls is the time of the fastest calls, so it is compared with the
+     * fastest calls of the incumbent. */
     int64_t present_ns =
         t->race.calls_each > 1 ? site_budget_fastest_ns(&t->budget) : t->budget.typical_ns;
     bool slower =
@@ -393,8 +397,8 @@ static bool begin_first(site_tuner *t, site_turn *turn)
     return true;
 }
 
-/* Begins the next call of the block. A round of calls begins only if the budget covers all of it:
- * only trials that follow each other can be compared. */
+/* Begins the next call of the block. A round of calls begins only if the budget covers the whole
+ * round, because only trials that follow each other can be compared. */
 static bool begin_block(site_tuner *t, site_turn *turn)
 {
     int64_t all = 0;
@@ -482,8 +486,8 @@ static void end_check(site_tuner *t, const site_sample *s)
     t->warmed = true;
 }
 
-/* Returns whether the time is mostly the host's: in an idle stream it includes the host's launch,
- * which may have loaded code. */
+/* Returns whether most of the time is the host's: in an idle stream, the time includes the host's
+ * launch, which may have loaded code. */
 static bool is_hosts(const site_tuner *t, const site_sample *s)
 {
     return s->time_ns > t->budget.typical_ns && s->host_ns > s->time_ns / 2;

@@ -29,18 +29,19 @@
 #include "search/race/race.h"
 
 enum {
-    SITE_ROUND = 256,    /* configurations of a round, beside the incumbent */
+    SITE_ROUND = 256,    /* configurations of a round, besides the incumbent */
     SITE_MOST_OPEN = 64, /* most timed calls without a known time */
-    SITE_GIVEN_UP = 4096 /* calls after which the time of a call is no longer awaited */
+    SITE_GIVEN_UP = 4096 /* number of further calls after which the time of a call is no longer
+                          * awaited */
 };
 
 /* Writes at most `most` configurations that a round tries against the incumbent, and returns their
- * number. Those that were tried before are ignored. */
+ * number. Configurations that were tried before are ignored. */
 typedef size_t site_proposer(void *context, size_t round, uint32_t incumbent, uint32_t *out,
                              size_t most);
 
 typedef struct site_rules {
-    double share;      /* share of the time seen that tuning may cost, such as 0.02 */
+    double share;      /* share of the calls' time that tuning may cost, such as 0.02 */
     uint64_t seed;     /* seed of the order of calls in a race */
     uint32_t fallback; /* the default */
     site_proposer *propose;
@@ -49,7 +50,7 @@ typedef struct site_rules {
 
 typedef struct site_turn {
     uint32_t configuration;
-    uint32_t incumbent; /* to use instead if the call cannot be timed */
+    uint32_t incumbent; /* configuration to use instead if the call cannot be timed */
     bool has_incumbent; /* false if no configuration is valid */
     uint64_t ticket;    /* identifies the call in site_tuner_end(); 0 if the call is not timed */
 } site_turn;
@@ -70,8 +71,9 @@ typedef struct site_account {
     bool has_incumbent; /* false if every configuration is invalid */
     uint64_t calls, trials;
     int64_t seen_ns, spent_ns; /* time of the calls; cost of the trials */
-    stats_summary time;        /* of the incumbent, once decided; count 0 if undecided */
-    stats_summary baseline;    /* of the default in the same race; count 0 if it did not race */
+    stats_summary time;        /* time of the incumbent, once decided; count 0 if undecided */
+    stats_summary baseline;    /* time of the default in the same race; count 0 if it did not
+                                * race */
     race_verdict verdict;
 } site_account;
 
@@ -87,14 +89,14 @@ site_turn site_tuner_begin(site_tuner *t, bool may_time);
 /* Counts calls that used the incumbent without site_tuner_begin(). */
 void site_tuner_skip(site_tuner *t, uint64_t calls);
 
-/* Gives the time of a call to the tuner, once for each ticket. Ignores the time of a call that was
- * given up, after SITE_GIVEN_UP others. */
+/* Gives the time of a call to the tuner, once for each ticket. Ignores a call that was given up
+ * after SITE_GIVEN_UP further calls. */
 void site_tuner_end(site_tuner *t, uint64_t ticket, const site_sample *sample);
 
-/* Counts host time that tuning took beside the trials as cost. */
+/* Counts host time that tuning took outside of trials as cost. */
 void site_tuner_charge(site_tuner *t, int64_t ns);
 
-/* Excludes a configuration, which cannot be used, for good. */
+/* Excludes, for good, a configuration that cannot be used. */
 void site_tuner_invalid(site_tuner *t, uint32_t configuration);
 
 /* Ends tuning: the incumbent stays. */

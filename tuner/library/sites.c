@@ -175,7 +175,8 @@ static uint64_t mix(uint64_t hash, const void *bytes, size_t size_bytes)
     return XXH3_64bits_withSeed(bytes, size_bytes, hash);
 }
 
-/* Hashes name and variables, which may be invalid: they are checked when a site is made of them. */
+/* Hashes name and variables, which may be invalid, because they are checked only when a site is
+ * made. */
 static uint64_t hash_site(const char *name, const at_variable *variables, size_t count)
 {
     uint64_t h = mix(count, name, strlen(name));
@@ -345,7 +346,7 @@ static void *write_decisions(void *context)
 /* Starts the thread that writes decisions. It blocks all signals, which are for the program. */
 static bool start_writer(at_sites *sites)
 {
-    /* enough for writing; the program's default may be too small */
+    /* Enough for writing; the program's default may be too small. */
     const size_t stack_bytes = 1 << 20;
     sigset_t all, before;
     pthread_attr_t with;
@@ -380,7 +381,7 @@ static void finish_writing(at_sites *sites)
     if (sites->has_writer)
         pthread_join(sites->writer, NULL);
     else
-        write_decisions(sites); /* the thread could not be started */
+        write_decisions(sites); /* The thread could not be started. */
 }
 
 void at_sites_close(at_sites *sites)

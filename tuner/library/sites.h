@@ -25,15 +25,14 @@
 #include "record/record.h"
 #include "record/summary.h"
 
-/* ---- configurations of a site ----
- * A site has a list of values for each parameter. A configuration is a number below `count`, in
- * mixed radix; 0, the default, has the first value of each list. The space owns copies of all names
- * and values. */
+/* ---- configurations of a site ---- A site has a list of values for each parameter. A
+ * configuration is a number below `count`, in mixed radix. Configuration 0, the default, has the
+ * first value of each list. The space owns copies of all names and values. */
 
 typedef struct site_list {
     char *name;
     size_t count;
-    at_variable *values; /* each has the list's name */
+    at_variable *values; /* each value has the list's name */
     uint64_t hash;       /* sum of the values' hashes, the same in any order */
 } site_list;
 
@@ -66,10 +65,10 @@ void site_space_values(const site_space *s, uint32_t configuration, at_variable 
  * space. */
 bool site_space_find(const site_space *s, const record_values *values, uint32_t *out);
 
-/* Proposes the configurations of a round, as site_proposer does. A space of at most `most` is
- * proposed whole in the first round. A larger one: first neighbours of the default and a random
- * sample, then neighbours of the incumbent. Neighbours differ in one parameter, by at most two
- * places if it has many values. */
+/* Proposes the configurations of a round, as site_proposer does. A space of at most `most`
+ * configurations is proposed whole in the first round. Of a larger space, the first round proposes
+ * neighbours of the default and a random sample, and later rounds propose neighbours of the
+ * incumbent. Neighbours differ in one parameter, by at most two positions if it has many values. */
 size_t site_space_propose(const site_space *s, size_t round, uint32_t incumbent, uint32_t *out,
                           size_t most);
 
@@ -79,8 +78,9 @@ typedef struct site_timer site_timer;
 typedef struct site_mark site_mark; /* the measurement of one call */
 
 /* The functions of a timer: pairs of CUDA events in the program's stream, which are polled later,
- * or the host's clock, or a test's own. Several threads may use a timer at once. A pair of events
- * belongs to the context that was current when it was made, and is reused only there. */
+ * or the host's clock, or a timer of a test. Several threads may use a timer at once. A pair of
+ * events belongs to the context that was current when it was made, and is reused only in that
+ * context. */
 typedef struct site_timer_api {
     /* Begins to time a call. Returns NULL if that is impossible (its stream is being captured into
      * a graph, memory ran out). `*hidden` says whether the device still has earlier work, so that
@@ -89,7 +89,7 @@ typedef struct site_timer_api {
     /* Ends the timing of a call, at `now_ns` of the host's clock. Returns false if it could not be
      * timed. */
     bool (*end)(site_timer *timer, site_mark *mark, void *stream, int64_t now_ns);
-    /* Returns 1 if *time_ns is known, 0 if not yet, -1 if it never will be. */
+    /* Returns 1 if *time_ns is known, 0 if it is not known yet, -1 if it never will be. */
     int (*ask)(site_timer *timer, site_mark *mark, int64_t *time_ns);
     /* Returns the mark to the timer, whatever its state. */
     void (*give)(site_timer *timer, site_mark *mark);
@@ -99,7 +99,7 @@ typedef struct site_timer_api {
 
 struct site_timer {
     const site_timer_api *api;
-    bool at_once;      /* times are known as soon as a call ends */
+    bool at_once;      /* the time of a call is known when the call ends */
     int64_t device_ns; /* device time that timing a call takes */
 };
 
@@ -107,13 +107,12 @@ struct site_timer {
 at_status site_timer_events(site_timer **out, at_error *error);
 at_status site_timer_host(site_timer **out, at_error *error);
 
-/* ---- the store of decisions ----
- * Decisions are kept as records: one file for each GPU and name of a site, one entry for each
- * problem, driver and version of the program's code. Driver and code are two more variables of the
- * recorded problem, `at_driver` and `at_code`. An entry of another driver, code or list of values
- * is not used, and is reported. Files are changed under the lock of their folder and replaced
- * whole. A file that is not JSON is renamed to FILE.damaged before a new one is written. One thread
- * at a time may read, and one may write. */
+/* ---- the store of decisions ---- Decisions are kept as records: one file for each GPU and name of
+ * a site, one entry for each problem, driver and version of the program's code. Driver and code are
+ * two more variables of the recorded problem, `at_driver` and `at_code`. An entry of another
+ * driver, code or list of values is not used, and is reported. Files are changed under the lock of
+ * their folder and replaced whole. A file that is not JSON is renamed to FILE.damaged before a new
+ * file is written. One thread at a time may read, and one may write. */
 
 typedef struct site_store site_store;
 
@@ -133,14 +132,15 @@ at_status site_store_open(const char *folder, const arch_limits *gpu, const char
                           const char *code, site_store **out, at_error *error);
 void site_store_close(site_store *s); /* `s` may be NULL */
 
-/* Finds the decision for the key. Returns false if there is none; reports why an entry does not
+/* Finds the decision for the key. Returns false without a decision; reports why an entry does not
  * apply. Reads the records of a name once. */
 bool site_store_find(site_store *s, const site_key *key, site_reporter *report, void *context,
                      uint32_t *out);
 
 typedef struct site_decision {
-    uint32_t configuration, fallback; /* fallback: the default */
-    stats_summary time, baseline; /* of the configuration; of the default (count 0 if unknown) */
+    uint32_t configuration, fallback; /* the decided configuration; the default */
+    stats_summary time, baseline;     /* time of the configuration; time of the default (count 0 if
+                                       * unknown) */
     run_verdict verdict;
 } site_decision;
 
@@ -158,14 +158,14 @@ enum { SITE_WINDOW = 32 };
 
 /* The message that rank 0 broadcasts: the configurations of the next calls, and the incumbent. */
 typedef struct site_message {
-    uint64_t site; /* hash of the site: detects ranks whose calls are in another order */
+    uint64_t site; /* hash of the site; detects ranks that make their calls in another order */
     uint32_t incumbent, settled, has_incumbent, state;
     uint32_t configurations[SITE_WINDOW];
 } site_message;
 
 /* A timed call, from its begin until its time is known. */
 typedef struct site_call {
-    uint64_t ticket, number; /* number: of the call, counted from 1 */
+    uint64_t ticket, number; /* number of the call, from 1 */
     site_mark *mark;
     int64_t begun_ns, host_ns, overhead_ns; /* host_ns: host time from begin to end */
     bool ended, hidden;                     /* hidden: the device was busy at the begin */
@@ -185,28 +185,30 @@ struct at_site {
     at_variable *variables;
     site_space space;
 
-    /* The values that all calls use once the site is decided; NULL while it is tuned. */
+    /* The values that all calls use once the site is decided; NULL during tuning. */
     _Atomic(const site_values *) settled;
 
-    /* The values of a call that finds the lock taken; if NULL, the call waits for the lock. */
+    /* The values of a call that finds the lock taken. If they are NULL, the call waits for the
+     * lock. */
     _Atomic(const site_values *) plain;
-    atomic_uint_fast64_t plain_calls; /* calls that used it, which the tuner does not know yet */
+    atomic_uint_fast64_t plain_calls; /* number of calls that used `plain`, which the tuner does not
+                                       * know yet */
 
-    pthread_mutex_t lock; /* guards the rest */
+    pthread_mutex_t lock; /* guards the following members */
     at_site_valid *valid;
     void *valid_context;
-    bool opened; /* the store was searched, and the tuner made if one is needed */
+    bool opened; /* the store was searched, and the tuner made if necessary */
     at_site_state state;
     uint32_t fallback;
-    site_tuner *tuner; /* NULL if nothing is tuned here */
+    site_tuner *tuner; /* NULL if the site is not tuned in this process */
     keymap refused;    /* configurations that the program called invalid */
     keymap values;     /* index in `made`, by configuration */
     site_values **made;
     size_t made_count;
     uint64_t calls;
     site_call open[SITE_MOST_OPEN];
-    size_t open_count, asked; /* asked: the next call to poll */
-    uint64_t lost;            /* calls that were given up because they did not end */
+    size_t open_count, asked; /* asked: index of the next call to poll */
+    uint64_t lost;            /* number of calls that were given up because they did not end */
     bool hidden;              /* the device was busy when the last call was timed */
 
     /* The last message of rank 0; without ranks, only `incumbent` and `has_incumbent` are used.
@@ -228,7 +230,7 @@ struct at_sites {
     void *context;
     int rank;
 
-    pthread_mutex_t lock; /* guards the rest */
+    pthread_mutex_t lock; /* guards the following members */
     site_store *store;    /* its loaded records are guarded by `reading` */
     pthread_mutex_t reading;
     keymap found; /* index in `all`, by hash */
@@ -249,7 +251,7 @@ at_status sites_open_with(const at_sites_options *options, site_timer *timer,
                           const arch_limits *gpu, const char *driver, at_sites **out,
                           at_error *error);
 
-/* Returns AT_USAGE in a fork of the process that opened the sites: there, locks may be held by
+/* Returns AT_USAGE in a fork of the process that opened the sites. In a fork, locks may be held by
  * threads that do not exist, and the CUDA driver does not work. */
 at_status sites_check_process(const at_sites *sites, const char *function, at_error *error);
 

@@ -157,7 +157,7 @@ static at_status compile(library_source *s, const at_kernel_options *o, const ch
 {
     compile_cache cache;
     const compile_key key = cache_key(s, arch);
-    /* Without a cache, compiling only takes longer. */
+    /* Without a cache, only the compilation takes longer. */
     bool cached =
         !(o && o->no_cache) && compile_cache_open(o ? o->cache : NULL, 0, &cache, NULL) == AT_OK;
     if (cached && fetch(s, &cache, key))
@@ -199,7 +199,7 @@ at_status library_source_init(library_source *out, const at_choice *c,
         script_format_configuration(s, indices, out->text, sizeof out->text);
         status = compile(out, options, arch, error);
     }
-    out->variant.option_count = 0; /* they belong to the script */
+    out->variant.option_count = 0; /* The options belong to the script. */
     script_free(s);
     if (status)
         library_source_deinit(out);

@@ -11,8 +11,9 @@
 
 typedef struct library_source {
     pick_rule rule;
-    char text[LIBRARY_TEXT_BYTES]; /* the configuration as text */
-    emitted variant; /* `options` is not valid: it borrows from the script, which is freed */
+    char text[LIBRARY_TEXT_BYTES]; /* text of the configuration */
+    emitted variant; /* `options` is not valid, because it borrows from the script, which is
+                      * freed */
     launch_plan launch;
     problem_plan problem;
     char *symbols;        /* names of the kernels in the cubin (plan_symbol()); owned */

@@ -24,29 +24,30 @@
 
 enum {
     MOST_BUDGET_S = 7 * 86400,
-    LIMIT_MORE_S = 30,   /* time after 1.5 budgets at which a tuning is ended */
-    CORES_PART = 4,      /* one core in CORES_PART compiles */
+    LIMIT_MORE_S = 30,   /* a tuning is ended this time after 1.5 budgets */
+    CORES_PART = 4,      /* of CORES_PART cores, one compiles */
     NAME_BYTES = 512,    /* length of NAME=VALUE */
-    FIXED_ARGUMENTS = 16 /* most arguments beside --set */
+    FIXED_ARGUMENTS = 16 /* most arguments besides --set */
 };
 
-/* Batch systems and MPI set these for each rank. The tuner, which is no rank, must not see them. */
+/* Batch systems and MPI set these variables for each rank. The tuner, which is no rank, must not
+ * see them. */
 static const char *const of_ranks[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMI_RANK", "PMIX_RANK",
                                        "SLURM_STEP_NUM_TASKS", NULL};
 
 struct tuning {
     tuning *next;
     char *pattern;
-    record_values problem;        /* the texts in it are owned by `texts` */
+    record_values problem;        /* the variables; `texts` owns their texts */
     char **texts;                 /* for each variable: its name, its text value, NAME=VALUE */
-    const device_properties *gpu; /* one of the results' GPUs */
+    const device_properties *gpu; /* one of the GPUs of the results */
     char folder[PATHS_BYTES];
     char script[PATHS_BYTES], program[PATHS_BYTES];
     double budget_s, share;
     at_tune_state state;
-    lock *lock; /* held while the tuning runs; NULL if it could not be made */
+    lock *lock; /* held while the tuning runs; NULL if the lock could not be made */
     beside process;
-    char why[BESIDE_OUTPUT_BYTES]; /* why it failed */
+    char why[BESIDE_OUTPUT_BYTES]; /* reason of the failure */
 };
 
 struct tunings {
@@ -159,7 +160,7 @@ static at_status find_program(tuning *t, const char *given, at_error *error)
         return AT_OK;
     }
     if (library_find_share(&own)) {
-        /* from PREFIX/share/autotune/lua to PREFIX/bin/autotune */
+        /* From PREFIX/share/autotune/lua to PREFIX/bin/autotune. */
         char *end = strstr(own.lua_dir, "/share/autotune/lua");
         if (end) {
             snprintf(t->program, sizeof t->program, "%.*s/bin/autotune", (int)(end - own.lua_dir),
@@ -232,7 +233,8 @@ static void fail(tunings *all, tuning *t, const char *why)
     set_state(all, t, AT_TUNE_FAILED);
 }
 
-/* Takes the tuning's lock. Returns false if another process tunes the same. */
+/* Takes the tuning's lock. Returns false if another process tunes the same pattern, problem and
+ * GPU. */
 static bool try_lock(tuning *t)
 {
     char folder[PATHS_BYTES], path[PATHS_BYTES], text[CONFIGURATION_BYTES], hash[HASH_TEXT_BYTES];
@@ -244,7 +246,7 @@ static bool try_lock(tuning *t)
         snprintf(folder, sizeof folder, "%.*s/.tuning", PATHS_BYTES - 64, t->folder);
         snprintf(path, sizeof path, "%.*s/%s", PATHS_BYTES - 64, folder, hash);
         if (file_make_folder(folder, NULL) || lock_open(path, 0644, &t->lock, NULL))
-            return true; /* the tuner will report the error of the folder */
+            return true; /* The tuner will report the error of the folder. */
     }
     return lock_acquire(t->lock, 0) != EWOULDBLOCK;
 }

@@ -1,9 +1,9 @@
 /* The tunings that a program began with at_tune(), and their processes. library/choice.c has the
  * calls.
  *
- * A tuning is identified by pattern, problem and GPU. If another process tunes the same into the
- * same folder, this one waits for its result. Tunings belong to an at_results and may be used by
- * several threads at once. No function here blocks. */
+ * A tuning is identified by pattern, problem and GPU. If another process tunes the same pattern and
+ * problem for the same GPU into the same folder, this tuning waits for its result. Tunings belong
+ * to an at_results and may be used by several threads at once. No function here blocks. */
 #ifndef AUTOTUNE_LIBRARY_TUNING_H
 #define AUTOTUNE_LIBRARY_TUNING_H
 
@@ -32,18 +32,19 @@ void tuning_free(tuning *t); /* asks its process to end; `t` may be NULL */
 bool tunings_contain(tunings *all, const tuning *like);
 
 /* Takes over the tuning (`*t` becomes NULL) and starts it, unless the list has it or `known` says
- * that its result is recorded. AT_USAGE does not take it over. AT_NOT_FOUND and AT_IO: no process
- * could be started, and the tuning has failed. */
+ * that its result is recorded. AT_USAGE does not take it over. After AT_NOT_FOUND and AT_IO no
+ * process could be started, and the tuning has failed. */
 at_status tunings_add(const at_results *results, tuning **t, bool known,
                       const at_tune_options *options, at_error *error);
 
-/* Returns whether a tuning in this state is running or waiting. */
+/* Returns whether a tuning in this state runs or waits. */
 bool tuning_is_open(at_tune_state state);
 
-/* Returns the state of the tuning; if it failed, `error` says why. */
+/* Returns the state of the tuning. If it failed, `error` has the reason. */
 at_tune_state tunings_state(tunings *all, const tuning *like, at_error *error);
 
-/* Makes results of ended tunings available to at_pick(). Costs almost nothing if none is open. */
+/* Makes results of ended tunings available to at_pick(). Costs almost nothing if no tuning is
+ * open. */
 void tunings_update(const at_results *results);
 
 #endif
