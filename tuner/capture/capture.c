@@ -56,7 +56,7 @@ static at_status find_launch(const char *path, const json_t *root, size_t number
                         why ? why : "the program ended in it");
 }
 
-/* The limits of tuner/schemas/capture.json. */
+/* These limits are also in tuner/schemas/capture.json. */
 enum {
     MOST_ARGUMENTS = 1024,
     MOST_ALLOCATIONS = 256,
@@ -65,11 +65,11 @@ enum {
     MOST_SIDE = INT32_MAX
 };
 
-/* The state of reading. The first failure is kept; later reads are ignored. */
+/* The state of reading. The first failure is kept, and later reads are ignored. */
 typedef struct reading {
     captured_launch *c;
     const char *dir;
-    const char *what; /* for messages: "argument" and its index */
+    const char *what; /* name of the part being read, for messages: "argument" and its index */
     size_t place;
     at_status status;
     at_error *error;
@@ -112,7 +112,7 @@ static void read_sides(reading *r, const json_t *object, const char *name, uint3
     }
 }
 
-/* Returns a member that is a text; borrowed; "" after a failure. */
+/* Returns a text member, borrowed. Returns "" after a failure. */
 static const char *text(reading *r, const json_t *object, const char *name)
 {
     const char *found = json_string_value(json_object_get(object, name));

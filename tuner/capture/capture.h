@@ -27,7 +27,8 @@ typedef struct captured_argument {
 typedef struct captured_pointer {
     uint32_t offset; /* position of its eight bytes in the parameters */
     uint32_t allocation;
-    uint64_t allocation_offset; /* at most the size of the allocation */
+    uint64_t allocation_offset; /* offset of the address in its allocation, at most the allocation's
+                                 * size */
 } captured_pointer;
 
 typedef struct captured_allocation {
@@ -37,7 +38,7 @@ typedef struct captured_allocation {
 } captured_allocation;
 
 typedef struct captured_variable {
-    char *name; /* mangled; owned */
+    char *name; /* mangled name; owned */
     uint64_t size_bytes;
     char *before; /* path of a file with the contents before the launch; owned */
 } captured_variable;
@@ -47,7 +48,7 @@ typedef struct captured_launch {
     char *path;             /* path of capture.json, for messages; owned */
     char *kernel, *mangled; /* owned */
     char arch[16];
-    uint32_t grid[3], block[3], cluster[3]; /* cluster: all 1 if the launch has no clusters */
+    uint32_t grid[3], block[3], cluster[3]; /* cluster: all 1 without clusters */
     uint32_t dynamic_shared_bytes;
     bool cooperative;
     uint64_t count; /* number of launches of the same kernel, grid and block */
@@ -63,8 +64,8 @@ typedef struct captured_launch {
 } captured_launch;
 
 /* Reads a launch. `name` is the folder, or "DIR:2" for its second launch. After AT_OK the caller
- * calls captured_deinit(). AT_NOT_FOUND if there is no capture or no such launch; AT_USAGE if there
- * are several launches and no number; AT_FORMAT if the file is damaged or the launch is
+ * calls captured_deinit(). AT_NOT_FOUND if the capture or the launch does not exist; AT_USAGE if
+ * there are several launches and no number; AT_FORMAT if the file is damaged or the launch is
  * incomplete. */
 at_status captured_read(const char *name, captured_launch *out, at_error *error);
 void captured_deinit(captured_launch *c);
@@ -75,8 +76,10 @@ at_status captured_count(const char *dir, size_t *count, at_error *error);
 /* How the memory after a simulated run differs from the memory after the program's launch. */
 typedef struct relaunch_difference {
     uint64_t words;      /* number of 4-byte words that differ */
-    uint64_t beyond;     /* of these, words that differ by more than RELAUNCH_ULPS as floats */
-    uint32_t allocation; /* of the first word beyond RELAUNCH_ULPS, else of the first */
+    uint64_t beyond;     /* number of these words that differ by more than RELAUNCH_ULPS as
+                          * floats */
+    uint32_t allocation; /* allocation of the first word beyond RELAUNCH_ULPS, otherwise of the
+                          * first differing word */
     uint64_t offset;     /* position in the allocation, in bytes */
     uint32_t expected, found;
 } relaunch_difference;
@@ -88,14 +91,16 @@ enum { RELAUNCH_ULPS = 8, RELAUNCH_FAULT_BYTES = 1536 };
 typedef struct relaunch_result {
     uint64_t blocks, blocks_run;      /* blocks of the grid, and how many of them ran */
     uint64_t bytes_written;           /* bytes that differ from their value before the launch */
-    char fault[RELAUNCH_FAULT_BYTES]; /* fault, or why it cannot be judged; or "" */
-    device_fault at;                  /* the fault's location */
-    bool undecided;                   /* `fault` says why the device cannot judge the launch */
-    relaunch_difference difference;   /* valid if there is no fault */
+    char fault[RELAUNCH_FAULT_BYTES]; /* the fault, or the reason why the launch cannot be judged;
+                                       * or "" */
+    device_fault at;                  /* facts of the fault */
+    bool undecided;                   /* `fault` is the reason why the device cannot judge the
+                                       * launch */
+    relaunch_difference difference;   /* valid without a fault */
     bool variables_unread;            /* the kernel's module has variables with unknown contents */
     bool has_atomics;                 /* the kernel has atomics on global memory */
     bool holds_addresses;             /* the launch's memory holds addresses */
-    bool compared;                    /* false if results need blocks that did not run */
+    bool compared;                    /* false if results depend on blocks that did not run */
 } relaunch_result;
 
 /* Runs the launch on the simulated device: compiles the module's PTX, uses the program's own data
@@ -104,16 +109,17 @@ typedef struct relaunch_result {
  * blocks run, among them the first and the last.
  *
  * Each allocation is far from all others, so that an access outside it is found; if the memory
- * holds addresses, allocations stay at their own. Variables of the module have their captured
- * contents, or those of the PTX. AT_NO_DEVICE if there is no PTX or it cannot be simulated; AT_IO,
- * AT_FORMAT, AT_DEVICE (no memory). */
+ * holds addresses, allocations keep their own addresses. Variables of the module have their
+ * captured contents, otherwise those of the PTX. AT_NO_DEVICE if there is no PTX or it cannot be
+ * simulated; AT_IO, AT_FORMAT, AT_DEVICE (no memory). */
 at_status relaunch_run(const captured_launch *c, uint64_t most_work, relaunch_result *out,
                        at_error *error);
 
 typedef struct program_request {
-    char *const *arguments; /* the program's name and arguments; ends with NULL */
+    char *const *arguments; /* name and arguments of the program; ends with NULL */
     const char *dir;        /* absolute path: the program may change its folder */
-    const char *kernel;     /* part of the name of the kernels to capture; NULL to capture none */
+    const char *kernel;     /* part of the names of the kernels to capture; NULL to capture no
+                             * kernel */
     uint64_t nth, shapes, limit_bytes;
     bool timed;
     const char *cupti;     /* path of CUPTI's library; NULL if the loader finds it */

@@ -9,7 +9,7 @@
 
 /* The fat binary format of NVIDIA's tools: a header, then entries, each with its own header. */
 enum { FATBIN_MAGIC = (int)0xba55ed50, ENTRY_PTX = 1, FLAG_LZ4 = 0x2000, FLAG_ZSTD = 0x8000 };
-/* Larger than the PTX of any module. */
+/* Limit of the PTX of a module, larger than any real one. */
 static const uint64_t most_ptx_bytes = UINT64_C(1) << 30;
 
 typedef struct fatbin_header {
@@ -25,7 +25,7 @@ typedef struct fatbin_entry {
     uint32_t packed_bytes;
     uint32_t options;
     uint16_t minor, major;
-    uint32_t arch; /* compute capability: 90 is 9.0 */
+    uint32_t arch; /* compute capability: 90 for 9.0 */
     uint32_t name_at, name_bytes;
     uint64_t flags, unused, unpacked_bytes;
 } fatbin_entry;
@@ -48,7 +48,7 @@ static bool unpack_lz4(const unsigned char *from, size_t from_bytes, unsigned ch
         from += literals;
         done += literals;
         if (from == end)
-            break; /* the last run has no copy */
+            break; /* The last run has no copy. */
         if (end - from < 2)
             return false;
         const size_t distance = from[0] + 256u * from[1];

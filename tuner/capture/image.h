@@ -1,5 +1,6 @@
 /* Images of modules: PTX text, machine code, or a fat binary of both; and the names of their
- * kernels. Part of the library that is loaded into programs, so it never ends the process. */
+ * kernels. This file is part of the library that is loaded into programs, so it never ends the
+ * process. */
 #ifndef AUTOTUNE_CAPTURE_IMAGE_H
 #define AUTOTUNE_CAPTURE_IMAGE_H
 
@@ -7,8 +8,8 @@
 
 #include "base/error.h"
 
-/* Finds the PTX that has the kernel: like the driver, the one for the newest architecture up to
- * `arch` ("sm_90"). `*ptx` is NUL-terminated and freed by the caller. `path` is for messages.
+/* Finds the PTX that has the kernel. Like the driver, takes the PTX for the newest architecture up
+ * to `arch` ("sm_90"). `*ptx` is NUL-terminated and freed by the caller. `path` is for messages.
  * AT_NO_DEVICE without PTX or a library to decompress it; AT_NOT_FOUND if no PTX has the kernel;
  * AT_FORMAT if the image is damaged; AT_NO_MEMORY. */
 at_status image_ptx(const char *bytes, size_t size_bytes, const char *kernel, const char *arch,

@@ -251,7 +251,7 @@ static void add_captured(reading *r, capture_table *t, uint32_t i, const char *f
 {
     capture_launch *l = &t->launches[i];
     char arch[16];
-    if (l->row >= t->row_count) { /* the program ended during this launch */
+    if (l->row >= t->row_count) { /* The program ended during this launch. */
         snprintf(l->trouble, sizeof l->trouble, "the program ended before this launch was through");
         json_append(&r->trouble, json_string(l->trouble));
         return;
@@ -325,7 +325,7 @@ static at_status read_process(reading *r, const char *folder, at_error *error)
     snprintf(path, sizeof path, "%s/%s/%s", r->dir, folder, CAPTURE_TABLE);
     int fd = descriptor_open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW, 0);
     if (fd < 0)
-        return AT_OK; /* no process made this folder, or the process wrote nothing */
+        return AT_OK; /* No process made this folder, or the process wrote nothing. */
     void *mapped =
         fstat(fd, &s) == 0 && s.st_size == sizeof(capture_table)
             ? mmap(NULL, sizeof(capture_table), PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0)
@@ -378,7 +378,7 @@ at_status capture_read_tables(const char *dir, json_t **out, at_error *error)
         char path[PATH_BYTES];
         snprintf(path, sizeof path, "%s/%s", dir, list[i]->d_name);
         if (list[i]->d_name[0] != '.')
-            rmdir(path); /* succeeds if the folder is empty: it holds no launch */
+            rmdir(path); /* This succeeds only if the folder is empty, that is, has no launch. */
         free(list[i]);
     }
     free(list);

@@ -29,9 +29,9 @@ static const uint64_t first_base = UINT64_C(0x010000000000), distance = UINT64_C
 
 /* The contents of an allocation; mapped, private. */
 typedef struct mapped_allocation {
-    unsigned char *bytes;                /* in the simulated run */
-    const unsigned char *before, *after; /* as captured */
-    uint64_t base;                       /* simulated address */
+    unsigned char *bytes;                /* contents in the simulated run */
+    const unsigned char *before, *after; /* captured contents */
+    uint64_t base;                       /* address in the simulated run */
 } mapped_allocation;
 
 typedef struct relaunch {
@@ -200,7 +200,7 @@ static at_status load(relaunch *r)
     if (!status)
         status = sim_kernel_init(&r->kernel, ptx, strlen(ptx), "PTX", entries, 1, r->error);
     if (status == AT_FORMAT && ptx)
-        status = r->error->status = AT_NO_DEVICE; /* PTX that cannot be simulated */
+        status = r->error->status = AT_NO_DEVICE; /* The PTX cannot be simulated. */
     free(image);
     free(ptx);
     if (status)
@@ -215,7 +215,7 @@ static at_status load(relaunch *r)
     return set_variables(r);
 }
 
-/* Notes a fault. Faults of some kinds do not judge the kernel. */
+/* Notes a fault. Some kinds of fault do not show that the kernel is wrong. */
 static void keep_fault(relaunch *r, const sim_fault *fault)
 {
     static const sim_fault_kind open[] = {SIM_FAULT_UNKNOWN, SIM_FAULT_BUDGET, SIM_FAULT_LATE,
@@ -228,7 +228,8 @@ static void keep_fault(relaunch *r, const sim_fault *fault)
         r->out->undecided |= fault->kind == open[i];
 }
 
-/* Runs the chosen clusters (blocks, if there are no clusters), or all if `chosen` is NULL. */
+/* Runs the chosen clusters (blocks, if the launch has no clusters). Runs all if `chosen` is
+ * NULL. */
 static at_status run(relaunch *r, uint32_t schedule, const uint64_t *chosen, uint64_t count,
                      uint64_t *work)
 {
@@ -273,7 +274,8 @@ static uint32_t ulps(uint32_t a, uint32_t b)
     return apart > INT32_MAX ? UINT32_MAX : (uint32_t)apart;
 }
 
-/* Compares an allocation with the captured contents; only changed words unless all blocks ran. */
+/* Compares an allocation with the captured contents. Unless all blocks ran, compares only changed
+ * words. */
 static void compare_allocation(relaunch *r, uint32_t k, bool all)
 {
     const uint64_t size = r->launch->allocations[k].size_bytes;
@@ -309,7 +311,7 @@ static void compare(relaunch *r, bool all)
         compare_allocation(r, k, all);
 }
 
-/* Chooses `wanted` of `count` blocks in ascending order: the first, the last and random ones.
+/* Chooses `wanted` of `count` blocks in ascending order: the first, the last and random blocks.
  * Returns their number. */
 static uint64_t choose(uint64_t *chosen, uint64_t wanted, uint64_t count)
 {

@@ -1,7 +1,7 @@
 /* The part of CUPTI's callbacks and activity records that the injected library needs. CUPTI's
  * headers are not needed: these declarations are the documented binary interface (CUPTI 12.0 and
- * newer, "CUPTI Callback API" and "CUPTI Activity API"). The parameters of a driver function are a
- * structure of them, in their order. */
+ * newer, "CUPTI Callback API" and "CUPTI Activity API"). CUPTI passes the parameters of a driver
+ * function as a structure with one member for each, in their order. */
 #ifndef AUTOTUNE_CAPTURE_INJECT_CALLBACKS_H
 #define AUTOTUNE_CAPTURE_INJECT_CALLBACKS_H
 
@@ -20,17 +20,18 @@ typedef struct cupti_call {
     int site;
     const char *function;
     const void *parameters;
-    const void *result; /* at the exit: points to the CUresult */
-    const char *symbol; /* of a launch: mangled name of the kernel */
+    const void *result; /* at the exit of the call, points to its CUresult */
+    const char *symbol; /* for a launch: mangled name of the kernel */
     CUcontext context;
     uint32_t context_number;
-    uint64_t *own; /* a value that is kept from the enter to the exit of a call */
+    uint64_t *own; /* a value of this library that CUPTI keeps from the enter to the exit of a
+                    * call */
     uint32_t correlation;
 } cupti_call;
 
 typedef void (*cupti_callback)(void *own, int domain, uint32_t function, const cupti_call *call);
 
-/* The beginning of CUpti_ActivityKernel9; newer versions begin alike. */
+/* The beginning of CUpti_ActivityKernel9. Newer versions begin in the same way. */
 typedef struct __attribute__((packed)) cupti_kernel_record {
     int kind;
     uint8_t cache, shared;
@@ -49,7 +50,7 @@ typedef void (*cupti_buffer_wanted)(uint8_t **buffer, size_t *size_bytes, size_t
 typedef void (*cupti_buffer_full)(CUcontext context, uint32_t stream, uint8_t *buffer,
                                   size_t size_bytes, size_t valid_bytes);
 
-/* X(name, parameters) */
+/* calls X(name, parameters) for each function */
 #define CUPTI_CALLBACK_FUNCTIONS(X)                                                                \
     X(cuptiSubscribe, (void **subscriber, cupti_callback callback, void *own))                     \
     X(cuptiEnableCallback, (uint32_t enable, void *subscriber, int domain, uint32_t function))     \
@@ -66,7 +67,7 @@ typedef struct launch_parameters {
     unsigned grid[3], block[3], shared_bytes;
     CUstream stream;
     void **arguments;
-    void **extra; /* cuLaunchCooperativeKernel does not have it */
+    void **extra; /* not in the parameters of cuLaunchCooperativeKernel */
 } launch_parameters;
 
 typedef struct launch_ex_parameters {
@@ -75,17 +76,18 @@ typedef struct launch_ex_parameters {
     void **arguments, **extra;
 } launch_ex_parameters;
 
-/* cuGraphAddKernelNode, cuGraphAddKernelNode_v2, cuGraphAddNode. */
+/* Parameters of cuGraphAddKernelNode, cuGraphAddKernelNode_v2 and cuGraphAddNode. */
 typedef struct node_parameters {
     CUgraphNode *made;
     CUgraph graph;
     const CUgraphNode *after;
     size_t after_count;
-    /* CUDA_KERNEL_NODE_PARAMS, whose versions begin alike; for cuGraphAddNode: CUgraphNodeParams */
+    /* CUDA_KERNEL_NODE_PARAMS, whose versions begin in the same way; for cuGraphAddNode,
+     * CUgraphNodeParams */
     const void *node;
 } node_parameters;
 
-/* cuGraphAddNode_v2 also has the data of edges. */
+/* Parameters of cuGraphAddNode_v2, which also has the data of edges. */
 typedef struct node_v2_parameters {
     CUgraphNode *made;
     CUgraph graph;
@@ -95,14 +97,14 @@ typedef struct node_v2_parameters {
     const CUgraphNodeParams *node;
 } node_v2_parameters;
 
-/* cuModuleLoad, cuModuleLoadData, cuModuleLoadDataEx, cuModuleLoadFatBinary, cuLibraryLoadData,
- * cuLibraryLoadFromFile: all begin like this. */
+/* The beginning of the parameters of cuModuleLoad, cuModuleLoadData, cuModuleLoadDataEx,
+ * cuModuleLoadFatBinary, cuLibraryLoadData and cuLibraryLoadFromFile. */
 typedef struct load_parameters {
-    void **made;       /* CUmodule or CUlibrary */
-    const void *image; /* or the path of a file */
+    void **made;       /* the loaded CUmodule or CUlibrary */
+    const void *image; /* the image, or the path of a file */
 } load_parameters;
 
-/* cuModuleUnload, cuLibraryUnload */
+/* Parameters of cuModuleUnload and cuLibraryUnload. */
 typedef struct unload_parameters {
     void *handle;
 } unload_parameters;

@@ -32,10 +32,10 @@ typedef struct known_kernel {
 
 enum { KNOWN_KERNELS = 4096 };
 
-/* This thread keeps the lock, during a chosen launch. */
+/* This thread holds the lock during a chosen launch. */
 static _Thread_local bool keeps_lock;
 
-/* The state of the process. `lock` guards everything that changes, except the rows, which have
+/* The state of the process. `lock` guards everything that changes, except the rows. The rows have
  * their own lock, because times may arrive during a call of the driver. */
 static struct {
     pthread_mutex_t lock, rows_lock;
@@ -47,13 +47,14 @@ static struct {
     /* Functions that only newer drivers have; may be NULL. */
     CUresult (*function_name)(const char **name, CUfunction function);
     CUresult (*kernel_name)(const char **name, CUkernel kernel);
-    const char *lacking; /* missing function: nothing can be captured; or NULL */
-    const char *wanted;  /* part of the chosen kernels' names; NULL if none is chosen */
+    const char *lacking; /* name of a missing driver function, without which nothing can be
+                          * captured; may be NULL */
+    const char *wanted;  /* part of the chosen kernels' names; NULL if no kernel is chosen */
     uint64_t nth, shapes, limit_bytes;
     known_kernel known[KNOWN_KERNELS];
 } here = {.lock = PTHREAD_MUTEX_INITIALIZER, .rows_lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* A launch, by any of the driver's functions. */
+/* A launch by any of the driver's functions. */
 typedef struct launch {
     CUfunction function;
     CUstream stream;
@@ -117,7 +118,7 @@ static void read_launch(const cupti_call *call, launch *out)
         out->key.flags |= CAPTURE_RECORDED;
 }
 
-/* Returns whether the kernel's name contains `wanted`, mangled or as people write it. */
+/* Returns whether the kernel's name contains `wanted`, in its mangled or readable form. */
 static bool has_in_name(const char *mangled, const char *wanted)
 {
     if (strstr(mangled, wanted))
@@ -169,7 +170,7 @@ static snapshot snapshot_of(uint32_t place)
                       here.rows.folder, (int)place,    here.limit_bytes};
 }
 
-/* Begins to capture the launch if it is to be captured; the thread then keeps the lock. */
+/* Begins to capture the launch if it must be captured. The thread then holds the lock. */
 static void before_launch(const cupti_call *call)
 {
     launch l;
@@ -263,7 +264,7 @@ static const CUDA_KERNEL_NODE_PARAMS_v3 *kernel_of_node(const cupti_call *call)
     return n->type == CU_GRAPH_NODE_TYPE_KERNEL ? &n->kernel : NULL;
 }
 
-/* Counts a kernel node that the program added to a graph without recording a stream. */
+/* Counts a kernel node that the program added to a graph directly, not by recording a stream. */
 static void after_node(const cupti_call *call)
 {
     const bool succeeded = *(const CUresult *)call->result == CUDA_SUCCESS;
@@ -292,8 +293,8 @@ static void give_buffer(uint8_t **buffer, size_t *size_bytes, size_t *most_recor
     *most_records = 0;
 }
 
-/* Returns the row of a timed launch. The record says nothing about clusters and cooperative
- * launches: without a row that has neither, takes the first row that agrees otherwise. */
+/* Returns the row of a timed launch. The record does not tell whether the launch had clusters or
+ * was cooperative. If no row has neither property, takes the first row that agrees otherwise. */
 static capture_row *row_of_record(const cupti_kernel_record *r)
 {
     capture_table *t = here.rows.table;
@@ -360,7 +361,7 @@ static void start_timing(void)
         rows_trouble(here.rows.table->trouble, "CUPTI does not time kernels here");
         return;
     }
-    /* The times of a program that calls _exit() are complete up to the last half second. */
+    /* If the program calls _exit(), only the times of the last half second are missing. */
     c->cuptiActivityFlushPeriod(FLUSH_MS);
     atexit(flush_times);
 }
@@ -414,7 +415,7 @@ static void watch(void *own, int domain, uint32_t function, const cupti_call *ca
         leave(call);
     else
         enter(call);
-    /* A launch may load a module: keep the lock until the launch itself ends. */
+    /* A launch may load a module, so the lock is held until the launch itself ends. */
     keeps_lock = keeps_lock && !(at_exit && is_launch(call->function) && *call->own);
     if (!keeps_lock)
         pthread_mutex_unlock(&here.lock);
@@ -445,7 +446,8 @@ static const char *find_functions(void *library)
     return NULL;
 }
 
-/* Opens CUPTI: the program's own if it has one, because two in one process disturb each other. */
+/* Opens CUPTI: the program's own copy if it has one, because two copies in one process disturb each
+ * other. */
 static void *open_cupti(void)
 {
     static const char *const names[] = {"libcupti.so.13", "libcupti.so.12"};

@@ -1,4 +1,4 @@
-#define _GNU_SOURCE /* dladdr */
+#define _GNU_SOURCE /* for dladdr() */
 #include "capture/inject/inject.h"
 
 #include <dlfcn.h>
@@ -23,7 +23,7 @@ struct module_image {
     module_image *next;
     const void *handle;
     const void *bytes;
-    void *owned; /* `bytes` if they are a copy */
+    void *owned; /* equal to `bytes` if these are a copy */
     char *path;  /* owned */
     size_t size_bytes;
 };
@@ -132,7 +132,8 @@ uint64_t modules_write(const modules *m, const void *handle, int folder, const c
         return 0;
     int from = image->path ? open(image->path, O_RDONLY | O_CLOEXEC) : -1;
     uint64_t written = 0;
-    if (image->bytes) /* if its library was closed meanwhile, write() fails, but nothing crashes */
+    if (image->bytes) /* If the library was closed in the meantime, write() fails, but nothing
+                       * crashes. */
         written = inject_write_all(to, image->bytes, image->size_bytes) ? image->size_bytes : 0;
     else if (from >= 0)
         written = copy_file(from, to);

@@ -8,7 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Makes a folder for the process, with a suffix, because exec() keeps the number of a process. */
+/* Makes a folder for the process. Its name has a suffix, because the process number stays the same
+ * after exec(). */
 static int make_folder(const char *dir)
 {
     enum { MOST_PROGRAMS = 1000 };
@@ -63,7 +64,7 @@ static bool is_alike(const capture_table *t, const capture_row *row, const char 
            strcmp(t->names + row->name, name) == 0;
 }
 
-/* Returns the start of the name in `names`, after adding a new one; UINT32_MAX without room. */
+/* Returns the start of the name in `names`, adding a new name. Returns UINT32_MAX without room. */
 static uint32_t find_name(capture_table *t, const char *name)
 {
     const size_t bytes = strlen(name) + 1;

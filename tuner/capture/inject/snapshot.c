@@ -93,7 +93,7 @@ static bool take_arguments(const snapshot *s, CUfunction f, void **arguments, vo
         size_t offset, size_bytes;
         CUresult result = parameter_info(s, f, i, &offset, &size_bytes);
         if (result == CUDA_ERROR_INVALID_VALUE)
-            return true; /* there is no more parameter */
+            return true; /* The kernel has no more parameters. */
         if (result)
             return fail(s, result, "its arguments cannot be found");
         if (i >= CAPTURE_MOST_ARGUMENTS || offset + size_bytes > CAPTURE_PARAMETER_BYTES) {
@@ -113,7 +113,7 @@ static bool take_arguments(const snapshot *s, CUfunction f, void **arguments, vo
     }
 }
 
-/* Asks the driver for the allocation of an address. Returns false if there is none. */
+/* Asks the driver for the allocation that contains an address. Returns false if there is none. */
 static bool ask_allocation(const snapshot *s, uint64_t address, capture_allocation *out)
 {
     CUmemorytype type = 0;
@@ -138,7 +138,7 @@ static bool find_known(const capture_launch *out, uint64_t address, uint32_t *pl
     return false;
 }
 
-/* Finds or adds the allocation of an address. Returns false if there is none. */
+/* Finds or adds the allocation that contains an address. Returns false if there is none. */
 static bool find_allocation(const snapshot *s, uint64_t address, uint32_t *place)
 {
     capture_launch *out = s->out;
@@ -192,8 +192,8 @@ static bool read_piece(const snapshot *s, const capture_allocation *a, uint64_t 
     return result ? fail(s, result, "its memory cannot be read") : true;
 }
 
-/* Writes the contents of an allocation to a file. `like` may be NULL; else sets `*differs` if they
- * differ. */
+/* Writes the contents of an allocation to a file. If `like` is not NULL, sets `*differs` to whether
+ * the contents differ from it. */
 static bool write_contents(const snapshot *s, const capture_allocation *a, const char *name,
                            const char *like, bool *differs)
 {
@@ -310,7 +310,8 @@ static void take_module(const snapshot *s, const origin *o)
         s->modules, o->library ? (const void *)o->library : o->module, s->folder, name);
 }
 
-/* Captures a variable of the module. Skips the compiler's own, such as the text of a printf(). */
+/* Captures a variable of the module. Skips variables of the compiler, such as the text of a
+ * printf(). */
 static void take_variable(const snapshot *s, const origin *o, const char *name)
 {
     capture_launch *out = s->out;
