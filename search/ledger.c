@@ -25,7 +25,7 @@ void ledger_deinit(ledger *l)
     draw_deinit(&l->unseen);
 }
 
-/* Returns the trial of a configuration, SIZE_MAX if it is unseen. */
+/* Returns the trial of a configuration, or SIZE_MAX if the configuration is unseen. */
 static size_t ledger_find(const ledger *l, uint64_t configuration)
 {
     uint64_t trial = SIZE_MAX;

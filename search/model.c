@@ -22,7 +22,7 @@ static const double hopeless = 4;
 typedef struct model {
     strategy base;
     const double *prior; /* borrowed; may be NULL */
-    uint64_t *order;     /* configurations by predicted cost; NULL without predictions */
+    uint64_t *order;     /* configurations, sorted by predicted cost; NULL without predictions */
     uint64_t hopeful;    /* number of configurations below the limit `hopeless` */
 } model;
 
@@ -88,7 +88,7 @@ static double corrected(model *p, uint64_t configuration)
     for (size_t i = 0; i < l->trial_count; i++) {
         const ledger_trial *t = &l->trials[i];
         double e = log(t->cost) - log_prior(p, t->configuration);
-        if (!isfinite(e)) /* failed, or not predicted */
+        if (!isfinite(e)) /* The trial failed, or its cost was not predicted. */
             continue;
         size_t d = moves_difference(&p->base.moves, configuration, t->configuration);
         all += e;

@@ -1,5 +1,5 @@
 /* Variable-neighbourhood search with a memory. Each step generates candidates from three
- * neighbourhoods of the current configuration and by crossing the best ones, and tries the
+ * neighbourhoods of the current configuration and by crossing the best trials, and tries the
  * candidate whose nearest neighbours among all trials were fastest.
  *
  * Variable neighbourhoods: Mladenovic & Hansen (1997). The filter by nearest neighbours follows the
@@ -91,7 +91,7 @@ static bool neighbourhood_propose(strategy *s, uint64_t *configuration)
     return true;
 }
 
-/* Continues from one of the best trials, after too long without a step. */
+/* Continues from one of the best trials after too many outcomes without a step. */
 static void restart(neighbourhood *n)
 {
     ledger *l = &n->base.ledger;

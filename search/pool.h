@@ -37,13 +37,14 @@ void feasibility_learn(feasibility *f, const ledger *l, size_t trial);
 double feasibility_chance(const feasibility *f, size_t candidate);
 
 /* ---- candidates ----
- * All configurations of a small space. Of a large space, the neighbours of the best trials and a
- * random sample. */
+ *
+ * The candidates of a small space are all its configurations. The candidates of a large space are
+ * the neighbours of the best trials and a random sample. */
 
 typedef struct pool {
-    uint64_t *configurations; /* ascending */
-    float *points;            /* encoding_point() of each */
-    uint8_t *least;           /* encoding_least() of each */
+    uint64_t *configurations; /* sorted, ascending */
+    float *points;            /* encoding_point() of each configuration */
+    uint8_t *least;           /* encoding_least() of each configuration */
     size_t count, most;
 } pool;
 

@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 
-/* Fewer evaluations do not predict the gain of further ones. */
+/* Fewer evaluations do not predict the gain of further evaluations. */
 static const uint64_t least_half = 50;
 
 struct stopping_step {
@@ -19,7 +19,7 @@ struct stopping_step {
  * result, `thorough` has several times as many evaluations, `quick` as many as its time allows. */
 static const struct {
     const char *name;
-    uint64_t evaluations; /* 0 for all */
+    uint64_t evaluations; /* 0 means all configurations */
     double gain;
 } efforts[EFFORTS] = {
     [EFFORT_QUICK] = {"quick", 240, 0},

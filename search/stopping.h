@@ -20,10 +20,11 @@ typedef enum stop_reason {
 } stop_reason;
 
 typedef struct stopping_limits {
-    /* 0 means no limit. */
+    /* A limit of 0 means no limit. */
     uint64_t evaluations;
     double seconds;
-    double target_cost; /* for a fraction f of a ceiling, the cost at the ceiling / f */
+    double target_cost; /* for a target of a fraction f of the ceiling: the cost at the ceiling /
+                         * f */
     double gain;        /* least relative improvement by the second half of the evaluations, which
                            are 50 or more */
 } stopping_limits;
@@ -44,11 +45,11 @@ void stopping_record(stopping *s, double cost);
 /* Returns the limit that is reached `elapsed_s` seconds after the start, or STOP_NONE. */
 stop_reason stopping_check(const stopping *s, double elapsed_s);
 
-/* Returns after how many evaluations the search ends for too little gain if the best stays as it
- * is, or the number so far if it should end now. */
+/* Returns the number of evaluations after which the search ends for too little gain if the best
+ * cost stays as it is. Returns the number so far if the search should end now. */
 uint64_t stopping_expected(const stopping *s);
 
-/* How thoroughly to search, ascending. A record also answers requests with the same or a lower
+/* How thoroughly to search, ascending. A record of one effort also answers requests for a lower
  * effort. */
 typedef enum effort {
     EFFORT_QUICK,

@@ -1,5 +1,5 @@
-/* What all strategies share: the ledger of trials, the random draw, moves between configurations,
- * and the struct that each strategy begins with. Private to search/. */
+/* The parts that all strategies share: the ledger of trials, the random draw, moves between
+ * configurations, and the struct with which each strategy begins. Private to search/. */
 #ifndef AUTOTUNE_STRATEGIES_H
 #define AUTOTUNE_STRATEGIES_H
 
@@ -17,7 +17,7 @@
 
 typedef struct draw {
     uint64_t left; /* numbers that are not drawn yet */
-    keymap moved;  /* place -> number, if they differ; owned */
+    keymap moved;  /* place -> number, if the two differ; owned */
     rng rng;
 } draw;
 
@@ -74,9 +74,9 @@ void ledger_ask(ledger *l, uint64_t configuration);
  * SIZE_MAX if the configuration is invalid or was told before. */
 size_t ledger_tell(ledger *l, uint64_t configuration, double cost);
 
-/* ---- moves (moves.c) ----
- * Moves between valid configurations: if the changed values are not a valid configuration,
- * space_project() gives the nearest one. Random numbers come from the ledger. */
+/* ---- moves (moves.c) ---- Moves between valid configurations: if the changed values are no valid
+ * configuration, space_project() gives the nearest valid one. Random numbers come from the
+ * ledger. */
 
 typedef struct moves {
     ledger *ledger; /* borrowed; must not move */
@@ -104,7 +104,7 @@ uint64_t moves_cross(moves *m, uint64_t a, uint64_t b);
 /* Lists the unseen Hamming neighbours of a configuration in m->near. Returns their number. */
 size_t moves_unseen_neighbours(moves *m, uint64_t configuration);
 
-/* Returns the number of parameters in which two configurations differ. */
+/* Returns the number of parameters in which the two configurations differ. */
 size_t moves_difference(moves *m, uint64_t a, uint64_t b);
 
 /* Returns the mean logarithm of the costs of the `count` (at most 8) told configurations with the

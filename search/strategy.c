@@ -20,15 +20,15 @@ static const strategy_kind strategy_random = {
     .propose = random_propose,
 };
 
-/* Every configuration: SPREAD of them from all over the space, then the others in order. The first
- * ones in order have the least values, which are usually slow (search/surrogate.c), and callers may
- * drop variants much slower than the best so far. Multiples of the golden ratio leave the smallest
- * gaps. */
+/* Proposes every configuration: SPREAD of them from all over the space, then the others in order.
+ * In order, the first configurations have the least values, which are usually slow
+ * (search/surrogate.c), and callers may drop variants much slower than the best so far. Multiples
+ * of the golden ratio leave the smallest gaps. */
 enum { SPREAD = 32 };
 
 typedef struct exhaustive {
     strategy base;
-    uint64_t spread; /* number of these that were proposed */
+    uint64_t spread; /* number of these SPREAD configurations that were proposed */
     uint64_t next;   /* next configuration in order */
 } exhaustive;
 

@@ -1,10 +1,10 @@
 /* A search strategy proposes configurations and learns from their outcomes.
  *
  * The caller asks for a batch of configurations (indices into a space), runs them in any order, and
- * tells each outcome. A strategy never proposes an invalid configuration, or one twice. It knows
- * nothing of CUDA, Lua or the clock. The same seed, space and outcomes in the same order give the
- * same proposals. A new strategy needs a file, a line in strategies.h and a line in the table of
- * strategy.c. */
+ * tells each outcome. A strategy never proposes an invalid configuration, nor the same
+ * configuration twice. It knows nothing of CUDA, Lua or the clock. The same seed, space and
+ * outcomes in the same order give the same proposals. A new strategy needs a file, a line in
+ * strategies.h and a line in the table of strategy.c. */
 #ifndef AUTOTUNE_STRATEGY_H
 #define AUTOTUNE_STRATEGY_H
 
@@ -23,8 +23,8 @@ typedef struct strategy_options {
     uint64_t budget;       /* number of evaluations that the caller allows; 0 for all */
     const uint64_t *start; /* configurations to try first: the script's default, a warm start */
     size_t start_count;
-    /* Predicted cost of each configuration, not finite if it is unknown or predicted to fail. NULL
-     * without predictions. Must outlive the strategy. */
+    /* Predicted cost of each configuration; not finite if the cost is unknown or the configuration
+     * is predicted to fail. NULL without predictions. Must outlive the strategy. */
     const double *prior;
 } strategy_options;
 
@@ -39,15 +39,15 @@ typedef struct strategy_kind {
     bool wants_prior;    /* works badly or not at all without strategy_options.prior */
     bool blind;          /* its proposals do not depend on outcomes */
     size_t size_bytes;   /* size of its struct, which begins with a struct strategy */
-    /* May be NULL. */
+    /* `init` may be NULL. */
     void (*init)(strategy *s, const strategy_options *options);
     void (*deinit)(strategy *s);
-    /* Proposes an unseen configuration. Returns false if none is left, or none before an
-     * outcome. */
+    /* Proposes an unseen configuration. Returns false if none is left, or if the strategy must
+     * learn an outcome first. */
     bool (*propose)(strategy *s, uint64_t *configuration);
     /* Called after the outcome of a trial of the ledger was told. May be NULL. */
     void (*learn)(strategy *s, size_t trial);
-    /* See strategy_chance(). NULL stands for a chance of 1. */
+    /* See strategy_chance(). A NULL pointer stands for a chance of 1. */
     double (*chance)(strategy *s, double tie);
 } strategy_kind;
 
@@ -58,7 +58,8 @@ const strategy_kind *strategy_get_kind(const strategy *s);
 strategy *strategy_new(const strategy_kind *kind, const strategy_options *options);
 
 /* Writes up to `capacity` configurations to try next, and returns their number. If it returns 0,
- * the strategy waits for an outstanding outcome, or, without one, the space is exhausted. */
+ * the strategy waits for an outstanding outcome; if no outcome is outstanding, the space is
+ * exhausted. */
 size_t strategy_ask(strategy *s, size_t capacity, uint64_t *configurations);
 
 /* Tells the outcome of a configuration: its cost (above 0, lower is better, for example a time in
@@ -66,7 +67,7 @@ size_t strategy_ask(strategy *s, size_t capacity, uint64_t *configurations);
  * its first outcome counts. */
 void strategy_tell(strategy *s, uint64_t configuration, double cost);
 
-/* Returns an upper bound of the chance that any configuration that was not asked yet costs less
+/* Returns an upper bound of the chance that any configuration that was not asked for yet costs less
  * than (1 - tie) times the least cost so far. Returns 0 if the space is exhausted, and 1 if the
  * strategy has no model or no outcome yet. */
 double strategy_chance(strategy *s, double tie);

@@ -18,9 +18,9 @@
  * best, half an even sample of the rest. Lengths are fitted to at most FITTED_ROWS. */
 enum { ROW_LIMIT = 400, KEPT_ROWS = 300, FITTED_ROWS = 150, FITTED_EACH = 50, FIT_STEPS = 25 };
 
-/* The first sample begins, without start configurations, with the most central of CENTRE_TRIES
- * random configurations with few least values, because extremes are usually slow. Each further one
- * is the farthest from all trials of DESIGN_TRIES random configurations. The sample takes a
+/* Without start configurations, the first sample begins with the most central of CENTRE_TRIES
+ * random configurations with few least values, because extremes are usually slow. Each further
+ * configuration is, of DESIGN_TRIES random ones, the farthest from all trials. The sample takes a
  * thirtieth of the budget, and all trials between the first failure and the first success. Other
  * trials before the first outcome follow the prior of the model: dozens are compiled before the
  * device is open, and a small budget cannot spare them. */
@@ -33,11 +33,11 @@ enum {
 };
 
 /* Each least value (encoding_least()), such as one element per thread, is expected to make the
- * score worse by this. The prior weighs as much as penalty_weight outcomes. */
+ * score worse by this. The prior has the weight of penalty_weight outcomes. */
 static const double least_penalty = 0.25, penalty_weight = 16;
 
-/* Refit after each success up to FITTED_EACH, then whenever their number has grown by this
- * factor. */
+/* The model is fitted again after each success up to FITTED_EACH, then when the successes have
+ * grown by this factor. */
 static const double fit_growth = 1.3;
 
 /* The weight of the model's own deviations: as if this many forecasts had been off by one
@@ -49,10 +49,10 @@ struct forecast {
     double score, deviation; /* 0 if the model did not propose the trial */
 };
 
-/* Row i of the model is trial row_trial[i]. Trials before next_trial are rows or left out;
+/* Row i of the model is trial row_trial[i]. Trials before next_trial are rows or were left out;
  * outstanding trials are rows without a value. The values are scores (cost_scale) minus
  * expected_score(). fit() makes the model anew at next_fit successes, or when its rows are full;
- * between, update() only adds rows. */
+ * between these times, update() only adds rows. */
 typedef struct surrogate {
     strategy base;
     encoding encoding;
@@ -69,7 +69,7 @@ typedef struct surrogate {
     struct forecast *forecasts; /* one per trial */
     size_t forecast_count;
     size_t judged;  /* forecasts whose outcome was told */
-    double errors;  /* sum of their squared errors, each in deviations */
+    double errors;  /* sum of their squared errors, each in units of its deviation */
     bool ready;     /* the model exists */
     bool stale;     /* the means do not include the last outcomes */
     size_t *chosen; /* scratch of fit(): trials, their costs and points */
@@ -347,7 +347,8 @@ static bool surrogate_propose(strategy *s, uint64_t *configuration)
     if (l->trial_count < design_count(g) || failed || g->encoding.features == 0)
         return propose_design(g, configuration);
     update(g);
-    if (g->successes > 1 && g->scale.count == 1) /* all costs are equal: nothing to model */
+    if (g->successes > 1 && g->scale.count == 1) /* If all costs are equal, the model has nothing to
+                                                  * predict. */
         return propose_design(g, configuration);
     /* Without an outcome, the improvement is over the score expected without least values. */
     double best = g->successes ? cost_scale_score(&g->scale, l->trials[l->best].cost) : 0,
@@ -389,9 +390,9 @@ static void surrogate_learn(strategy *s, size_t trial)
         }
 }
 
-/* Adds up the chances of all candidates; those of a sample stand for the others, too. Deviations
- * are multiplied by the mean error of the forecasts, at least 1: the model was fitted to the
- * outcomes, and its proposals are where it is the most hopeful. */
+/* Adds up the chances of all candidates; if they are a sample, they stand for the other
+ * configurations, too. Deviations are multiplied by the mean error of the forecasts, at least 1,
+ * because the model was fitted to the outcomes and proposes where it is most hopeful. */
 static double surrogate_chance(strategy *s, double tie)
 {
     surrogate *g = (surrogate *)s;

@@ -49,7 +49,7 @@ void threshold_tell(threshold *t, size_t place, threshold_answer answer)
 
 /* The changes among the known and expected answers. */
 typedef struct shape {
-    size_t first, last;   /* outermost points that may have an answer */
+    size_t first, last;   /* first and last point that may have an answer */
     size_t before, after; /* the change lies in (before, after] */
     size_t changes;
     bool any;
@@ -181,7 +181,7 @@ threshold_kind threshold_best_fit(const threshold *t, size_t *place)
     threshold_kind kind = THRESHOLD_NOTHING;
     *place = 0;
     for (int rises = 0; rises < 2; rises++) {
-        size_t wrong = 0; /* number of exceptions for a change at 0 */
+        size_t wrong = 0; /* number of exceptions to a change at the current point, at first 0 */
         for (size_t i = 0; i < t->count; i++)
             wrong += t->told[i] == (rises ? THRESHOLD_NO : THRESHOLD_YES);
         for (size_t at = 0; at <= t->count; at++) {

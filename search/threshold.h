@@ -3,8 +3,8 @@
  * The line has the points 0 to count - 1. The caller finds the answer at a point, for example
  * whether a variant spills. A monotone response is bisected. Then, within the budget, other points
  * are tried, because the response may change back: beside the change, every few points around it,
- * the preferred points, the middles of untried ranges. If it does change back, every point is asked
- * for. Points without an answer (a variant that does not compile) are ignored. */
+ * the preferred points, the middles of untried ranges. If the response does change back, every
+ * point is asked for. Points without an answer (a variant that does not compile) are ignored. */
 #ifndef AUTOTUNE_SEARCH_THRESHOLD_H
 #define AUTOTUNE_SEARCH_THRESHOLD_H
 
@@ -33,7 +33,7 @@ typedef struct threshold {
     uint8_t *told;     /* threshold_answer of each point; owned */
     uint8_t *supposed; /* expected answer of each point, from neighbouring lines; owned */
     bool *wished;      /* points that are preferred after the change; owned */
-    size_t asked;      /* number of points told, without an answer included */
+    size_t asked;      /* number of points told, including points without an answer */
     size_t budget;     /* most points told in the search for further changes */
 } threshold;
 
@@ -56,8 +56,8 @@ void threshold_tell(threshold *t, size_t place, threshold_answer answer);
 /* Returns the kind of a decided line, and its change in `*place`. */
 threshold_kind threshold_result(const threshold *t, size_t *place);
 
-/* Returns the kind and the change with the fewest exceptions, for a mixed line. `*place` is 0 or
- * the count if the line has no change then. */
+/* Returns, for a mixed line, the kind and the change with the fewest exceptions. `*place` is 0 or
+ * the count if that kind has no change. */
 threshold_kind threshold_best_fit(const threshold *t, size_t *place);
 
 #endif

@@ -4,7 +4,8 @@
 
 #include "base/stats.h"
 
-/* Yuen 1974. Trimming a tenth removes the outliers that a shared host causes in 2 % of samples. */
+/* Source: Yuen 1974. Trimming a tenth removes the outliers that a shared host causes in 2 % of
+ * samples. */
 static const double trimmed_share = 0.1;
 
 paired paired_compare(const int64_t *a, const int64_t *b, size_t blocks, int64_t tick_ns,

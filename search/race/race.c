@@ -39,8 +39,8 @@ race_options race_defaults(void)
         .looks = {4, 8, 16, 32},
         .alpha = 0.01,
         .finalists = 5,
-        /* With noise of 0.8 % per sample, the mean of 40 has 0.18 %, which resolves the tie
-         * margin. */
+        /* With noise of 0.8 % per sample, the mean of 40 samples has noise of 0.18 %, which
+         * resolves the tie margin. */
         .finals_blocks = 40,
         /* Repeated tuning on a GPU does not reproduce half a percent: in helion issue 3523
          * identical configurations differ by 1 to 3 %. */
@@ -64,7 +64,7 @@ static bool allocate(race *r)
 {
     size_t count = r->count, places = r->options.finalists + 1;
     r->heats_capacity = r->options.looks[RACE_LOOKS - 1];
-    /* The finals may be extended once, and begin a new design when a finalist fails. */
+    /* The finals may be extended once, and begin a new design if a finalist fails. */
     r->finals_capacity = 2 * (r->options.finals_blocks + 2 * places);
     size_t blocks = r->heats_capacity > r->finals_capacity ? r->heats_capacity : r->finals_capacity;
     r->contenders = calloc(count, sizeof *r->contenders);
@@ -104,8 +104,8 @@ void race_free(race *r)
     free(r);
 }
 
-/* Keeps the first `keep` of the sorted keys. The others leave in `stage`, with `cut` for lack of
- * places. */
+/* Keeps the first `keep` of the sorted keys. The other entrants leave in `stage`; `cut` tells that
+ * the reason is a lack of places. */
 static void keep_best(race *r, size_t keep, race_stage stage, bool cut)
 {
     if (keep > r->alive_count)
@@ -119,7 +119,8 @@ static void keep_best(race *r, size_t keep, race_stage stage, bool cut)
     r->alive_count = keep;
 }
 
-/* Sorts the entrants by `key` and returns how many are at most `limit` times the lowest. */
+/* Sorts the entrants by `key` and returns how many keys are at most `limit` times the lowest
+ * key. */
 static size_t rank_alive(race *r, double (*key)(race *, uint32_t), double limit)
 {
     for (size_t i = 0; i < r->alive_count; i++)
@@ -131,7 +132,8 @@ static size_t rank_alive(race *r, double (*key)(race *, uint32_t), double limit)
     return within;
 }
 
-/* Returns the earlier fastest sample. Entrants without one have 0, sort first and stay. */
+/* Returns the fastest earlier sample. Entrants without earlier samples have 0, so they sort first
+ * and stay. */
 static double prior_key(race *r, uint32_t entrant)
 {
     return (double)r->contenders[entrant].given.fastest_ns;
@@ -165,8 +167,9 @@ size_t race_probe_pays(const race_options *o)
     return PROBE_PAYS * (PROBE_FASTEST + probe_spread(o));
 }
 
-/* Begins the probe with the fastest by earlier samples and an even spread of the others. Returns
- * false if there are too few entrants, or some without earlier samples. All wait in r->waiting. */
+/* Begins the probe with the entrants that are fastest by earlier samples and an even spread of the
+ * others. Returns false if there are too few entrants, or some have no earlier samples. All
+ * entrants wait in r->waiting. */
 static bool begin_probe(race *r)
 {
     size_t spread = probe_spread(&r->options), probed = PROBE_FASTEST + spread;
@@ -183,9 +186,10 @@ static bool begin_probe(race *r)
     return true;
 }
 
-/* Returns the largest error of an earlier sample: its logarithm minus that of the median in the
- * probe. `*bound` gets the logarithm of an upper bound for the time of the fastest: the lowest of
- * the highest samples, because the lowest of many medians depends on luck. */
+/* Returns the largest error of an earlier sample: its logarithm minus the logarithm of the median
+ * in the probe. `*bound` gets the logarithm of an upper bound for the time of the fastest entrant:
+ * the lowest of the entrants' highest samples, because the lowest of many medians depends on
+ * luck. */
 static double greatest_error(race *r, double *bound)
 {
     double greatest = -INFINITY;
@@ -249,8 +253,8 @@ static void drop_far(race *r)
     keep_best(r, within > least ? within : least, RACE_SCREEN, false);
 }
 
-/* Sorts the entrants by the logarithm of their time / the leader's time, with `tail` > 0 those that
- * are slower by a one-sided test last. Returns the number of the others. */
+/* Sorts the entrants by the logarithm of their time / the leader's time. If `tail` > 0, entrants
+ * that are slower by a one-sided test come last. Returns the number of the other entrants. */
 static size_t compare_to_leader(race *r, double tail)
 {
     size_t blocks = r->heats_blocks, kept = 0;
@@ -425,7 +429,8 @@ static void remove_alive(race *r, uint32_t entrant)
     r->alive_count = kept;
 }
 
-/* Returns whether all finals samples of an entrant are far above all samples of the fastest. */
+/* Returns whether all samples of an entrant in the finals are far above all samples of the
+ * fastest. */
 static bool is_far_behind(const race *r, uint32_t entrant, uint32_t fastest)
 {
     const int64_t *slow = race_finals(r, entrant), *fast = race_finals(r, fastest);

@@ -40,19 +40,22 @@ enum { RACE_LOOKS = 4 };
 typedef struct race_options {
     uint64_t seed;
     uint32_t default_entrant; /* the script's baseline, or RACE_NO_DEFAULT */
-    double prior_ratio;       /* prior: largest ratio of the earlier fastest sample to the best's */
+    double prior_ratio;       /* prior: largest ratio of an entrant's fastest earlier sample to the
+                               * best entrant's */
     size_t prior_entrants;    /* prior: most entrants that stay; 0 for no limit */
-    double screen_ratio;   /* screen: largest ratio of the fastest of two samples to the best's */
-    size_t heats_entrants; /* most entrants of the heats */
+    double screen_ratio;      /* screen: largest ratio of an entrant's fastest of two samples to the
+                               * best entrant's */
+    size_t heats_entrants;    /* most entrants of the heats */
     size_t looks[RACE_LOOKS]; /* numbers of blocks after which heats are judged, ascending */
     double alpha;             /* probability, over a whole race, that the heats drop the best */
     size_t finalists;         /* most finalists without the default */
-    double default_ratio;     /* largest ratio of the default's earlier fastest sample to the best's
-                                 with which it takes part in the finals; 0 for no limit */
-    size_t finals_blocks;     /* rounded up to whole balanced designs */
+    double default_ratio;     /* largest ratio of the default's fastest earlier sample to the best
+                               * entrant's with which the default takes part in the finals; 0 for no
+                               * limit */
+    size_t finals_blocks;     /* blocks of the finals, rounded up to whole balanced designs */
     double tie_margin;        /* relative difference up to which entrants are tied */
     double choice_margin;     /* relative difference up to which race_entrant decides among tied */
-    int64_t tick_ns;          /* resolution of the clock; 0 to ignore it */
+    int64_t tick_ns;          /* resolution of the clock; 0 if it does not matter */
 } race_options;
 
 /* Returns the default options, with seed 0 and no default entrant. race.c has their sources. */
@@ -79,12 +82,13 @@ typedef enum race_stage {
 } race_stage;
 
 typedef enum race_verdict {
-    RACE_CLEAR,       /* all others are significantly slower, by more than the tie margin */
+    RACE_CLEAR,       /* the first of the caller's orders that decides, such as the number of the
+                       * configuration */
     RACE_TIED,        /* some others are not */
-    RACE_INCONCLUSIVE /* stopped early; the winner is the best so far */
+    RACE_INCONCLUSIVE /* some others are not significantly slower */
 } race_verdict;
 
-/* The standing of an entrant. Ratios are its time / the time of the fastest in the same blocks. */
+/* the race was stopped early; the winner is the best so far */
 typedef struct race_standing {
     uint32_t entrant;
     race_stage left_at; /* last stage in which it took part */

@@ -56,8 +56,8 @@ uint32_t race_leader(race *r, const int64_t *(*series)(const race *, uint32_t),
     return leader;
 }
 
-/* Returns the entrant's samples in the order of blocks: of the finals if it took part, else of the
- * heats. */
+/* Returns the entrant's samples in the order of blocks: samples of the finals if it took part,
+ * otherwise of the heats. */
 static const int64_t *samples_of(const race *r, uint32_t entrant, size_t *count)
 {
     const contender *c = &r->contenders[entrant];
@@ -80,7 +80,7 @@ static stats_summary time_of(race *r, uint32_t entrant)
     return s;
 }
 
-/* Returns the number of blocks of screen and heats in which both were sampled. */
+/* Returns the number of blocks of screen and heats in which both entrants were sampled. */
 static size_t shared_heats(const race *r, uint32_t a, uint32_t b)
 {
     size_t x = r->contenders[a].heats, y = r->contenders[b].heats;
@@ -110,8 +110,9 @@ typedef struct evidence {
     double quantile;
 } evidence;
 
-/* Finds the evidence and the field, the entrants between which it decides. If the heats decide,
- * these are the entrants with the most heats, because a default in the finals may lack heats. */
+/* Finds the evidence and the field (the entrants between which the evidence decides). If the heats
+ * decide, the field is the entrants with the most heats, because a default in the finals may lack
+ * heats. */
 static evidence find_evidence(race *r)
 {
     evidence e = {race_heats, 0, 0};
@@ -179,16 +180,17 @@ static race_standing stand_in_field(race *r, uint32_t entrant, uint32_t fastest,
     return s;
 }
 
-/* The last quantile that was used outside the field; most comparisons there have equal blocks. */
+/* The last quantile that was used outside the field. It is kept because most comparisons there have
+ * equal blocks. */
 typedef struct outside {
     size_t blocks;
     double quantile;
 } outside;
 
 /* Computes the standing of an entrant that left earlier. If it left for lack of places, it is tied
- * unless its samples show it slower by more than the margin. If it left by a test against the
- * leader of that time, which may have been lucky, it is tied only if its samples do not show it
- * slower than the fastest. */
+ * unless its samples show that it is slower by more than the margin. If it left by a test against
+ * the leader of that time, which may have been lucky, it is tied only if its samples do not show
+ * that it is slower than the fastest. */
 static race_standing stand_outside(race *r, uint32_t entrant, uint32_t fastest, outside *o)
 {
     const contender *c = &r->contenders[entrant];
@@ -244,8 +246,8 @@ static bool preferred(const race *r, uint32_t a, uint32_t b)
     return x->order != y->order ? x->order < y->order : a < b;
 }
 
-/* Chooses among the tied entrants such that another run would choose the same, but only among those
- * that measured slower by at most the choice margin. */
+/* Chooses among the tied entrants so that another run would choose the same entrant, but only among
+ * entrants that measured slower by at most the choice margin. */
 static uint32_t choose(const race *r, uint32_t fastest)
 {
     uint32_t choice = fastest;
@@ -284,8 +286,8 @@ static void judge(race *r, race_result *result)
                     result->half_width > r->options.tie_margin;
 }
 
-/* Ranks by ratio, but puts entrants that left earlier behind the finalists, except the default: its
- * heats may have been lucky. */
+/* Ranks by ratio, but puts entrants that left earlier after the finalists. The default stays among
+ * the finalists, because its heats may have been lucky. */
 static void rank(race *r, const race_result *result)
 {
     double slowest_finalist = 1;

@@ -12,10 +12,13 @@ typedef struct contender {
     race_stage left_at;
     bool failed;
     bool cut;       /* left because the finals had no place, not by a test */
-    bool in_field;  /* scratch of race_conclude(): one of those that the samples decide between */
-    size_t heats;   /* number of samples in screen and heats: in each block from the first */
-    size_t slot;    /* index of its series in `finals`, if left_at is RACE_FINALS */
-    size_t retired; /* number of finals samples of a default that has left; 0 if it has not */
+    bool in_field;  /* scratch of race_conclude(): the samples decide between this entrant and
+                     * others */
+    size_t heats;   /* number of its samples in screen and heats: one in each block from the first
+                     * on */
+    size_t slot;    /* index of the entrant's series in `finals`, if left_at is RACE_FINALS */
+    size_t retired; /* number of finals samples of a default that has left the finals; otherwise
+                     * 0 */
 } contender;
 
 typedef struct keyed {
@@ -33,14 +36,14 @@ struct race {
 
     uint32_t *alive; /* entrants that are still in the race; in the finals, the finalists */
     size_t alive_count;
-    uint32_t *waiting; /* during the probe: all entrants that it decides about */
+    uint32_t *waiting; /* during the probe: all entrants that the probe decides about */
     size_t waiting_count;
 
-    int64_t *heats; /* heats_capacity samples for each entrant */
+    int64_t *heats; /* for each entrant, room for heats_capacity samples */
     size_t heats_capacity, heats_blocks;
     size_t entered; /* number of entrants at the start of the heats */
 
-    int64_t *finals; /* finals_capacity samples for each slot */
+    int64_t *finals; /* for each slot, room for finals_capacity samples */
     size_t finals_capacity, finals_blocks, finals_goal, design_row;
     bool extended;
 

@@ -11,11 +11,12 @@
 enum { SAMPLED = 8192 };
 
 struct encoded_parameter {
-    size_t first, count; /* features: position, category, or both */
+    size_t first, count; /* features of the parameter: position, category, or both */
     bool ordered;
     float *position;       /* position of each value */
-    uint64_t *free_beside; /* for each value, the set of parameters (bit: their first feature) that
-                              exceed their least value in some configuration with that value */
+    uint64_t *free_beside; /* for each value, a set of parameters (bit i: the parameter whose first
+                            * feature is i): those that exceed their least value in some
+                            * configuration with this value */
 };
 
 static double number_of(value v)
@@ -166,7 +167,7 @@ size_t encoding_least(encoding *e, uint64_t configuration)
     return (size_t)__builtin_popcountll(least & counted);
 }
 
-static const double rank_part = 0.5; /* weight of the rank in a score */
+static const double rank_part = 0.5; /* Weight of the rank in a score. */
 
 void cost_scale_deinit(cost_scale *s)
 {

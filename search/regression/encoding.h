@@ -2,8 +2,8 @@
  *
  * A parameter with numbers becomes two features: its position from 0 to 1, for effects that grow
  * with the value, and its category, for effects of a single value. A parameter with texts, or with
- * two values, becomes one feature. Only values of valid configurations count: a parameter with one
- * has no feature. */
+ * two values, becomes one feature. Only values of valid configurations count, so a parameter with
+ * one such value has no feature. */
 #ifndef AUTOTUNE_ENCODING_H
 #define AUTOTUNE_ENCODING_H
 
@@ -26,7 +26,7 @@ void encoding_deinit(encoding *e);
 /* Writes the features of a configuration. */
 void encoding_point(encoding *e, uint64_t configuration, float *point);
 
-/* Returns the squared distance of two points by positions. Different texts have distance 1. */
+/* Returns the squared distance of two points by positions. Different texts have the distance 1. */
 double encoding_distance(const encoding *e, const float *a, const float *b);
 
 /* Returns how many parameters with three or more numbers have their least value, not counting those
@@ -41,9 +41,10 @@ size_t encoding_least(encoding *e, uint64_t configuration);
  * Perrone, "A quantile-based approach for hyperparameter transfer learning" (2020). */
 
 typedef struct cost_scale {
-    double *logarithms, *scores; /* of the different costs, ascending; owned */
+    double *logarithms, *scores; /* logarithms and scores of the different costs, ascending;
+                                  * owned */
     size_t count;                /* number of different costs */
-    double slope;                /* below the lowest cost */
+    double slope;                /* slope of the scale below the lowest cost */
 } cost_scale;
 
 /* Makes the scale for `count` costs, at least one; they are positive and finite. Replaces `*s`. */

@@ -162,7 +162,7 @@ void gp_update_means(gp *g)
         double sum = g->values[r];
         for (size_t j = 0; j < r; j++)
             sum -= row[j] * g->whitened[j];
-        /* An unknown value is replaced by its prediction from the rows before. */
+        /* A row without a value gets its prediction from the rows before. */
         g->whitened[r] = isnan(sum) ? 0 : sum / row[r];
     }
     for (size_t b = 0; b < g->blocks; b++) {
@@ -280,7 +280,7 @@ static double density(climb *c, double *scratch, const double *at, double *gradi
     double fit = 0;
     for (size_t i = 0; i < n; i++)
         fit += c->values[i] * c->alpha[i];
-    /* A further observation with variance 1 prevents a variance of 0 if all values are equal. */
+    /* One more observation with variance 1 prevents a variance of 0 if all values are equal. */
     c->scale = (fit + 1) / ((double)n + 1);
     double result = -half_log_determinant - ((double)n + 1) / 2 * log(c->scale);
     memset(gradient, 0, (features + 1) * sizeof *gradient);
@@ -304,7 +304,8 @@ static double density(climb *c, double *scratch, const double *at, double *gradi
            log_prior(at[features], noise_prior_median, noise_prior_deviation, &gradient[features]);
 }
 
-/* Maximises by RPROP: each parameter has a step, which grows while its gradient keeps its sign. */
+/* Maximises by RPROP: each parameter has a step, which grows as long as its gradient keeps its
+ * sign. */
 static void climb_density(climb *c, double *scratch, double *best_at, double *best_scale,
                           size_t steps)
 {

@@ -33,7 +33,7 @@ typedef struct gp {
     double *whitened;       /* factor^-1 x values; 0 for a row without a value */
     double *values;         /* NAN if unknown */
     float *cross;           /* factor^-1 x kernel(rows, pool), in blocks of candidates */
-    float *mean, *variance; /* of each candidate, for a signal with variance 1 */
+    float *mean, *variance; /* mean and variance at each candidate, for a signal with variance 1 */
 } gp;
 
 /* Allocates for `row_limit` rows and a pool. */
