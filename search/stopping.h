@@ -23,8 +23,7 @@ typedef struct stopping_limits {
     /* A limit of 0 means no limit. */
     uint64_t evaluations;
     double seconds;
-    double target_cost; /* for a target of a fraction f of the ceiling: the cost at the ceiling /
-                         * f */
+    double target_cost; /* target for a fraction f of the ceiling: the cost at the ceiling / f */
     double gain;        /* least relative improvement by the second half of the evaluations, which
                            are 50 or more */
 } stopping_limits;
@@ -49,8 +48,7 @@ stop_reason stopping_check(const stopping *s, double elapsed_s);
  * cost stays as it is. Returns the number so far if the search should end now. */
 uint64_t stopping_expected(const stopping *s);
 
-/* How thoroughly to search, ascending. A record of one effort also answers requests for a lower
- * effort. */
+/* How thoroughly to search, ascending. A record also answers requests for a lower effort. */
 typedef enum effort {
     EFFORT_QUICK,
     EFFORT_NORMAL,

@@ -74,9 +74,8 @@ void ledger_ask(ledger *l, uint64_t configuration);
  * SIZE_MAX if the configuration is invalid or was told before. */
 size_t ledger_tell(ledger *l, uint64_t configuration, double cost);
 
-/* ---- moves (moves.c) ---- Moves between valid configurations: if the changed values are no valid
- * configuration, space_project() gives the nearest valid one. Random numbers come from the
- * ledger. */
+/* ---- moves (moves.c) ---- Moves between valid configurations: space_project() replaces an invalid
+ * result by the nearest valid configuration. Random numbers come from the ledger. */
 
 typedef struct moves {
     ledger *ledger; /* borrowed; must not move */

@@ -42,8 +42,8 @@ typedef struct strategy_kind {
     /* `init` may be NULL. */
     void (*init)(strategy *s, const strategy_options *options);
     void (*deinit)(strategy *s);
-    /* Proposes an unseen configuration. Returns false if none is left, or if the strategy must
-     * learn an outcome first. */
+    /* Proposes an unseen configuration. Returns false if none is left or an outcome must come
+     * first. */
     bool (*propose)(strategy *s, uint64_t *configuration);
     /* Called after the outcome of a trial of the ledger was told. May be NULL. */
     void (*learn)(strategy *s, size_t trial);
@@ -58,8 +58,7 @@ const strategy_kind *strategy_get_kind(const strategy *s);
 strategy *strategy_new(const strategy_kind *kind, const strategy_options *options);
 
 /* Writes up to `capacity` configurations to try next, and returns their number. If it returns 0,
- * the strategy waits for an outstanding outcome; if no outcome is outstanding, the space is
- * exhausted. */
+ * the strategy waits for an outstanding outcome; without one, the space is exhausted. */
 size_t strategy_ask(strategy *s, size_t capacity, uint64_t *configurations);
 
 /* Tells the outcome of a configuration: its cost (above 0, lower is better, for example a time in

@@ -36,8 +36,7 @@ enum {
  * score worse by this. The prior has the weight of penalty_weight outcomes. */
 static const double least_penalty = 0.25, penalty_weight = 16;
 
-/* The model is fitted again after each success up to FITTED_EACH, then when the successes have
- * grown by this factor. */
+/* The model is fitted after each success up to FITTED_EACH, then at each growth by this factor. */
 static const double fit_growth = 1.3;
 
 /* The weight of the model's own deviations: as if this many forecasts had been off by one
@@ -347,7 +346,7 @@ static bool surrogate_propose(strategy *s, uint64_t *configuration)
     if (l->trial_count < design_count(g) || failed || g->encoding.features == 0)
         return propose_design(g, configuration);
     update(g);
-    if (g->successes > 1 && g->scale.count == 1) /* If all costs are equal, the model has nothing to
+    if (g->successes > 1 && g->scale.count == 1) /* All costs are equal: there is nothing to
                                                   * predict. */
         return propose_design(g, configuration);
     /* Without an outcome, the improvement is over the score expected without least values. */

@@ -4,7 +4,7 @@
 
 #include "base/stats.h"
 
-/* Source: Yuen 1974. Trimming a tenth removes the outliers that a shared host causes in 2 % of
+/* Source: Yuen 1974. Trimming a tenth removes outliers, which a shared host causes in 2 % of
  * samples. */
 static const double trimmed_share = 0.1;
 

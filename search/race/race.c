@@ -39,8 +39,8 @@ race_options race_defaults(void)
         .looks = {4, 8, 16, 32},
         .alpha = 0.01,
         .finalists = 5,
-        /* With noise of 0.8 % per sample, the mean of 40 samples has noise of 0.18 %, which
-         * resolves the tie margin. */
+        /* If a sample has noise of 0.8 %, the mean of 40 has 0.18 %, which resolves the tie
+         * margin. */
         .finals_blocks = 40,
         /* Repeated tuning on a GPU does not reproduce half a percent: in helion issue 3523
          * identical configurations differ by 1 to 3 %. */
@@ -119,8 +119,7 @@ static void keep_best(race *r, size_t keep, race_stage stage, bool cut)
     r->alive_count = keep;
 }
 
-/* Sorts the entrants by `key` and returns how many keys are at most `limit` times the lowest
- * key. */
+/* Sorts the entrants by `key`. Returns how many keys are at most `limit` times the lowest. */
 static size_t rank_alive(race *r, double (*key)(race *, uint32_t), double limit)
 {
     for (size_t i = 0; i < r->alive_count; i++)
@@ -132,8 +131,7 @@ static size_t rank_alive(race *r, double (*key)(race *, uint32_t), double limit)
     return within;
 }
 
-/* Returns the fastest earlier sample. Entrants without earlier samples have 0, so they sort first
- * and stay. */
+/* Returns the fastest earlier sample. Entrants without one have 0, so they sort first and stay. */
 static double prior_key(race *r, uint32_t entrant)
 {
     return (double)r->contenders[entrant].given.fastest_ns;
@@ -167,9 +165,9 @@ size_t race_probe_pays(const race_options *o)
     return PROBE_PAYS * (PROBE_FASTEST + probe_spread(o));
 }
 
-/* Begins the probe with the entrants that are fastest by earlier samples and an even spread of the
- * others. Returns false if there are too few entrants, or some have no earlier samples. All
- * entrants wait in r->waiting. */
+/* Begins the probe with the fastest entrants by earlier samples and an even spread of the others.
+ * Returns false if entrants are too few or lack earlier samples. All entrants wait in
+ * r->waiting. */
 static bool begin_probe(race *r)
 {
     size_t spread = probe_spread(&r->options), probed = PROBE_FASTEST + spread;
@@ -429,8 +427,7 @@ static void remove_alive(race *r, uint32_t entrant)
     r->alive_count = kept;
 }
 
-/* Returns whether all samples of an entrant in the finals are far above all samples of the
- * fastest. */
+/* Returns whether an entrant's samples in the finals are all far above those of the fastest. */
 static bool is_far_behind(const race *r, uint32_t entrant, uint32_t fastest)
 {
     const int64_t *slow = race_finals(r, entrant), *fast = race_finals(r, fastest);

@@ -40,17 +40,17 @@ enum { RACE_LOOKS = 4 };
 typedef struct race_options {
     uint64_t seed;
     uint32_t default_entrant; /* the script's baseline, or RACE_NO_DEFAULT */
-    double prior_ratio;       /* prior: largest ratio of an entrant's fastest earlier sample to the
-                               * best entrant's */
+    double prior_ratio;       /* prior: largest ratio of the fastest earlier sample to the lowest of
+                               * all */
     size_t prior_entrants;    /* prior: most entrants that stay; 0 for no limit */
-    double screen_ratio;      /* screen: largest ratio of an entrant's fastest of two samples to the
-                               * best entrant's */
+    double screen_ratio;      /* screen: largest ratio of the fastest of two samples to the lowest
+                               * of all */
     size_t heats_entrants;    /* most entrants of the heats */
     size_t looks[RACE_LOOKS]; /* numbers of blocks after which heats are judged, ascending */
     double alpha;             /* probability, over a whole race, that the heats drop the best */
     size_t finalists;         /* most finalists without the default */
-    double default_ratio;     /* largest ratio of the default's fastest earlier sample to the best
-                               * entrant's with which the default takes part in the finals; 0 for no
+    double default_ratio;     /* largest ratio of the default's fastest earlier sample to the lowest
+                               * of all with which the default takes part in the finals; 0 for no
                                * limit */
     size_t finals_blocks;     /* blocks of the finals, rounded up to whole balanced designs */
     double tie_margin;        /* relative difference up to which entrants are tied */
@@ -82,8 +82,7 @@ typedef enum race_stage {
 } race_stage;
 
 typedef enum race_verdict {
-    RACE_CLEAR,       /* the first of the caller's orders that decides, such as the number of the
-                       * configuration */
+    RACE_CLEAR,       /* order given by the caller, such as the number of the configuration */
     RACE_TIED,        /* some others are not */
     RACE_INCONCLUSIVE /* some others are not significantly slower */
 } race_verdict;

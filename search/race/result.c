@@ -56,8 +56,7 @@ uint32_t race_leader(race *r, const int64_t *(*series)(const race *, uint32_t),
     return leader;
 }
 
-/* Returns the entrant's samples in the order of blocks: samples of the finals if it took part,
- * otherwise of the heats. */
+/* Returns the entrant's samples of the finals, or of the heats if it took no part in the finals. */
 static const int64_t *samples_of(const race *r, uint32_t entrant, size_t *count)
 {
     const contender *c = &r->contenders[entrant];
@@ -110,9 +109,8 @@ typedef struct evidence {
     double quantile;
 } evidence;
 
-/* Finds the evidence and the field (the entrants between which the evidence decides). If the heats
- * decide, the field is the entrants with the most heats, because a default in the finals may lack
- * heats. */
+/* Finds the evidence and the field (the entrants between which it decides). If the heats decide,
+ * the field is the entrants with the most heats: a default in the finals may lack heats. */
 static evidence find_evidence(race *r)
 {
     evidence e = {race_heats, 0, 0};
@@ -180,8 +178,7 @@ static race_standing stand_in_field(race *r, uint32_t entrant, uint32_t fastest,
     return s;
 }
 
-/* The last quantile that was used outside the field. It is kept because most comparisons there have
- * equal blocks. */
+/* The last quantile outside the field. It is kept because most comparisons have equal blocks. */
 typedef struct outside {
     size_t blocks;
     double quantile;

@@ -12,13 +12,10 @@ typedef struct contender {
     race_stage left_at;
     bool failed;
     bool cut;       /* left because the finals had no place, not by a test */
-    bool in_field;  /* scratch of race_conclude(): the samples decide between this entrant and
-                     * others */
-    size_t heats;   /* number of its samples in screen and heats: one in each block from the first
-                     * on */
+    bool in_field;  /* scratch of race_conclude(): the entrant is in the field */
+    size_t heats;   /* number of its samples in screen and heats, one per block from the start */
     size_t slot;    /* index of the entrant's series in `finals`, if left_at is RACE_FINALS */
-    size_t retired; /* number of finals samples of a default that has left the finals; otherwise
-                     * 0 */
+    size_t retired; /* samples in the finals of a default that left the finals, otherwise 0 */
 } contender;
 
 typedef struct keyed {

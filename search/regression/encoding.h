@@ -41,8 +41,7 @@ size_t encoding_least(encoding *e, uint64_t configuration);
  * Perrone, "A quantile-based approach for hyperparameter transfer learning" (2020). */
 
 typedef struct cost_scale {
-    double *logarithms, *scores; /* logarithms and scores of the different costs, ascending;
-                                  * owned */
+    double *logarithms, *scores; /* of the different costs, ascending; owned */
     size_t count;                /* number of different costs */
     double slope;                /* slope of the scale below the lowest cost */
 } cost_scale;

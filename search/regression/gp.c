@@ -304,8 +304,7 @@ static double density(climb *c, double *scratch, const double *at, double *gradi
            log_prior(at[features], noise_prior_median, noise_prior_deviation, &gradient[features]);
 }
 
-/* Maximises by RPROP: each parameter has a step, which grows as long as its gradient keeps its
- * sign. */
+/* Maximises by RPROP: each parameter has a step, which grows while its gradient keeps its sign. */
 static void climb_density(climb *c, double *scratch, double *best_at, double *best_scale,
                           size_t steps)
 {

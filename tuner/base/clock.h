@@ -48,8 +48,7 @@ typedef struct thread_state {
 } thread_state;
 
 /* Saves the state of the calling thread in `*before`, then sets the C locale, round to nearest and
- * no traps. The same thread then calls thread_state_restore(). Returns AT_NO_MEMORY, without any
- * change, if memory ran out. */
+ * no traps. The same thread then calls thread_state_restore(). AT_NO_MEMORY changes nothing. */
 at_status thread_state_reset(thread_state *before, at_error *error);
 void thread_state_restore(thread_state *before);
 

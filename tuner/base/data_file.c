@@ -305,8 +305,7 @@ at_status data_file_head(data_file *f, uint64_t size_bytes, void **out, at_error
     *out = NULL;
     if (status)
         return status;
-    /* Only whole chunks have stored hashes, which reveal a changed file. So this function reads
-     * whole chunks. */
+    /* Reads whole chunks, because only these have hashes, which reveal a changed file. */
     unsigned char *bytes = malloc((size_t)chunks * DATA_CHUNK_BYTES);
     if (!bytes)
         return error_set(error, AT_NO_MEMORY, "no memory for %" PRIu64 " bytes of %s", size_bytes,

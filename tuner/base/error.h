@@ -65,8 +65,7 @@ at_status error_set_at(at_error *error, at_status status, const char *file, int 
 at_status error_set_errno(at_error *error, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Sets AT_NO_MEMORY with the common message. A caller whose user can help writes its own
- * message. */
+/* Sets AT_NO_MEMORY with the common message. Callers with a remedy write their own message. */
 at_status error_no_memory(at_error *error);
 
 /* Puts "prefix: " before the message of `error` and returns its status. */

@@ -18,8 +18,7 @@
  * and the program that uses the library may have signal handlers without SA_RESTART. */
 
 /* Opens each of the descriptors 0, 1 and 2 that is closed, so that no file opened later becomes
- * standard input, output or error. Reading and writing these descriptors still fails. Called first
- * in main(). */
+ * standard input, output or error. Reading and writing them still fails. Called first in main(). */
 void descriptor_reserve_standard(void);
 
 /* Returns whether `fd` is open for writing. */

@@ -15,8 +15,8 @@
 
 enum {
     NPY_MAX_RANK = 32,                /* NumPy's limit */
-    NPY_MAX_HEADER_BYTES = 64 * 1024, /* longest header that npy_parse() reads; NumPy writes less
-                                       * than 200 bytes */
+    NPY_MAX_HEADER_BYTES = 64 * 1024, /* longest header that npy_parse() reads; NumPy writes <
+                                       * 200 */
     NPY_NAME_BYTES = 24
 };
 

@@ -22,14 +22,12 @@ void plain_text_escape(const char *text, char *out, size_t out_bytes);
 int plain_text_character(const unsigned char *text, size_t left,
                          char out[PLAIN_TEXT_CHARACTER_BYTES], size_t *out_bytes);
 
-/* Returns whether `text` is UTF-8 without control characters (newline and tab are such
- * characters). */
+/* Returns whether `text` is UTF-8 without control characters. Newline and tab are not allowed. */
 bool plain_text_is_line(const char *text, size_t size_bytes);
 
 /* ---- pieces of text ---- */
 
-/* Appends formatted text to the text in an array of `size_bytes`, and cuts text that does not
- * fit. */
+/* Appends formatted text to the text in an array of `size_bytes`. Cuts it if it does not fit. */
 void text_add(char *text, size_t size_bytes, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

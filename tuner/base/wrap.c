@@ -55,8 +55,8 @@ static int read_colour(const unsigned char *text, size_t left)
     return found;
 }
 
-/* Writes the first character or colour escape; clears `*fine` if writing fails. Returns its length,
- * -1 if incomplete. */
+/* Writes the first character or colour escape. On a failed write clears `*fine`. Returns its
+ * length, -1 if incomplete. */
 static int put_next(plain_stream *s, const unsigned char *text, size_t left, bool *fine)
 {
     char shown[PLAIN_TEXT_CHARACTER_BYTES];

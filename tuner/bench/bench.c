@@ -39,9 +39,8 @@ static at_status try_samples(device_bench *b, loaded_variant *v, size_t count,
     return status;
 }
 
-/* Checks a variant unless a launch takes longer than variant->too_slow_ns; *slow_ns is then the
- * time of the launch, otherwise 0. If the extra time of a first launch may be the reason, a sample
- * decides. */
+/* Checks a variant unless a launch takes longer than variant->too_slow_ns; *slow_ns is then its
+ * time, otherwise 0. If the extra time of a first launch may be the reason, a sample decides. */
 static at_status check_or_leave(device_bench *b, const device_variant *variant,
                                 const loaded_variant *v, int64_t *slow_ns, outcome *result,
                                 at_error *error)

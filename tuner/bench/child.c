@@ -114,8 +114,7 @@ static at_status open_device(child *c, const device_worker_options *options, at_
     gpu_turn_take(c->turn, GPU_TURN_MOST_NS, NULL, NULL);
     if (!status && api->hardware)
         status = api->hardware->start(c->bench.device, error);
-    /* Warms the GPU up while the tuner compiles the set-up's support code, unless the GPU is
-     * shared. */
+    /* Warms a GPU up, unless it is shared, while the tuner compiles the set-up's support code. */
     if (!status && api->hardware && c->pace.share >= 1)
         status = api->hardware->warm_up(c->bench.device, error);
     gpu_turn_give(c->turn);

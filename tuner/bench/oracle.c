@@ -31,7 +31,7 @@ static at_status launch(device_slot *s, const char *name, device_kernel *k, cons
     outcome result;
     at_status status = device_slot_launch(s, k, plan, buffers, most_work, error);
     if (s->api->analysis)
-        free(s->api->analysis->take_printed(s->device)); /* The text that this kernel prints is not
+        free(s->api->analysis->take_printed(s->device)); /* The kernel's printed text is not
                                                           * needed. */
     const char *complaint = status ? NULL : s->api->complaint(s->device, &result);
     if (complaint && result == OUTCOME_TIMEOUT && s->proves)
@@ -133,8 +133,8 @@ static at_status run_reference(device_slot *s, int pattern, uint64_t most_work, 
  * replaced. */
 
 typedef struct inout {
-    uint64_t count;                /* number of compared elements; 0 if none holds its result before
-                                    * the launch */
+    uint64_t count;                /* compared elements; 0 if none holds its result before a
+                                    * launch */
     size_t size;                   /* bytes per element */
     double magnitude;              /* largest magnitude in `after` */
     const unsigned char *most;     /* the element of `after` with this magnitude */
@@ -217,8 +217,7 @@ static at_status read_inout(device_slot *s, uint32_t i, inout *x, at_error *erro
     return status;
 }
 
-/* Replaces an element by a wrong value: the value in `altered`, the largest result or its
- * opposite. */
+/* Replaces an element by a wrong value: that of `altered`, the largest result or its opposite. */
 static void replace(const device_slot *s, uint32_t i, const inout *x, uint64_t element,
                     unsigned char *altered)
 {
@@ -423,10 +422,7 @@ static at_status seed_reference(device_slot *s, at_error *error)
     return status;
 }
 
-enum {
-    BASELINE_LAUNCHES = 2
-}; /* launches in addition to the launch that makes the expected
-    * results */
+enum { BASELINE_LAUNCHES = 2 }; /* launches besides that for the expected results */
 
 /* Makes the expected results with the baseline, and compares further launches with them. Sets
  * s->oracle_error, and *differs if results differ. */

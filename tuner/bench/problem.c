@@ -171,10 +171,7 @@ at_status device_slot_launch(device_slot *s, device_kernel *k, const launch_plan
 
 int device_slot_poison(const device_slot *s, int pattern)
 {
-    enum {
-        KEPT_PATTERN = 2
-    }; /* zeroes on a GPU, because then additions to an output are not
-        * lost */
+    enum { KEPT_PATTERN = 2 }; /* zeroes on a GPU, so that additions to an output are not lost */
     return s->keeps_unwritten ? KEPT_PATTERN : pattern;
 }
 

@@ -37,8 +37,8 @@ typedef struct device_slot {
     launch_plan reference_launch;
     const void *contents[PLAN_MAX_BUFFERS]; /* files that fill buffers; NULL for other buffers */
     const void *answers[PLAN_MAX_BUFFERS]; /* files with expected results; NULL for other buffers */
-    bool absent;                           /* the problem has no buffers: no variant is checked on
-                                            * it */
+    bool absent;                           /* the problem has no buffers: variants are not checked
+                                            * on it */
     bool proves;                           /* `oracle_error` does not fail the set-up */
     bool brief;                            /* see device_problem */
     bool is_judged;          /* the baseline has been compared with itself, or has failed */
@@ -69,9 +69,8 @@ void device_slot_deinit(device_slot *s);
 /* Name of the filler in messages. */
 #define DEVICE_FILLER_NAME "the kernel that prepares inputs"
 
-/* Changes the status of an error of the kernel called `kernel` so that the script is to blame, not
- * the device. AT_NO_DEVICE stays: the simulated device does not support the code. Returns the new
- * status. */
+/* Blames the script, not the device, for an error of the kernel called `kernel`: returns another
+ * status. AT_NO_DEVICE stays, because the simulated device does not support the code. */
 at_status device_slot_blame(const char *kernel, at_status status, at_error *error);
 
 /* Checks that the launch uses only buffers of the slot. Returns AT_FORMAT if not. */
@@ -101,8 +100,8 @@ at_status device_slot_sum(const device_slot *s, const launch_plan *launch, uint3
 at_status device_slot_restore(device_slot *s, at_error *error);
 
 /* Copies the results of the oracle, buffer after buffer, to *out, which the caller frees. Returns
- * the number of bytes. Returns 0, and *out is NULL, if the results are unknown or unreadable, or
- * memory ran out. */
+ * the number of bytes; 0 and a NULL *out if the results are unknown or unreadable, or without
+ * memory. */
 size_t device_slot_results(const device_slot *s, void **out);
 
 /* Compares the results of the oracle with those of another device for the same seed, plan.seed.
@@ -118,13 +117,12 @@ typedef struct device_check {
     uint64_t most_work; /* limit per launch (device_analysis.limit_work); 0 means no limit */
     int64_t most_ns; /* limit of the first launch (device_hardware.launch_ns); 0 means no limit */
     outcome result;
-    int64_t slow_ns; /* time of the first launch if above most_ns, so that nothing is checked;
-                      * otherwise 0 */
+    int64_t slow_ns; /* time of a first launch above most_ns, which ends the check; or 0 */
     char *text;      /* buffer of the caller; reason if the result is not OUTCOME_OK */
     size_t text_bytes;
     device_fault fault; /* the fault in `text`, as fields */
-    char *printed; /* owned, also after a failure; text that the first launch, or the wrong launch,
-                    * printed; may be NULL */
+    char *printed; /* owned, also after a failure; printed text of the first launch, or of the wrong
+                    * one; may be NULL */
 } device_check;
 
 /* Runs the kernel on poisoned outputs, and checks outputs, guard bands and inputs. The bytes in and

@@ -12,8 +12,7 @@ enum {
     MAX_IDLE_DEATHS = 8,   /* deaths in a row while idle */
     COLLECT_MS = 1000,     /* time in ms for a worker to end after its socket closed */
     MAX_FAILED_STARTS = 2, /* failed starts in a row, with a reason from the worker */
-    MAX_SILENT_STARTS = 8  /* failed starts in a row without a reason: some may be killed from
-                            * outside */
+    MAX_SILENT_STARTS = 8  /* failed starts in a row without a reason: perhaps killed */
 };
 
 /* A driver that wakes up many GPUs needs tens of seconds. */
@@ -273,8 +272,7 @@ static void blame_request(device_worker *w, worker_death why, const char *how)
     finish_for_worker(w, OUTCOME_CRASHED, text);
 }
 
-/* Ends the process, answers its current request if the request is to blame, and starts another
- * process. */
+/* Ends the process, answers its current request if that is to blame, and starts another process. */
 static void end_process(device_worker *w, worker_death why)
 {
     char how[128], text[320];

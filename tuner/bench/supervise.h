@@ -22,8 +22,7 @@ typedef struct request {
     data_file *data; /* counted reference; the message is a chunk of this file and is made when it
                         is sent. May be NULL */
     uint64_t chunk, data_bytes; /* number of the chunk; bytes of the file that are sent in total */
-    size_t samples;             /* number of samples in a successful answer; SIZE_MAX if any number
-                                 * is valid */
+    size_t samples;             /* number of samples in a successful answer; SIZE_MAX: any number */
     size_t metrics;             /* COUNT: number of metrics */
     uint64_t *ids;              /* owned; BLOCK: the variants, one for each of `samples` */
     worker_blame blame;
@@ -44,8 +43,7 @@ void device_events_push(queue *q, const request *r, const device_event *e);
 /* Returns true if an event answers a claimed question, or with NULL if an event is not claimed. */
 bool device_events_has(const queue *q, const device_question *question);
 
-/* Takes the first event for which device_events_has() is true. Returns false without such an
- * event. */
+/* Takes the first event that device_events_has() finds. Returns false if there is none. */
 bool device_events_pop(queue *q, const device_question *question, device_event *out);
 
 void device_events_deinit(queue *q);

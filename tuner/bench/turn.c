@@ -16,7 +16,7 @@
 enum { TURN_PATH_BYTES = 4096 };
 
 /* A process waits for the lock `next`, then holds `next` and waits for the lock `turn`, then has
- * its turn and holds only `turn`. After too long a wait `over` is set: the process takes no more
+ * its turn and holds only `turn`. If `over` is set, it has waited too long and takes no more
  * turns. */
 struct gpu_turn {
     lock *turn, *next;

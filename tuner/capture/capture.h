@@ -27,8 +27,7 @@ typedef struct captured_argument {
 typedef struct captured_pointer {
     uint32_t offset; /* position of its eight bytes in the parameters */
     uint32_t allocation;
-    uint64_t allocation_offset; /* offset of the address in its allocation, at most the allocation's
-                                 * size */
+    uint64_t allocation_offset; /* offset of the address in its allocation; may be its end */
 } captured_pointer;
 
 typedef struct captured_allocation {
@@ -76,10 +75,9 @@ at_status captured_count(const char *dir, size_t *count, at_error *error);
 /* How the memory after a simulated run differs from the memory after the program's launch. */
 typedef struct relaunch_difference {
     uint64_t words;      /* number of 4-byte words that differ */
-    uint64_t beyond;     /* number of these words that differ by more than RELAUNCH_ULPS as
-                          * floats */
-    uint32_t allocation; /* allocation of the first word beyond RELAUNCH_ULPS, otherwise of the
-                          * first differing word */
+    uint64_t beyond;     /* words among these that differ by more than RELAUNCH_ULPS as floats */
+    uint32_t allocation; /* place of the first word beyond RELAUNCH_ULPS, or of the first that
+                          * differs */
     uint64_t offset;     /* position in the allocation, in bytes */
     uint32_t expected, found;
 } relaunch_difference;
@@ -91,11 +89,10 @@ enum { RELAUNCH_ULPS = 8, RELAUNCH_FAULT_BYTES = 1536 };
 typedef struct relaunch_result {
     uint64_t blocks, blocks_run;      /* blocks of the grid, and how many of them ran */
     uint64_t bytes_written;           /* bytes that differ from their value before the launch */
-    char fault[RELAUNCH_FAULT_BYTES]; /* the fault, or the reason why the launch cannot be judged;
-                                       * or "" */
+    char fault[RELAUNCH_FAULT_BYTES]; /* the fault, or why the launch cannot be judged; or "" */
     device_fault at;                  /* facts of the fault */
-    bool undecided;                   /* `fault` is the reason why the device cannot judge the
-                                       * launch */
+    bool undecided;                   /* the device cannot judge the launch, for the reason in
+                                       * `fault` */
     relaunch_difference difference;   /* valid without a fault */
     bool variables_unread;            /* the kernel's module has variables with unknown contents */
     bool has_atomics;                 /* the kernel has atomics on global memory */
@@ -118,8 +115,7 @@ at_status relaunch_run(const captured_launch *c, uint64_t most_work, relaunch_re
 typedef struct program_request {
     char *const *arguments; /* name and arguments of the program; ends with NULL */
     const char *dir;        /* absolute path: the program may change its folder */
-    const char *kernel;     /* part of the names of the kernels to capture; NULL to capture no
-                             * kernel */
+    const char *kernel;     /* part of the names of kernels to capture; NULL captures none */
     uint64_t nth, shapes, limit_bytes;
     bool timed;
     const char *cupti;     /* path of CUPTI's library; NULL if the loader finds it */

@@ -1,6 +1,5 @@
 /* Images of modules: PTX text, machine code, or a fat binary of both; and the names of their
- * kernels. This file is part of the library that is loaded into programs, so it never ends the
- * process. */
+ * kernels. The library that is loaded into programs has this file, so it never ends the process. */
 #ifndef AUTOTUNE_CAPTURE_IMAGE_H
 #define AUTOTUNE_CAPTURE_IMAGE_H
 

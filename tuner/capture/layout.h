@@ -80,8 +80,7 @@ typedef struct capture_launch {
     uint32_t row;
     uint64_t number; /* number of the launch among launches of chosen kernels, from 1 */
     uint32_t argument_count, parameter_bytes, pointer_count, allocation_count, variable_count;
-    uint32_t variables_unread; /* number of further variables of the module, which could not be
-                                * read */
+    uint32_t variables_unread; /* number of further variables, which could not be read */
     capture_argument arguments[CAPTURE_MOST_ARGUMENTS];
     unsigned char parameters[CAPTURE_PARAMETER_BYTES];
     capture_pointer pointers[CAPTURE_MOST_POINTERS];
@@ -99,8 +98,7 @@ typedef struct capture_table {
     uint64_t dropped; /* number of launches that found no free row */
     uint64_t graph_launches;
     uint64_t matched;                    /* launches of chosen kernels */
-    uint64_t matched_recorded;           /* number of these launches that were recorded into a
-                                          * graph */
+    uint64_t matched_recorded;           /* those of them that were recorded into a graph */
     char program[4096];                  /* path of the program */
     char trouble[CAPTURE_TROUBLE_BYTES]; /* reason why launches are missing */
     capture_row rows[CAPTURE_MOST_ROWS];

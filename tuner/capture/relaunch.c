@@ -228,8 +228,7 @@ static void keep_fault(relaunch *r, const sim_fault *fault)
         r->out->undecided |= fault->kind == open[i];
 }
 
-/* Runs the chosen clusters (blocks, if the launch has no clusters). Runs all if `chosen` is
- * NULL. */
+/* Runs the chosen clusters (blocks without clusters), or all if `chosen` is NULL. */
 static at_status run(relaunch *r, uint32_t schedule, const uint64_t *chosen, uint64_t count,
                      uint64_t *work)
 {
@@ -274,8 +273,7 @@ static uint32_t ulps(uint32_t a, uint32_t b)
     return apart > INT32_MAX ? UINT32_MAX : (uint32_t)apart;
 }
 
-/* Compares an allocation with the captured contents. Unless all blocks ran, compares only changed
- * words. */
+/* Compares an allocation with the captured contents; only changed words unless all blocks ran. */
 static void compare_allocation(relaunch *r, uint32_t k, bool all)
 {
     const uint64_t size = r->launch->allocations[k].size_bytes;
@@ -311,8 +309,8 @@ static void compare(relaunch *r, bool all)
         compare_allocation(r, k, all);
 }
 
-/* Chooses `wanted` of `count` blocks in ascending order: the first, the last and random blocks.
- * Returns their number. */
+/* Chooses the first, the last and random blocks of `count`, ascending. Returns their number, at
+ * most `wanted`. */
 static uint64_t choose(uint64_t *chosen, uint64_t wanted, uint64_t count)
 {
     rng random = rng_seeded(1);

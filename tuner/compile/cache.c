@@ -191,8 +191,7 @@ at_status compile_cache_folder(const char *dir, char *out, size_t out_bytes, at_
     if (dir)
         n = snprintf(out, out_bytes, "%s%s%s/" LAYOUT, dir[0] == '/' ? "" : here,
                      dir[0] == '/' ? "" : "/", dir);
-    else if (xdg && xdg[0] == '/') /* The XDG specification demands that a relative path is
-                                    * ignored. */
+    else if (xdg && xdg[0] == '/') /* The XDG specification demands to ignore a relative path. */
         n = snprintf(out, out_bytes, "%s/autotune/" LAYOUT, xdg);
     else if (home && *home)
         n = snprintf(out, out_bytes, "%s/.cache/autotune/" LAYOUT, home);

@@ -43,7 +43,7 @@ at_status compile_cache_open(const char *dir, uint64_t limit_bytes, compile_cach
  * everything else, encoded without ambiguity. */
 compile_key compile_cache_key(const char *identity, const void *request, size_t request_bytes);
 
-/* Reads an entry; the caller frees *bytes. AT_NOT_FOUND if the entry is missing or damaged,
+/* Reads an entry; the caller frees *bytes. AT_NOT_FOUND if it is missing or damaged,
  * AT_NO_MEMORY. */
 at_status compile_cache_get(const compile_cache *c, compile_key key, unsigned char **bytes,
                             size_t *size_bytes);

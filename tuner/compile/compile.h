@@ -27,14 +27,12 @@ typedef struct compile_request {
     uint64_t id;        /* chosen by the caller; copied to the result */
     const char *source; /* CUDA C++ */
     const char *name;   /* file name for messages */
-    const char *entry;  /* The kernel as a C++ expression ("ns::scale<64>"). Several kernels are
-                         * written one per line; the resources of the result are then the maximum
-                         * over all. */
+    const char *entry;  /* The kernel as a C++ expression ("ns::scale<64>"). Several kernels stand
+                         * on one line each, and the resources of the result are the maximum. */
     const char *arch;   /* "sm_90" */
     const char *const *options; /* extra NVRTC options */
     size_t option_count;
-    const source_header *headers; /* files that the source includes and that are not in the
-                                   * Toolkit */
+    const source_header *headers; /* files that the source includes and the Toolkit lacks */
     size_t header_count;          /* at most SOURCE_HEADERS_MAX */
     bool want_ptx; /* the result also has PTX with line information, for the simulated device */
 } compile_request;

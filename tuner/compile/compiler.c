@@ -331,8 +331,8 @@ void compiler_open_cache(compiler *c, const char *dir, uint64_t limit_bytes)
              c->nvrtc.version, (unsigned long long)c->nvrtc.file_bytes);
 }
 
-/* Returns the identity of the compiler. It contains the hash of the Toolkit's many headers only for
- * a source with includes. */
+/* Returns the identity of the compiler: with the hash of the Toolkit's many headers only if the
+ * source includes files. */
 static const char *identity_of(compiler *c, bool includes)
 {
     if (!includes)
@@ -352,8 +352,8 @@ const char *compiler_identity(compiler *c, const compile_request *r)
     return c->with_specific;
 }
 
-/* Reads a group's image into c->image. The cached result of a member has the image's key instead of
- * a cubin. */
+/* Reads a group's image into c->image. A member's cached result has the image's key, not a
+ * cubin. */
 static bool fetch_image(compiler *c, const compile_result *kept)
 {
     compile_key key;

@@ -23,8 +23,7 @@ typedef struct compiler {
     char full_name[256];
     /* Last source name whose sources could not be compiled as a group. */
     char lone_name[256];
-    /* Key of the last group image that was stored or fetched; the next variant may be in that
-     * image. */
+    /* Key of the last group image stored or fetched; the next variant may be in this image. */
     compile_key image_key;
     unsigned char *image;
     size_t image_bytes;
@@ -43,8 +42,7 @@ const char *compiler_identity(compiler *c, const compile_request *r);
 typedef struct compile_way {
     bool minimal, include;
     bool resources;          /* ask ptxas to report the resources */
-    bool specific;           /* compile for the specific architecture (sm_90a), which has more
-                              * instructions */
+    bool specific;           /* use the specific architecture (sm_90a) with more instructions */
     const char *precompiled; /* option that reads or writes precompiled headers; may be NULL */
 } compile_way;
 

@@ -221,8 +221,7 @@ static bool is_beside(const char *name)
            starts_with(name, ".nv.merc") || starts_with(name, ".nv.capmerc");
 }
 
-/* Returns true if the section's name ends with the kernel's name. `head` receives the part before
- * it. */
+/* Returns true if the section's name ends with the kernel's name. `head` receives the rest. */
 static bool is_of_kernel(const char *name, const char *kernel, char *head, size_t head_bytes)
 {
     size_t length = strlen(name), tail = strlen(kernel);

@@ -112,8 +112,8 @@ static bool skip_comment(reader *r)
     return true;
 }
 
-/* Reads a line that begins with '#'. A source with continued lines, which are rare, is compiled
- * alone. */
+/* Reads a line that begins with '#'. A source with a continued line, which is rare, is not
+ * grouped. */
 static void read_directive(reader *r)
 {
     const char *line = r->at;
@@ -167,8 +167,7 @@ static void read_top_level_word(reader *r, word w)
     r->device_variable |= word_is(w, "__device__");
 }
 
-/* Reads a punctuation character at file scope. The character after a name tells what was
- * declared. */
+/* Reads a punctuation character at file scope. After a name, it tells what was declared. */
 static void read_top_level_sign(reader *r, char c)
 {
     bool named = r->last.size > 0 && !r->initializing;
@@ -306,8 +305,7 @@ bool group_member_init(const char *source, const char *name, const char *entry, 
     for (const char *at = entry; *at; at += *at == '\n') {
         word own = word_at(at);
         at += strcspn(at, "\n");
-        /* Only a single word can get a suffix, so template instances and mangled names do not
-         * fit. */
+        /* Only single words can get a suffix; template instances and mangled names do not fit. */
         r.fits = r.fits && own.start + own.size == at && strncmp(own.start, "_Z", 2) != 0;
         names_add(&r.renamed, own);
     }

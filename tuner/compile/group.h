@@ -45,8 +45,8 @@ enum { COMPILE_GROUP_MAX = 16 };
 /* Returns the program of `count` members, each two of which may be in one group. Returns NULL
  * without memory. The caller frees it. */
 char *group_source(const group_member *members, size_t count);
-/* Returns the entries of all members in this program, one per line. Returns NULL without memory.
- * The caller frees it. */
+/* Returns the entries of all members in this program, one per line, or NULL without memory. The
+ * caller frees it. */
 char *group_entries(const group_member *members, size_t count);
 
 /* Returns the lines of member `index` among `lines`, which are in the order of group_entries().
@@ -54,8 +54,7 @@ char *group_entries(const group_member *members, size_t count);
 char *group_lines(const group_member *members, size_t index, const char *lines);
 
 /* Finds the members that caused errors in the log of a failed compilation, directly or by a name
- * that they declare. Sets broken[i] for each of `count` members. Returns the number of broken
- * members. */
+ * that they declare. Sets broken[i] for each of `count` members. Returns how many are broken. */
 size_t group_broken(const group_member *members, size_t count, const char *log, bool *broken);
 
 /* Returns the part of the log about member `index`, without the reports of ptxas, as if the member

@@ -228,7 +228,7 @@ static const char *last_part(const char *name)
     return colon ? colon + 1 : name;
 }
 
-/* Returns the kernel with the name in the entry, or the kernel with the most similar name, or
+/* Returns the kernel with the name in the entry, otherwise the one with the nearest name, or
  * NULL. */
 static const declared_kernel *find_meant(const declared_kernel *kernels, size_t count,
                                          const char *entry)

@@ -12,14 +12,12 @@
 
 enum { INSTRUCTION_BYTES = 16, BARRIERS = 6, MOST_LOADS = 256, NOTE_BYTES = 64 };
 
-/* The opcode is the low nine bits of an instruction; the next three bits give the kinds of its
- * operands. */
+/* The opcode is the low nine bits of an instruction; the next three give the operands' kinds. */
 enum { OPCODES = 512, LOAD_GLOBAL = 0x181 };
 
 typedef enum kind {
     KIND_OTHER,   /* control, uniform registers, constants, special registers */
-    KIND_COMMON,  /* operations that PTX has, too: float arithmetic, memory, shuffles, matrix
-                   * products */
+    KIND_COMMON,  /* operations of PTX, too: float arithmetic, memory, shuffles, matrices */
     KIND_INTEGER, /* additions, logic, comparisons, moves */
     KIND_PRODUCT, /* integer products */
     KIND_SPECIAL, /* special functions and conversions */
@@ -152,8 +150,7 @@ static void end_loads(notes *n, flight *f, unsigned barriers)
     f->count = left;
 }
 
-/* Adds the instructions of a section to the notes. `lines` has the line of each instruction, or
- * 0. */
+/* Adds the instructions of a section to the notes. `lines` has each instruction's line, or 0. */
 static void note_code(notes *n, const cubin_section *code, const uint32_t *lines)
 {
     flight f = {.count = 0};

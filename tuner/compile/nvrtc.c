@@ -79,8 +79,7 @@ static void find_path(nvrtc_library *n, const char *asked)
         fclose(maps);
 }
 
-/* Finds the headers of the library's Toolkit, or those of the Toolkit that autotune was built
- * with. */
+/* Finds the headers of the library's Toolkit, otherwise of the Toolkit of autotune's build. */
 static void find_include_dir(nvrtc_library *n)
 {
     char candidates[2][PATH_MAX + 16];
@@ -327,8 +326,7 @@ void nvrtc_output_deinit(nvrtc_output *o)
     *o = (nvrtc_output){0};
 }
 
-/* One failure may be due to an error in the source; several failures in a row may be due to the
- * headers. */
+/* A failure may be due to an error in the source; several in a row, to the headers. */
 enum { MOST_FAILURES = 3 };
 
 /* Size of a file for the largest headers, with a reserve. */
@@ -345,8 +343,7 @@ void preambles_open(preambles *p, const char *folder)
     if (length > 0 && (size_t)length < sizeof p->folder && statvfs(folder, &s) == 0 &&
         (uint64_t)s.f_bavail * s.f_frsize / (uint64_t)(cores > 0 ? cores : 1) >= heap_bytes &&
         (mkdir(p->folder, 0700) == 0 || errno == EEXIST))
-        setenv("TMPDIR", p->folder, 1); /* The front end of NVRTC puts its temporary files into this
-                                         * folder. */
+        setenv("TMPDIR", p->folder, 1); /* NVRTC's front end puts its temporary files here. */
     else
         p->folder[0] = '\0';
 }
@@ -377,8 +374,7 @@ static bool is_given(const char *name, size_t length, const source_header *heade
     return false;
 }
 
-/* Returns the name in the <...> of an #include line without other text. Returns NULL for other
- * lines. */
+/* Returns the name in <...> of an #include line without other text, NULL for other lines. */
 static const char *included_name(const char *line, size_t size, size_t *length)
 {
     const char *at = line + 1, *end = line + size;
@@ -417,8 +413,7 @@ static size_t find_lines(const char *source, const source_header *headers, size_
     return (size_t)(ended - source);
 }
 
-/* Returns the #include lines, followed by the source without them. The other lines keep their
- * numbers. */
+/* Returns the #include lines, then the source without them; its other lines keep their numbers. */
 static char *hoist(const compile_request *r, const char *lines, size_t bytes)
 {
     pack text = {0};

@@ -185,8 +185,7 @@ static at_status batch_answer(compiler *c)
     return status;
 }
 
-/* Returns the bytes that this process has mapped, which the limit must not count: a profiler maps
- * terabytes. */
+/* Returns the bytes that this process has mapped, which do not count: a profiler maps terabytes. */
 static uint64_t mapped_bytes(void)
 {
     unsigned long long pages = 0;

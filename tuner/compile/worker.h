@@ -16,8 +16,7 @@ typedef struct compile_worker_config {
     uint64_t memory_limit_bytes; /* 0 means unlimited */
 } compile_worker_config;
 
-/* The program's settings are a compile_worker_config. The worker ends when the tuner closes the
- * socket. */
+/* The settings are a compile_worker_config. The worker ends when the tuner closes the socket. */
 extern const worker_program compile_worker_program;
 /* Packs the settings of this program. */
 void compile_worker_put_config(pack *p, const compile_worker_config *config);

@@ -23,8 +23,7 @@ at_status nvml_open(const char *uuid, nvml **out, at_error *error);
 void nvml_close(nvml *n);
 
 /* Finds the common model of all GPUs of the machine and their number, without initialising them as
- * the driver does. AT_NO_DEVICE if the GPUs differ, one is partitioned, or the library cannot
- * tell. */
+ * the driver does. AT_NO_DEVICE if they differ or are partitioned, or the library cannot tell. */
 at_status nvml_find_model(char *name, size_t name_bytes, size_t *count, at_error *error);
 
 /* Reads the GPU's state, in some tens of microseconds. If `n` is NULL, everything is 0. */

@@ -217,8 +217,7 @@ void cuda_clock_free(device *d);
 /* Queues the kernels that flush the L2. */
 at_status cuda_flush_queue(device *d, at_error *error);
 
-/* Runs the plan once and waits. Uses no gate, because loading code at the first launch may
- * synchronise. */
+/* Runs the plan once and waits, without a gate: loading code at a first launch may synchronise. */
 at_status cuda_launch(device *d, device_kernel *k, const launch_plan *plan,
                       device_buffer *const *buffers, int64_t *time_ns, at_error *error);
 

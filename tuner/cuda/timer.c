@@ -404,8 +404,8 @@ static at_status queue_one(device *d, const batch_recipe *r, uint32_t i, at_erro
     return cuda_support_queue(d, SUPPORT_EMPTY, 1, NULL, error);
 }
 
-/* Records the launches as a graph. Ends a capture even after a failure, because the stream would
- * otherwise be unusable. */
+/* Records the launches as a graph. Always ends a capture, because the stream would be unusable
+ * during it. */
 static at_status capture(device *d, const batch_recipe *r, uint32_t launches, CUgraph *graph,
                          at_error *error)
 {

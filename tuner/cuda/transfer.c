@@ -14,8 +14,7 @@
 
 #include "cuda/queue.h"
 
-/* A shorter sample is the mean of several transfers, so that reading the clock costs below 0.1
- * %. */
+/* A shorter sample is the mean of several transfers: reading the clock then costs < 0.1 %. */
 static const int64_t short_ns = 200 * 1000;
 enum { MOST_REPEATS = 64 };
 
@@ -34,8 +33,7 @@ typedef struct moving {
     const transfer_plan *how;
     const device_buffer *from, *to;
     uint64_t size_bytes, piece_bytes, chunk_bytes;
-    bool up, down;                       /* data is copied to the device; data is copied to the
-                                          * host */
+    bool up, down;                       /* data is copied to the device; to the host */
     host_block host_from, host_to;       /* `bytes` is NULL if the block is not needed */
     host_block stage_up, stage_down;     /* `bytes` is NULL if the transfer is not staged */
     CUdeviceptr landing;                 /* destination of copies to the device */

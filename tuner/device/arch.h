@@ -29,8 +29,7 @@ typedef struct arch_limits {
 /* Returns whether `text` is a name of `arch`: "sm_90", "sm90", "compute_90", "90" or "9.0". */
 bool arch_is_named(const char *arch, const char *text);
 
-/* Finds an architecture by a name that arch_is_named() accepts. AT_USAGE lists the known
- * architectures. */
+/* Finds an architecture by a name for arch_is_named(). AT_USAGE lists the known architectures. */
 at_status arch_find(const char *name, arch_limits *out, at_error *error);
 
 /* Returns the limits of a GPU by its name and compute capability. AT_USAGE as arch_find(). */

@@ -70,8 +70,7 @@ typedef struct device_excerpt_plan {
     const problem_plan *problem;
     device_kernel *reference;
     const launch_plan *reference_launch;
-    const device_image *filler; /* image of the kernel that fills inputs; its size is 0 if there is
-                                 * none */
+    const device_image *filler; /* image of the kernel that fills inputs, or of size 0 */
     const launch_plan *filler_launch;
     /* The contents of each buffer's file, and the expected results in files. An entry is NULL
      * without a file. The contents must outlive the excerpt. */
@@ -130,8 +129,8 @@ typedef struct device_hardware {
      * Called once per session. */
     at_status (*warm_up)(device *d, at_error *error);
     /* Measures the mean SM clock since the previous call by counters on the chip. `*khz` is 0 in
-     * the first call. It is also 0 within 1 ms of the previous call; the next call then includes
-     * that time. */
+     * the first call, and less than 1 ms after the previous call; the next call then includes this
+     * time. */
     at_status (*sm_clock)(device *d, double *khz, at_error *error);
 } device_hardware;
 
@@ -188,14 +187,14 @@ typedef struct device_analysis {
      * raise a small one. A launch that reaches the limit ends with a complaint, at the same
      * position every time. The device chooses the unit of work. */
     void (*limit_work)(device *d, uint64_t most_work);
-    /* Returns the interval, in ns, that holds the times of 90 % of all variants with the last
-     * prediction. */
+    /* Returns the interval, in ns, for the last prediction; it holds the times of 90 % of
+     * variants. */
     void (*interval)(const device *d, int64_t *low_ns, int64_t *high_ns);
     /* Returns the work of the last launch. */
     uint64_t (*work)(const device *d);
     /* Returns the facts of the last complaint. */
     const device_fault *(*fault)(const device *d);
-    /* Returns whether the last complaint may depend on the number of cores, unless the launch runs
+    /* Returns whether the last complaint may depend on the number of cores, except if launched
      * alone. */
     bool (*varies)(const device *d);
     /* Returns whether the kernel's results may depend on the order of its threads. With `exactly`,
@@ -218,8 +217,8 @@ typedef struct device_analysis {
                   void *context);
 } device_analysis;
 
-/* Excerpts: of a problem that is too large to be run whole, some blocks run, and only data that
- * they access are allocated. */
+/* Excerpts: only some blocks run of a problem that is too large, and only accessed data are
+ * allocated. */
 typedef struct device_excerpts {
     at_status (*make)(device *d, const device_excerpt_plan *plan, device_excerpt **out,
                       at_error *error);
@@ -275,8 +274,8 @@ typedef struct device_api {
                           at_error *error);
     at_status (*guards)(device *d, const device_buffer *b, device_guard_report *out,
                         at_error *error);
-    /* Compares the elements of the plan, with its tolerance. The caller allows for
-     * `tolerance.mismatches`. */
+    /* Compares the elements of the plan by its tolerance. The caller allows for its
+     * `mismatches`. */
     at_status (*compare)(device *d, const device_buffer *found, const device_buffer *expected,
                          const buffer_plan *plan, device_comparison *out, at_error *error);
 

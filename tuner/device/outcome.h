@@ -18,8 +18,7 @@ typedef enum outcome {
     OUTCOME_CRASHED,       /* the compiler or the device's context crashed */
     OUTCOME_TIMEOUT,       /* the kernel did not end within its time limit */
     OUTCOME_NOT_SIMULATED, /* the simulated device does not support an instruction of the kernel */
-    OUTCOME_TOO_SLOW,      /* not checked, because its first launch shows that it cannot be the
-                            * fastest */
+    OUTCOME_TOO_SLOW,      /* not checked, because its first launch was too slow to win */
     OUTCOME_COUNT
 } outcome;
 
@@ -33,18 +32,16 @@ typedef struct fault_line {
 
 /* The facts in the message of a kernel's fault. Each fact but the kind may be unknown. */
 typedef struct device_fault {
-    char kind[32];                 /* "data race"; empty without a fault, or if only the message is
-                                    * known */
-    fault_line lines[FAULT_LINES]; /* line of the fault, then the calls through which it was
-                                    * inlined */
+    char kind[32];                 /* "data race"; empty without a fault or if only a message
+                                    * exists */
+    fault_line lines[FAULT_LINES]; /* line of the fault, then of the calls that inlined it */
     bool has_thread;
     uint32_t thread[3], block[3];
     char space[8]; /* memory space of the address: "global"; empty without address */
     uint64_t address;
     char buffer[64]; /* buffer or variable at the address, or the nearest; may be empty */
     bool has_element;
-    uint64_t element; /* index in the buffer; past the end if it is at least the number of
-                       * elements */
+    uint64_t element; /* index in the buffer; past the end from the count on */
 } device_fault;
 
 /* Returns the name in tables, journals and JSON ("ok" ...), "unknown" for other numbers. */
@@ -137,8 +134,8 @@ typedef struct measurement {
     const char *message;       /* reason of an outcome that is not ok; may be NULL or empty */
     const int64_t *samples_ns; /* in the order of measurement */
     size_t sample_count;
-    int64_t low_ns, high_ns;      /* interval that holds 90 % of the times of such a prediction; 0
-                                   * if the time was measured */
+    int64_t low_ns, high_ns;      /* interval that holds 90 % of times, if predicted; 0 if
+                                   * measured */
     int64_t compile_ns, check_ns; /* duration of compilation (0 if not compiled) and of the check */
     bool has_resources;           /* `resources` is set: the variant was compiled */
     kernel_resources resources;

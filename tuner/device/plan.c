@@ -62,8 +62,7 @@ uint64_t plan_work(const problem_plan *plan, work_unit unit)
 
 enum {
     ONE_SIDED = 16
-}; /* ratio of inputs to outputs (or reverse) from which only the larger side
-    * counts */
+}; /* ratio of inputs to outputs, or its inverse, from which one side counts */
 
 static ceiling_kind traffic_ceiling(const problem_plan *plan)
 {
@@ -100,8 +99,7 @@ bool plan_transfers(const launch_plan *plan)
     return plan->transfer.task.direction != TRANSFER_NONE;
 }
 
-/* Returns whether the plan uses the buffer of `array` in another way than through that CUDA
- * array. */
+/* Returns whether the plan uses the buffer of `array` except through that CUDA array. */
 static bool is_torn(const launch_plan *plan, const view_plan *array)
 {
     bool torn = false;

@@ -49,16 +49,15 @@ typedef enum tolerance_kind {
                          */
     TOLERANCE_RELATIVE, /* error up to limit * the magnitude of the expected element */
     TOLERANCE_ABSOLUTE, /* error up to `limit` */
-    TOLERANCE_ULPS,     /* up to `limit` representable values away; for integers, the difference is
-                         * at most `limit` */
+    TOLERANCE_ULPS,     /* at most `limit` representable values away; for integers, at most
+                         * `limit` */
     TOLERANCE_KINDS
 } tolerance_kind;
 
 typedef struct tolerance {
     tolerance_kind kind;
     double limit;      /* 0 for TOLERANCE_EXACT */
-    double mismatches; /* number of elements that may be further away; below 1, their share of all
-                        * elements */
+    double mismatches; /* elements that may be further away; below 1, their share */
 } tolerance;
 
 /* Returns the tolerance for a plain number in a script: exact for 0, otherwise TOLERANCE_SCALED. */
@@ -73,8 +72,7 @@ bool tolerance_is_exact(tolerance t);
 /* Returns how many of `count` elements may be further away. A share is rounded down. */
 uint64_t tolerance_mismatches(tolerance t, uint64_t count);
 
-/* Writes the allowed distance, without the mismatches: "within 4 ULPs", "within 1e-05 of its
- * magnitude". */
+/* Writes the allowed distance: "within 4 ULPs", "within 1e-05 of its magnitude". */
 enum { TOLERANCE_TEXT_BYTES = 64 };
 void tolerance_format(tolerance t, char text[TOLERANCE_TEXT_BYTES]);
 
@@ -110,8 +108,7 @@ typedef enum transfer_direction {
 typedef enum host_memory {
     HOST_PAGEABLE,       /* memory from malloc, with its pages touched */
     HOST_PINNED,         /* page-locked by the driver */
-    HOST_WRITE_COMBINED, /* page-locked but not cached by the host, so that the host reads it
-                          * slowly */
+    HOST_WRITE_COMBINED, /* page-locked, not cached by the host, which reads it slowly */
     HOST_MAPPED,         /* page-locked and mapped into the device's address space */
     HOST_MEMORIES
 } host_memory;
@@ -162,8 +159,7 @@ typedef enum buffer_role {
 
 typedef enum buffer_fill {
     FILL_UNIFORM, /* floats: uniform in [-1, 1), with random mantissa bits; integers: random bits */
-    FILL_BITS,    /* random bits for any type; floats may be NaN, so only kernels that copy can use
-                   * it */
+    FILL_BITS,    /* random bits; floats may be NaN, so only for kernels that copy */
     FILL_INDEX,   /* element i holds i, converted to the type */
     FILL_MODULO,  /* random integers in [0, fill_limit), for index buffers */
     FILL_VALUES,  /* element i holds values[i % value_count], converted to the type */
@@ -191,8 +187,7 @@ typedef struct buffer_plan {
     uint32_t record;     /* elements of a record if results are compared as a multiset of records; 0
                             if they are compared in order */
     tolerance tolerance; /* exact for buffers that are not compared */
-    bool repeats;        /* every launch must write the same bits; false if the buffer is not
-                          * compared */
+    bool repeats;        /* all launches must write the same bits; false if not compared */
     uint64_t count;      /* number of elements */
     uint64_t fill_limit; /* upper bound of random integers, exclusive; FILL_OFFSETS: inclusive */
     uint64_t fill_block; /* for FILL_LOCAL only */
@@ -207,8 +202,7 @@ typedef struct buffer_plan {
 /* ---- launches ---- */
 
 typedef struct argument_plan {
-    uint64_t bits; /* scalar: its bytes, little-endian; struct: its offset in `structs`; view: its
-                    * index in `views` */
+    uint64_t bits; /* bytes of a scalar, little-endian; offset in `structs`, or index in `views` */
     uint16_t size_bytes; /* 8 for a buffer; up to 8 for a scalar or a small struct */
     bool is_buffer, is_view;
     uint8_t buffer; /* index of the buffer if is_buffer */
@@ -277,8 +271,7 @@ void plan_clear(launch_plan *plan);
 typedef struct problem_plan {
     uint32_t buffer_count;
     oracle_kind oracle;     /* source of the expected results */
-    uint64_t traffic_bytes; /* for GB/s = traffic_bytes / time_ns; 0 if unknown, as `flops` and
-                             * `items` */
+    uint64_t traffic_bytes; /* for GB/s = traffic_bytes / time_ns; 0 if unknown */
     uint64_t flops, items;  /* work of all launches */
     ceiling_kind ceiling;   /* ceiling in the script; plan_ceiling() resolves CEILING_DEFAULT */
     uint64_t seed;          /* seed for filling the buffers */
@@ -308,8 +301,7 @@ void plan_name_element(const buffer_plan *plan, uint64_t index, char *out, size_
 uint64_t plan_buffer_bytes(const buffer_plan *plan);
 uint64_t plan_problem_bytes(const problem_plan *plan);
 
-/* Return the threads of a block, the blocks of a cluster (1 without clusters), the blocks of the
- * grid. */
+/* Return the threads of a block, the blocks of a cluster (1 without clusters), of the grid. */
 uint64_t plan_block_threads(const kernel_launch *launch);
 uint64_t plan_cluster_blocks(const kernel_launch *launch);
 uint64_t plan_grid_blocks(const kernel_launch *launch);

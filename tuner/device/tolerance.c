@@ -1,5 +1,4 @@
-/* Comparison of results with the expected results by tolerances or as multisets; elements as
- * text. */
+/* Comparison of results with the expected ones: tolerances and multisets; elements as text. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -35,8 +34,7 @@ bool tolerance_is_exact(tolerance t)
 
 uint64_t tolerance_mismatches(tolerance t, uint64_t count)
 {
-    /* Without this factor 0.29 of 100 would give 28, because the nearest double to 0.29 is
-     * smaller. */
+    /* Without this factor 0.29 of 100 gives 28, because the nearest double to 0.29 is smaller. */
     const double share = t.mismatches * (double)count * (1 + 0x1p-50);
     return (uint64_t)(t.mismatches < 1 ? floor(share) : t.mismatches);
 }

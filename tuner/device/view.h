@@ -40,16 +40,14 @@ typedef struct view_plan {
     uint32_t buffer;
     dtype type;                   /* element type of the buffer */
     uint32_t rank;                /* arrays: 1 to 3, plus layers; other textures: 1 or 2 */
-    uint64_t size[VIEW_MAX_RANK]; /* innermost first; in elements for tensor maps, in texels
-                                   * otherwise */
+    uint64_t size[VIEW_MAX_RANK]; /* innermost first; in elements (tensor maps) or texels */
     uint64_t stride_bytes[VIEW_MAX_RANK - 1]; /* distance of rows, planes ... */
     /* The next members are for tensor maps only. */
     uint32_t box[VIEW_MAX_RANK];
     uint32_t swizzle;     /* index in view_swizzles(), the order of CUtensorMapSwizzle */
     uint32_t promotion;   /* index in view_promotions(), the order of CUtensorMapL2promotion */
     uint32_t nan_outside; /* elements outside read as NaN, otherwise as zero */
-    /* The next members are for textures and surfaces only. The layers of an array are its last
-     * dimension. */
+    /* The next members are for textures and surfaces. An array's layers are its last dimension. */
     uint32_t channels; /* elements of a texel: 1, 2 or 4 */
     uint32_t in_array, layered;
     /* The next members are for textures only. */

@@ -67,8 +67,7 @@ static const char *kind_words(value_kind kind)
                                    : "a text";
 }
 
-/* Returns AT_USAGE, because the problem has no variable `name`. The message has the nearest of
- * `names`. */
+/* Returns AT_USAGE for a name that is no variable of the problem. Suggests one of `names`. */
 static at_status refuse_name(const at_choice *c, const char *name, const char *const *names,
                              size_t count, at_error *error)
 {
@@ -81,8 +80,7 @@ static at_status refuse_name(const at_choice *c, const char *name, const char *c
         name, nearest ? " (did you mean '" : "", nearest ? nearest : "", nearest ? "'?)" : "", all);
 }
 
-/* Returns AT_USAGE, because the pattern does not allow this value. `is` is the value in the
- * script. */
+/* Returns AT_USAGE for a value that the pattern does not allow. `is` is the script's value. */
 static at_status refuse_value(const at_choice *c, const record_pair *given, value is,
                               at_error *error)
 {

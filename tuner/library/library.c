@@ -41,8 +41,7 @@ const char *at_rule_name(at_rule rule)
     return pick_rule_name((pick_rule)rule);
 }
 
-/* Makes the paths absolute, because the program may change its working folder before records are
- * read. */
+/* Makes the paths absolute: the program may change its working folder before records are read. */
 static void make_absolute(record_folders *folders)
 {
     for (size_t i = 0; i < folders->count; i++) {

@@ -37,8 +37,8 @@ typedef struct patterns {
 
 /* A pattern, locked for the calling thread. */
 typedef struct pattern_view {
-    pattern_records *records; /* script loaded for the device; NULL if there is no script, or it
-                               * does not load */
+    pattern_records *records; /* script loaded for the device; NULL if it is missing or does not
+                               * load */
     script *script; /* loaded for the device; NULL if there is no script, or it does not load */
     const pattern_variable *problem; /* problem that the script states */
     known_pattern *pattern;
@@ -74,8 +74,8 @@ bool library_parse_setting(const pattern *p, size_t place, const char *text, val
 typedef struct library_check {
     script *script;
     const space_constraint
-        /* the constraint that refused the last configuration; NULL if that configuration is not in
-         * the script's space */
+        /* constraint that refused the last configuration; NULL if it is outside the script's
+         * space */
         *broken;
 } library_check;
 

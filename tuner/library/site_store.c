@@ -13,8 +13,7 @@
 #include "record/merge.h"
 #include "record/schema.h"
 
-/* The most entries of a file. A further entry replaces the oldest entry, of an old driver or old
- * code. */
+/* The most entries of a file. Further entries replace the oldest, of old drivers and codes. */
 enum { MOST_ENTRIES = 2000, LARGEST_BYTES = 64 << 20, TEXT_BYTES = 1024 };
 
 static const char code_name[] = "at_code", driver_name[] = "at_driver";
@@ -153,7 +152,7 @@ static bool is_same(const char *a, const char *b)
 }
 
 /* Returns NULL, and the configuration in `*out`, if the entry applies to the key. Otherwise returns
- * the reason why it does not. */
+ * the reason. */
 static const char *why_stale(const site_store *s, const record_entry *e, const site_key *key,
                              uint32_t *out, char *text, size_t text_bytes)
 {
@@ -259,8 +258,7 @@ static at_status put_damaged_aside(const site_store *s, const char *name, at_err
     return status;
 }
 
-/* Appends the entry; removes the earlier entry of the same key, and the oldest entries beyond the
- * limit. */
+/* Appends the entry; removes the earlier entry of its key, and oldest entries above the limit. */
 static bool put_entry(record_store *file, json_t *entry)
 {
     json_t *entries = json_object_get(file->old.root, "entries"), *problem;

@@ -37,8 +37,7 @@ void site_trials_forget(site_open_trials *t, site_trial_kind kind)
 /* The mean of the incumbent's times is a moving average over about this many. */
 enum { AVERAGED = 16 };
 
-/* Tuning uses this part of its share, because the mean time of the incumbent is not exactly
- * known. */
+/* Tuning uses this part of its share: the incumbent's mean time is not exactly known. */
 #define SAFELY 0.9
 
 site_budget site_budget_of(double share)

@@ -22,8 +22,8 @@ typedef enum site_trial_kind {
 typedef struct site_trial {
     uint64_t ticket;
     site_trial_kind kind;
-    uint32_t place; /* TRIAL_FIRST: index of the entrant in the round; TRIAL_BLOCK: index in the
-                     * block */
+    uint32_t place; /* index of the entrant: in the round (TRIAL_FIRST), in the block
+                     * (TRIAL_BLOCK) */
     uint64_t begun; /* number of the call that began it */
 } site_trial;
 
@@ -56,8 +56,7 @@ typedef struct site_budget {
     int64_t recent[SITE_BUDGET_RECENT];
     size_t recent_count, recent_next;
     int64_t typical_ns, low_ns, high_ns, mean_ns; /* median, quartiles, moving mean */
-    uint64_t uncounted;                           /* number of calls before the incumbent's time was
-                                                   * known */
+    uint64_t uncounted;                           /* calls before the incumbent's time was known */
     int64_t seen_ns, spent_ns;                    /* time of all calls; cost of the trials */
     int64_t overhead_ns;                          /* mean overhead of timing a call */
     int64_t share_ppm;
@@ -79,8 +78,7 @@ bool site_budget_is_known(const site_budget *b);
 int64_t site_budget_fastest_ns(const site_budget *b);
 double site_budget_spread(const site_budget *b);
 
-/* Return the time that all trials may cost, and the part of it that is left (negative if
- * exceeded). */
+/* Return the time that all trials may cost, and the part that is left; negative if exceeded. */
 int64_t site_budget_allowed_ns(const site_budget *b);
 int64_t site_budget_left_ns(const site_budget *b);
 

@@ -184,8 +184,7 @@ static void enter_round(site_tuner *t)
         end_tuning(t, SITE_DECIDED);
 }
 
-/* Returns the entrant to launch next, unlikely entrants last. Returns entrant_count if all were
- * launched. */
+/* Returns the entrant to launch next, unlikely ones last; entrant_count if all were launched. */
 static size_t next_untried(const site_tuner *t)
 {
     size_t found = t->entrant_count;
@@ -259,8 +258,7 @@ static bool is_likely_slower(const race_standing *s)
     return s->ratio - 1 > LIKELY * (s->ratio - s->low);
 }
 
-/* Returns the winner. If noise hides the difference, returns the incumbent, which is known to be
- * good. */
+/* Returns the winner. If noise hides it, returns the incumbent, which is known to be good. */
 static uint32_t choose_winner(const site_tuner *t, const race_result *r, bool vague)
 {
     const race_standing *present = vague ? tied_incumbent(t, r) : NULL;

@@ -31,8 +31,7 @@
 enum {
     SITE_ROUND = 256,    /* configurations of a round, besides the incumbent */
     SITE_MOST_OPEN = 64, /* most timed calls without a known time */
-    SITE_GIVEN_UP = 4096 /* number of further calls after which the time of a call is no longer
-                          * awaited */
+    SITE_GIVEN_UP = 4096 /* calls after which the time of a call is no longer awaited */
 };
 
 /* Writes at most `most` configurations that a round tries against the incumbent, and returns their
@@ -72,8 +71,7 @@ typedef struct site_account {
     uint64_t calls, trials;
     int64_t seen_ns, spent_ns; /* time of the calls; cost of the trials */
     stats_summary time;        /* time of the incumbent, once decided; count 0 if undecided */
-    stats_summary baseline;    /* time of the default in the same race; count 0 if it did not
-                                * race */
+    stats_summary baseline;    /* time of the default in the same race; count 0 without it */
     race_verdict verdict;
 } site_account;
 

@@ -175,8 +175,7 @@ static uint64_t mix(uint64_t hash, const void *bytes, size_t size_bytes)
     return XXH3_64bits_withSeed(bytes, size_bytes, hash);
 }
 
-/* Hashes name and variables, which may be invalid, because they are checked only when a site is
- * made. */
+/* Hashes name and variables, which may be invalid: only making a site checks them. */
 static uint64_t hash_site(const char *name, const at_variable *variables, size_t count)
 {
     uint64_t h = mix(count, name, strlen(name));

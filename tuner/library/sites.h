@@ -139,8 +139,7 @@ bool site_store_find(site_store *s, const site_key *key, site_reporter *report, 
 
 typedef struct site_decision {
     uint32_t configuration, fallback; /* the decided configuration; the default */
-    stats_summary time, baseline;     /* time of the configuration; time of the default (count 0 if
-                                       * unknown) */
+    stats_summary time, baseline;     /* their times; the default's count is 0 if unknown */
     run_verdict verdict;
 } site_decision;
 
@@ -188,11 +187,9 @@ struct at_site {
     /* The values that all calls use once the site is decided; NULL during tuning. */
     _Atomic(const site_values *) settled;
 
-    /* The values of a call that finds the lock taken. If they are NULL, the call waits for the
-     * lock. */
+    /* The values of a call that finds the lock taken. If NULL, the call waits for the lock. */
     _Atomic(const site_values *) plain;
-    atomic_uint_fast64_t plain_calls; /* number of calls that used `plain`, which the tuner does not
-                                       * know yet */
+    atomic_uint_fast64_t plain_calls; /* calls that used `plain`, not yet known to the tuner */
 
     pthread_mutex_t lock; /* guards the following members */
     at_site_valid *valid;

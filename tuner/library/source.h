@@ -12,8 +12,7 @@
 typedef struct library_source {
     pick_rule rule;
     char text[LIBRARY_TEXT_BYTES]; /* text of the configuration */
-    emitted variant; /* `options` is not valid, because it borrows from the script, which is
-                      * freed */
+    emitted variant;               /* without valid `options`, which belong to the freed script */
     launch_plan launch;
     problem_plan problem;
     char *symbols;        /* names of the kernels in the cubin (plan_symbol()); owned */

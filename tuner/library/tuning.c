@@ -30,8 +30,7 @@ enum {
     FIXED_ARGUMENTS = 16 /* most arguments besides --set */
 };
 
-/* Batch systems and MPI set these variables for each rank. The tuner, which is no rank, must not
- * see them. */
+/* Batch systems and MPI set these for each rank. The tuner is no rank and must not see them. */
 static const char *const of_ranks[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMI_RANK", "PMIX_RANK",
                                        "SLURM_STEP_NUM_TASKS", NULL};
 
@@ -233,8 +232,7 @@ static void fail(tunings *all, tuning *t, const char *why)
     set_state(all, t, AT_TUNE_FAILED);
 }
 
-/* Takes the tuning's lock. Returns false if another process tunes the same pattern, problem and
- * GPU. */
+/* Takes the tuning's lock. Returns false if another process runs the same tuning. */
 static bool try_lock(tuning *t)
 {
     char folder[PATHS_BYTES], path[PATHS_BYTES], text[CONFIGURATION_BYTES], hash[HASH_TEXT_BYTES];

@@ -43,8 +43,7 @@ bool tuning_is_open(at_tune_state state);
 /* Returns the state of the tuning. If it failed, `error` has the reason. */
 at_tune_state tunings_state(tunings *all, const tuning *like, at_error *error);
 
-/* Makes results of ended tunings available to at_pick(). Costs almost nothing if no tuning is
- * open. */
+/* Makes results of ended tunings available to at_pick(). Almost free if no tuning is open. */
 void tunings_update(const at_results *results);
 
 #endif

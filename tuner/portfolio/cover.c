@@ -17,8 +17,8 @@ bool portfolio_contains(const size_t *list, size_t count, size_t configuration)
     return i < count;
 }
 
-/* Returns the loss of a configuration on a problem, or INFINITY if it does not serve the
- * problem. */
+/* Returns the loss of a configuration on a problem, INFINITY if the configuration fails to
+ * serve. */
 static double loss_with(const portfolio_matrix *m, size_t problem, size_t configuration)
 {
     return portfolio_serves(m, problem, configuration)
@@ -154,8 +154,7 @@ static double *row_of(double *losses, const portfolio_matrix *m, size_t problem)
     return &losses[problem * m->configuration_count];
 }
 
-/* Writes the losses: NAN if unknown, INFINITY if impossible. Returns the mean of the known
- * losses. */
+/* Writes the losses: NAN if unknown, INFINITY if impossible. Returns the mean of known losses. */
 static double known_losses(const portfolio_matrix *m, double *losses)
 {
     double sum = 0;
@@ -205,8 +204,7 @@ static double put(double *least, double loss)
     return sum;
 }
 
-/* Returns the total loss with one more configuration. `least` has each problem's DEPTH least
- * losses. */
+/* Returns the total loss with one more configuration. `least`: DEPTH least losses per problem. */
 static double loss_of_list_with(const portfolio_matrix *m, double *losses, const double *least,
                                 size_t configuration)
 {

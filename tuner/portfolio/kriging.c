@@ -20,8 +20,7 @@ enum {
 
 /* The parameters of the kernel, which says how similar two problems are. */
 typedef struct measure {
-    /* Of each axis, then of products of two axes: 1 / (doublings within which times change
-     * little). */
+    /* For axes, then products of two axes: 1 / (doublings within which times change little). */
     double scales[LENGTHS];
     /* [axis][divisor]: factor on the similarity of two problems if the divisor divides only one. */
     double divided[PORTFOLIO_MOST_AXES][PORTFOLIO_MAX_DIVISORS];
@@ -36,8 +35,7 @@ static const double scales[] = {0, 0.06, 0.125, 0.25, 0.5, 1},
                     noises[] = {0.01, 0.02, 0.05, 0.1, 0.2},
                     more_noises[] = {0.2, 0.4, 0.8, 1.6, 3.2};
 
-/* Noise above its likeliest value must save this share of the loss; a smaller saving may be
- * chance. */
+/* Noise above its likeliest value must save this share of the loss, or it may be chance. */
 static const double clear_saving = 0.1;
 
 /* The weight of the risk that the default is faster, relative to the time. */
@@ -296,8 +294,7 @@ static double loss_on(const kriging *k, const portfolio_matrix *m, size_t row, c
     return ratio > 0 ? fmin(ratio / best_of(m, row), most_ratio) - 1 : 0;
 }
 
-/* Sums loss_on() over some rows; each part is predicted from the others. `s` has room for the
- * rows. */
+/* Sums loss_on() over rows; each part is predicted from the others. `s` has room for the rows. */
 static double cross_validate(const kriging *k, const portfolio_matrix *m, const measure *by,
                              const size_t *among, size_t count, some_rows *s)
 {

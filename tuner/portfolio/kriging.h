@@ -23,8 +23,7 @@ kriging *kriging_new(const portfolio_matrix *m, const portfolio_axis *axes, size
                      const value *problems, bool fits);
 void kriging_free(kriging *k); /* `k` may be NULL */
 
-/* Writes the predicted ratios of all configurations, then of the default; 0 if no problem allows
- * it. */
+/* Writes the predicted ratios of all configurations, then the default's; 0 if always impossible. */
 void kriging_expect(const kriging *k, const value *problem, double *ratios);
 
 /* Adds to the ratios a margin for the risk that a configuration is slower than the default. It

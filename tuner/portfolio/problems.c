@@ -23,8 +23,8 @@ static int64_t prime_of(int64_t power)
     return p;
 }
 
-/* Counts the divisors that are powers of a prime. The class has a digit for each prime: how many of
- * these divide the number. */
+/* Counts the divisors that are powers of a prime. A class states how many of them divide a
+ * number. */
 static size_t powers_of(const portfolio_axis *axis, int64_t prime)
 {
     size_t count = 0;
@@ -229,8 +229,7 @@ static size_t joint_classes(const portfolio_axis *axes, size_t count)
     return joint;
 }
 
-/* The order in which the first problems go through the classes: of all axes together, or of each
- * axis. */
+/* How the first problems go through the classes: of all axes together, or of each axis. */
 typedef struct course {
     bool joint;
     size_t length; /* number of problems */

@@ -36,11 +36,11 @@ enum {
 typedef struct portfolio_axis {
     const char *name;
     const record_feature *feature; /* NULL for a variable; a feature has neither range nor list */
-    bool is_of_one;                /* the feature is computed for configuration `of`; otherwise for
-                                    * no configuration */
+    bool is_of_one;                /* the feature belongs to configuration `of`; otherwise to
+                                    * none */
     size_t of;
     int64_t least, most;                      /* range: 1 <= least <= most */
-    const value *values;                      /* list of values, if the axis is not a range;
+    const value *values;                      /* values of the axis, if it is not a range;
                                                * borrowed */
     size_t value_count;                       /* 0 if the axis is a range */
     size_t divisor_count;                     /* 0 if the axis is a list */

@@ -96,13 +96,11 @@ static double leaf_cost(const leaf_costs *costs, const size_t *rows, size_t coun
 }
 
 enum {
-    LEAST_ROWS = 2,                   /* least rows of a leaf, if there are FEW_ROWS problems or
-                                       * more */
+    LEAST_ROWS = 2,                   /* least rows of a leaf, from FEW_ROWS problems on */
     FEW_ROWS = 10,                    /* with fewer problems, each may have its own leaf */
     LEAST_SPLIT = 16,                 /* least rows on each side of a question that separates */
     MOST_BOUNDS = 50,                 /* bounds that are tried for a number */
-    MOST_GROWN = 4 * RECORD_MAX_NODES /* branches that are grown before those that save least are
-                                       * removed */
+    MOST_GROWN = 4 * RECORD_MAX_NODES /* most branches grown, before pruning */
 };
 
 /* The least that a question must save in the mean of all problems. This value lost least in
@@ -113,8 +111,7 @@ static const double least_mean_gain = 0.00001;
 /* A question that saves this share of a leaf's loss needs no further question to be useful. */
 static const double good_share = 0.25;
 
-/* The cap on costs when columns are separated: a hopeless column says nothing about the other
- * columns. */
+/* The cap on costs when columns are separated: a hopeless column says nothing about others. */
 static const double most_cost = 0.5;
 
 /* A node of the growing tree. Its rows are adjacent, and include the rows of its children. */
@@ -290,8 +287,7 @@ static void part(grower *g, size_t leaf)
     g->branches[b->otherwise] = branch_of(g, b->first + then, b->count - then);
 }
 
-/* Removes questions that save too little and sums up the costs of the others, children before
- * parents. */
+/* Removes questions that save too little and sums up the other costs, children first. */
 static void take_back(grower *g)
 {
     for (size_t i = g->branch_count; i-- > 0;) {

@@ -53,8 +53,7 @@ void question_each(const portfolio_axis *axes, size_t axis_count, const value *p
                    const size_t *rows, size_t count, size_t most_bounds,
                    void (*each)(void *context, const question *q), void *context);
 
-/* Finds a question that splits problems by their strings. Returns false if all strings are
- * equal. */
+/* Finds a question that splits problems by their strings. Returns false if these are all equal. */
 bool question_of_words(const value *problems, size_t axis_count, const size_t *rows, size_t count,
                        question *out);
 

@@ -13,8 +13,7 @@
 /* "ATM2". A program built from other sources is detected by these four bytes. */
 enum { MAGIC = 0x324d5441 };
 
-/* Limit of a message body, above any kernel image or log. A header with a larger size is
- * corrupt. */
+/* Limit of a message body, above any kernel image or log. A header with more is corrupt. */
 static const uint64_t max_payload_bytes = 256u << 20;
 
 /* The body follows its header at once, unless the worker hangs. */

@@ -18,8 +18,7 @@
 #include "process/interrupt.h"
 #include "process/message.h"
 
-/* WORKER_FD is the worker's end of its socket. NOT_EXECUTED is the exit status if execve()
- * fails. */
+/* WORKER_FD is the worker's end of its socket, NOT_EXECUTED the exit status if execve() fails. */
 enum { WORKER_FD = STDERR_FILENO + 1, NOT_EXECUTED = 127 };
 
 static const char program_path[] = "/proc/self/exe";

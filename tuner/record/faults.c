@@ -1,5 +1,4 @@
-/* Faults: the errors of readers, the parts of files that readers leave out, and the lines of these
- * parts. */
+/* Faults: the errors of readers, the parts of files that they leave out, and these parts' lines. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -149,8 +149,7 @@ typedef struct pick_walk {
     const pick_target *target;
     const record_values *fallback;
     size_t problem;    /* class number of the target's problem, or RECORD_NO_CLASS */
-    double *distances; /* distances of the table's problems from the target's problem; NULL until
-                        * needed */
+    double *distances; /* distances of the table's problems from the target's; NULL until needed */
     bool has_distances;
     pick_rule rule; /* the rule whose candidates are in `items` */
     size_t count, at;

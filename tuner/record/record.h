@@ -22,8 +22,7 @@ struct run_summary; /* record/summary.h */
 
 enum {
     RECORD_VERSION = 1,
-    RECORD_NAME_BYTES = 64,  /* size of the name of a pattern, variable or parameter, with the
-                              * NUL */
+    RECORD_NAME_BYTES = 64,  /* size of a pattern's, variable's or parameter's name, with the NUL */
     RECORD_TEXT_BYTES = 256, /* size of a string value or the name of a GPU, with the NUL */
     RECORD_MAX_VALUES = 64,  /* most variables of a problem, most parameters of a configuration */
     RECORD_MAX_ENTRIES = 10000,
@@ -66,7 +65,7 @@ typedef struct record_entry {
     record_values problem;
     record_values configuration;
     record_values baseline; /* the pattern's default; count 0 if it is not recorded */
-    int64_t baseline_ns, baseline_low_ns, baseline_high_ns; /* time of the default: median and 95 %
+    int64_t baseline_ns, baseline_low_ns, baseline_high_ns; /* time of the default, with its 95 %
                                                              * interval */
     size_t place;           /* index in the file's array of entries */
     size_t contender_count; /* the next best configurations, fastest first */
@@ -122,10 +121,8 @@ typedef struct record_portfolio {
     record_feature *features; /* the features that nodes test */
     size_t node_count;
     record_node *nodes;               /* the root first */
-    size_t held_out;                  /* number of other problems on which the portfolio was
-                                       * tested */
-    double mean_regret, worst_regret; /* extra time on those problems, relative to each problem's
-                                       * best */
+    size_t held_out;                  /* number of other problems, for testing the portfolio */
+    double mean_regret, worst_regret; /* extra time on them over each problem's best */
     const char *date;
     size_t place; /* index in the file's array of portfolios */
 } record_portfolio;

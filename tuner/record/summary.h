@@ -63,8 +63,7 @@ typedef struct run_result {
     /* Time of one launch; its count is 0 without measurements. For a prediction, low_ns and high_ns
      * hold 90 % of all times. */
     stats_summary time;
-    double ratio;             /* time over the fastest variant's in the same blocks; 0 if not
-                               * raced */
+    double ratio;             /* time over the fastest's in the same blocks; 0 if not raced */
     double rates[WORK_UNITS]; /* work over median time, 10^9 per second; 0 if unknown */
     double ceiling_fraction;  /* rate over the ceiling's rate; 0 if unknown */
     uint32_t block_threads;
@@ -96,8 +95,8 @@ typedef struct run_summary {
     const char **parameters; /* names of the parameters; the array is owned */
 
     uint64_t space_cartesian, space_valid;
-    bool space_sampled; /* the space is a sample: space_valid counts its configurations, and the
-                         * total is unknown */
+    bool space_sampled; /* the space is a sample of space_valid configurations; the total is
+                         * unknown */
     uint64_t counts[OUTCOME_COUNT];
     uint64_t unraced; /* working variants that did not race: too slow, or interrupted */
     uint64_t twins;   /* variants that were not tried because another has the same machine code */

@@ -36,8 +36,7 @@ typedef struct job {
     compile_result compiled;
 } job;
 
-/* The state that the threads share. The lock guards every member that changes after the threads
- * start. */
+/* The state that threads share. The lock guards every member that changes after they start. */
 typedef struct crew {
     pthread_mutex_t lock;
     pthread_cond_t arrived, done;
@@ -63,11 +62,10 @@ typedef struct feeder {
     const predict_options *options;
     crew *crew;
     uint64_t *order;                /* configurations in the order of prediction */
-    uint64_t total, begun, settled; /* of `order`, `total` are predicted, `begun` were emitted,
-                                     * `settled` are done */
-    job *compiling; /* room for `flight` jobs; the id of a compile request is an index of this
-                     * array */
-    size_t *places; /* free indices of `compiling` */
+    uint64_t total, begun, settled; /* `total` are to predict, `begun` were emitted, `settled` are
+                                     * done */
+    job *compiling;                 /* `flight` jobs; the id of a compile request is its index */
+    size_t *places;                 /* free indices of `compiling` */
     size_t place_count, flight;
 } feeder;
 

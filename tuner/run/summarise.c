@@ -139,8 +139,7 @@ static at_status add_ranked(builder *b, at_error *error)
     race_driver *c = b->run->driver;
     const race_result *r = race_driver_result(c);
     at_status status = AT_OK;
-    size_t ahead = 0; /* unchecked candidates that were faster than the best, in a race that did not
-                       * end */
+    size_t ahead = 0; /* unchecked candidates faster than the best, if the race did not end */
     for (int pass = 0; pass < 2; pass++) {
         for (size_t i = 0; !status && i < r->count; i++) {
             const race_standing *standing = &r->ranking[i];
@@ -281,8 +280,7 @@ static const char *effort_of(const tune *run)
         return NULL;
     if (run->end == RUN_END_EXHAUSTED || run->end == RUN_END_SETTLED)
         return effort_name(run->end == RUN_END_SETTLED ? EFFORT_NORMAL : EFFORT_EXHAUSTIVE);
-    /* A limit set by the user cuts a run short. A quick run without such a limit also ends in
-     * time. */
+    /* The user's limit cuts a run short. A quick run without one ends in time, too. */
     bool cut_short =
         run->end == RUN_END_INTERRUPTED || (run->end == RUN_END_SECONDS && run->limits.seconds > 0);
     return run->settings->search.has_effort && !cut_short

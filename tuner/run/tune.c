@@ -68,8 +68,7 @@ static at_status finish(tune *t, at_error *error)
     return t->answer ? recall_fill(&t->recalled, t->answer, &t->summary, error) : keep(t, error);
 }
 
-/* Adds a stage that ends now to the trace. Returns the present time, at which the next stage
- * begins. */
+/* Adds a stage that ends now to the trace. Returns the time, at which the next stage begins. */
 static int64_t show_stage(const settings *o, uint32_t lane, const char *what, int64_t start_ns)
 {
     int64_t now_ns = clock_now_ns();

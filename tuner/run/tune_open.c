@@ -14,11 +14,8 @@
 #include "search/race/race.h"
 #include "search/strategy.h"
 
-enum { WARM_STARTS = 32 }; /* Most configurations of earlier measurements to try first. */
-enum {
-    RECORDED_STARTS = 24
-}; /* Most recorded configurations to try first; a quick run tries about
-    * a hundred variants. */
+enum { WARM_STARTS = 32 };     /* Most configurations of earlier measurements to try first. */
+enum { RECORDED_STARTS = 24 }; /* Most recorded starts; a quick run tries about a hundred. */
 
 /* The number of variants that a quick run tries before its race, or in all if it has no race. */
 enum { QUICK_LIKELY = 60 };
@@ -246,8 +243,7 @@ static at_status predict(tune *t, at_error *error)
     return status;
 }
 
-/* Opens the strategy. *named is the number of its first configurations, which are likely to be
- * fast. */
+/* Opens the strategy. *named is the number of its first configurations, likely to be fast. */
 static at_status open_strategy(tune *t, size_t *named, at_error *error)
 {
     const settings *o = t->settings;
@@ -293,9 +289,8 @@ static void open_prover(tune *t)
         prover_tell_results(t->prover);
 }
 
-/* Opens the pipeline. If one of the `named` configurations wins a quick run, it would wait at the
- * end for its ragged problems. So these are compiled at once if there are enough compile
- * workers. */
+/* Opens the pipeline. A quick run that one of the `named` configurations wins would wait for ragged
+ * problems at the end, so these are compiled at once if there are enough compile workers. */
 static void open_pipeline(tune *t, size_t named)
 {
     const settings *o = t->settings;

@@ -25,8 +25,7 @@ static void keep_search(tune *t)
     free(tried);
 }
 
-/* Sets *out to the default's candidate, which is tried now if necessary, or to NULL if it has no
- * outcome. */
+/* Sets *out to the default's candidate, tried now if necessary, or to NULL without an outcome. */
 static at_status try_baseline(tune *t, const candidate **out, at_error *error)
 {
     const candidates *all = pipeline_candidates(t->pipeline);
@@ -132,8 +131,7 @@ static at_status race_on_device(tune *t, at_error *error)
     return status;
 }
 
-/* Proves the variant with the lowest median, which wins without a race. If it is rejected, proves
- * the next. */
+/* Proves the variant with the lowest median, which wins without a race; if wrong, the next. */
 static at_status prove_fastest(tune *t, at_error *error)
 {
     const candidates *all = pipeline_candidates(t->pipeline);
@@ -196,8 +194,7 @@ static finalists list_finalists(race_driver *c)
     return found;
 }
 
-/* Sets *other to the finalist that is surely faster than the first, by the factor *ratio, or to
- * NULL. */
+/* Sets *other to the finalist that is surely faster than the first by *ratio, or to NULL. */
 static at_status race_on(device_worker *w, const finalists *f, const settings *o,
                          const candidate **other, double *ratio, at_error *error)
 {

@@ -80,8 +80,7 @@ void tune_learn(tune *t, candidate *c)
     bool ok = c->found.outcome == OUTCOME_OK, slow = c->found.outcome == OUTCOME_TOO_SLOW;
     t->learned++;
     t->uncompiled += c->found.outcome == OUTCOME_COMPILE_ERROR;
-    /* Only the first finished twin is an evaluation. The order of compilation decides which twin
-     * leads. */
+    /* Only the first finished twin is an evaluation. Compilation order decides which twin leads. */
     candidate *lead = twins_lead(c);
     bool is_evaluation = !lead->counted;
     lead->counted = true;
@@ -94,8 +93,7 @@ void tune_learn(tune *t, candidate *c)
     trace_span(t->settings->trace, t->search_lane, "tell", start_ns, clock_now_ns(), 1);
 }
 
-/* Begins and takes the proofs of --prove all. The strategy is not told of variants that a proof
- * rejects. */
+/* Begins and takes the proofs of --prove all. The strategy is not told what a proof rejects. */
 static at_status take_proofs(tune *t, at_error *error)
 {
     const candidates *all = pipeline_candidates(t->pipeline);
@@ -121,8 +119,7 @@ static uint64_t evaluations_left(const tune *t)
     return enough ? 0 : most - spent;
 }
 
-/* Returns AT_SCRIPT if the default and all other first variants do not compile, because then the
- * source is wrong. */
+/* Returns AT_SCRIPT if no first variant compiles, the default included: the source is wrong. */
 static at_status check_source(const tune *t, bool at_end, at_error *error)
 {
     const candidates *all = pipeline_candidates(t->pipeline);
@@ -147,8 +144,7 @@ static bool is_asked_out(const tune *t)
     return evaluations_left(t) == 0 || t->asked == space_count(t->session.space);
 }
 
-/* If time is short, moves the default, which may be as slow as 30 variants, after the first
- * others. */
+/* If time is short, moves the default, maybe as slow as 30 variants, after the first others. */
 static void put_default_back(const tune *t, uint64_t *wanted, size_t count)
 {
     size_t last = count < t->first ? count : t->first;
@@ -166,8 +162,7 @@ static bool has_next(const tune *t)
     return t->in_order && t->told < all->count && candidate_is_finished(all->items[t->told]);
 }
 
-/* Tells the strategy the finished candidates. In order, tells only the next one, to ask after
- * each. */
+/* Tells the strategy the finished candidates; in order, only the next, to ask after each. */
 static void learn_finished(tune *t)
 {
     const candidates *all = pipeline_candidates(t->pipeline);

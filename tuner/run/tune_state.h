@@ -75,8 +75,7 @@ struct tune {
     stopping_limits limits; /* limits of the search; `seconds` is for the whole run */
     bool has_baseline;
     uint64_t baseline; /* configuration of the script's default, if has_baseline */
-    record recalled;   /* the record whose entry `answer` replaces the search; undefined if `answer`
-                        * is NULL */
+    record recalled;   /* record with the entry `answer`, if that is set */
     const record_entry *answer;
     warm_start warm;
     prediction prior; /* predicted times, if the strategy wants them */
@@ -87,11 +86,10 @@ struct tune {
     prover *prover;                  /* NULL if no GPU measures */
     uint32_t search_lane, race_lane; /* lanes of the trace */
 
-    /* Counters of the search. Of `asked` candidates, `twins` cost no evaluation, because other
-     * variants stand for them. */
+    /* Counters of the search. Of `asked`, `twins` cost no evaluation: other variants stand for
+     * them. */
     stopping stopping;
-    bool settles;  /* no limit is set: the search ends when nothing left is likely to win
-                    * (RUN_END_SETTLED) */
+    bool settles;  /* without a limit: ends if nothing left may win (RUN_END_SETTLED) */
     double chance; /* strategy_chance() when chance_at candidates had been asked for */
     uint64_t chance_at;
     double search_from_s; /* start of the search, as tune_elapsed_s() */
@@ -99,15 +97,13 @@ struct tune {
                            * default, because opening a large problem takes long */
     bool retraced;        /* the search was taken from the journal of an interrupted run */
     uint64_t asked, twins;
-    uint64_t learned, uncompiled; /* candidates told to the strategy; candidates that did not
-                                   * compile */
+    uint64_t learned, uncompiled; /* candidates told to the strategy; not compiled */
     size_t proof_next;            /* the next candidate to prove with --prove all */
 
     /* Predicted outcomes are the same in every run. So the strategy is told them in the order in
      * which it asked, and asks after each: only then a learning strategy repeats itself. */
     bool in_order;
-    size_t told; /* if in_order: number of candidates, from the first on, that the strategy was
-                  * told */
+    size_t told; /* if in_order: how many first candidates the strategy was told */
 
     /* Number of variants that a quick run tries in any case: the starts, or a few. */
     size_t first;
@@ -179,8 +175,7 @@ double tune_elapsed_s(const tune *t);
 double tune_race_end_s(const tune *t);
 int64_t tune_end_ns(const tune *t);
 bool tune_races(const tune *t);      /* Returns true if the run ends in a race. */
-bool tune_is_quick(const tune *t);   /* Returns true if the run has no budget and must answer within
-                                      * seconds. */
+bool tune_is_quick(const tune *t);   /* The run has no budget and must answer in seconds. */
 int64_t tune_best_ns(const tune *t); /* Returns the fastest time of the leader in ns, or 0. */
 size_t tune_samples(const tune *t);  /* Returns the number of first samples of a variant. */
 bool tune_proofs_pending(const tune *t);

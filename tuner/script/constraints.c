@@ -122,8 +122,7 @@ static bool is_over(void *context)
     return work_budget_is_over(&m->test.budget) || is_stopped(m);
 }
 
-/* Tells whether a tenth of the allowed work was enough for less than a ten thousandth of the
- * space. */
+/* Tells whether a tenth of the allowed work covered less than a ten thousandth of the space. */
 static bool is_hopeless(const making *m, double share)
 {
     return work_budget_share(&m->test.budget) > 0.1 && share < 1e-4;
@@ -280,8 +279,7 @@ static const double MOST_S = 10;
 static const size_t MOST_BYTES = (size_t)256 << 20;
 enum { MOST_SAMPLED = 1 << 15 };
 
-/* A space in which each held parameter has one value: its index is 0 in this space, and held[i] in
- * the script. */
+/* A space in which each held parameter has one value, of index 0 here and held[i] in the script. */
 typedef struct held_test {
     script_test test;
     const bool *is_held;
@@ -298,8 +296,7 @@ static at_status test_held(void *context, const space_question *question, bool *
         indices[i] = h->is_held[i] ? h->held[i] : question->indices[i];
     asked.indices = indices;
     if (h->is_held[question->varied])
-        asked.choices = &h->held[question->varied]; /* `count` is 1, so only one value is asked
-                                                     * for. */
+        asked.choices = &h->held[question->varied]; /* `count` is 1. */
     return test_constraint(&h->test, &asked, holds, error);
 }
 
@@ -338,8 +335,7 @@ static at_status make_held_space(held_test *h, space **out, at_error *error)
                         test_held, h, &limits, MOST_SAMPLED, NULL, out, error);
 }
 
-/* The distance of two configurations: the number of parameters that differ, then the steps between
- * values. */
+/* The distance of two configurations: first differing parameters, then steps between values. */
 typedef struct distance {
     size_t parameters, steps;
 } distance;

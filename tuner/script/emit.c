@@ -66,7 +66,7 @@ static void append_line(lua_State *L, output *o, int names, const char *text, si
     while (length > 0 && strchr(" \t\r", text[length - 1]) && text[length - 1] != '\0')
         length--;
     if (length == 0 && !o->keeps_lines) {
-        /* The empty line is written with the next line, so that a backslash before it ends its
+        /* The empty line is written with the next line; until then a backslash may end its
          * macro. */
         o->blank = o->size_bytes > 0;
         o->continued = false;
@@ -315,8 +315,7 @@ static at_status identify(emitted *out, at_error *error)
     XXH3_128bits_reset(state);
     XXH3_128bits_update(state, out->source, out->size_bytes);
     for (size_t i = 0; i < out->option_count; i++) {
-        XXH3_128bits_update(state, "", 1); /* A NUL separates sources and options, which contain
-                                            * none. */
+        XXH3_128bits_update(state, "", 1); /* A NUL separates sources and options. */
         XXH3_128bits_update(state, out->options[i], strlen(out->options[i]));
     }
     hash_text(XXH3_128bits_digest(state), out->hash);

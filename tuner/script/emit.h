@@ -61,8 +61,7 @@ void emit_template_hash(const script *s, char hex[33]);
  * void, structs, vectors, bytes, or bits packed into wider words, the script may name another
  * type. */
 
-/* Emits the source with the kernels' types for a variant whose launch is `plan`. Errors as
- * emit_variant(). */
+/* Emits the source with the kernels' types for the launch `plan`. Errors as emit_variant(). */
 at_status prototype_emit(script *s, problem_kind problem, const uint16_t *indices,
                          const launch_plan *plan, emitted *out, at_error *error);
 

@@ -181,8 +181,7 @@ static const node *read_field(void *context, tree *t, const node *of, token fiel
     return tree_add(t, &(node){.op = NODE_DEVICE, .name = field.text, .length = field.length});
 }
 
-/* Pushes "return function(a,b) return (text) end", because fixed numbers of arguments are
- * faster. */
+/* Pushes "return function(a,b) return (text) end": fixed numbers of arguments are faster. */
 static void push_chunk(lua_State *L, const expression *e, const names *found)
 {
     const script *s = script_of(L);
@@ -219,8 +218,7 @@ static const char *division_of_c(const char *text)
     return "";
 }
 
-/* Raises Lua's message. An error at the bracket after the text means that the text ends too
- * early. */
+/* Raises Lua's message. An error at the bracket after the text means a text that ends early. */
 static void raise_syntax(lua_State *L, const expression *e)
 {
     int line = 0, bracket_line = 2;

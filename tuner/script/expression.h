@@ -59,8 +59,7 @@ typedef struct expression {
     expression_input *inputs;
     bool reads_parameters;
     uint32_t device_fields; /* bit i: it reads field i of device_fields() */
-    uint64_t derived;       /* bit i: it reads derived value i, perhaps through other derived
-                             * values */
+    uint64_t derived;       /* bit i: it reads derived value i, perhaps through others */
     vector_step *steps;     /* for a constraint: steps that evaluate it without Lua */
     size_t step_count;      /* 0 if only Lua can evaluate it */
 } expression;

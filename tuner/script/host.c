@@ -177,8 +177,7 @@ static int host_declare(lua_State *L)
     return 1;
 }
 
-/* host.load(text, source) returns the text as a function of an environment, or nil and a
- * message. */
+/* host.load(text, source) returns the text as a function of its environment, or nil, message. */
 static int host_load(lua_State *L)
 {
     size_t size_bytes;
@@ -200,8 +199,7 @@ static int host_try(lua_State *L)
     int result = lua_pcall(L, 1, 1, 0);
     if (result == LUA_ERRMEM)
         sandbox_raise_memory(L);
-    if (result != LUA_OK && script_of(L)->box.raised) /* A limit was reached, or the user
-                                                       * interrupted. */
+    if (result != LUA_OK && script_of(L)->box.raised) /* A limit or an interruption. */
         lua_error(L);
     if (result != LUA_OK)
         lua_pushnil(L);

@@ -48,8 +48,7 @@ static bool is_replaced(cpp_span name)
     return replacement_of(name) < REPLACED;
 }
 
-/* Returns the unit that a line includes, or 0 if the line includes no unit. (Unit 0 is the
- * file.) */
+/* Returns the unit that a line includes, or 0, the number of the file itself, without one. */
 static size_t own_unit(const kernel_file *k, const cpp_include *i)
 {
     for (size_t n = 1; n < k->count; n++)
@@ -63,8 +62,7 @@ static bool is_own(const kernel_file *k, const cpp_include *i)
     return own_unit(k, i) != 0;
 }
 
-/* Tells whether a name leads out of the compiler's folders, so that the compiler cannot be
- * asked. */
+/* Tells whether a name leads out of the compiler's folders, so that it cannot be asked for. */
 static bool leads_away(cpp_span name)
 {
     char text[256];
@@ -79,8 +77,7 @@ static bool is_one_of(cpp_span name, const char *const *names)
     return *names != NULL;
 }
 
-/* Tells whether device code needs nothing of a header, or finds its contents in the Toolkit's
- * library. */
+/* Tells whether device code needs nothing of a header, or has it in the Toolkit's library. */
 static bool is_host_only(cpp_span name)
 {
     static const char *const names[] = {"cuda.h",   "nvrtc.h",      "cuda_profiler_api.h",
@@ -285,8 +282,7 @@ static at_status add_empty_headers(kernel_file *k, at_error *error)
     return status;
 }
 
-/* Finds the rows that wanted declarations use, and marks the #include lines of other rows as
- * missing. */
+/* Finds the rows that wanted declarations use, and marks the lines of other rows as missing. */
 static void choose_replaced(kernel_file *k, bool in_use[REPLACED])
 {
     for (size_t r = 0; r < REPLACED; r++) {

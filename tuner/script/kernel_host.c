@@ -146,8 +146,7 @@ static size_t read_spans(lua_State *L, int index, cpp_span *out, size_t capacity
     size_t count = 0;
     luaL_checktype(L, index, LUA_TTABLE);
     while (count < capacity && lua_rawgeti(L, index, (lua_Integer)count + 1) == LUA_TSTRING) {
-        out[count].text = lua_tolstring(L, -1, &out[count].length); /* the table keeps the string
-                                                                     * alive */
+        out[count].text = lua_tolstring(L, -1, &out[count].length); /* the table keeps it alive */
         count++;
         lua_pop(L, 1);
     }
@@ -238,8 +237,7 @@ static int host_kernel_signature(lua_State *L)
     return 1;
 }
 
-/* host.kernel_words() returns, as keys, the words that the kernel needs, directly or through
- * macros. */
+/* host.kernel_words() returns the words that the kernel needs, also by macros, as keys. */
 static int host_kernel_words(lua_State *L)
 {
     const kernel_file *k = &script_of(L)->kernel_source;
@@ -440,8 +438,7 @@ static int host_is_type_like(lua_State *L)
     return push_if_any(L, cpp_is_type_like);
 }
 
-/* host.is_index_array(name) tells whether elements of the kernel's array are indices into other
- * arrays. */
+/* host.is_index_array(name) tells whether the array's elements are indices into other arrays. */
 static int host_is_index_array(lua_State *L)
 {
     const kernel_file *k = &script_of(L)->kernel_source;

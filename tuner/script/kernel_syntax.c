@@ -109,7 +109,7 @@ typedef struct kernel_syntax {
 static bool load_function(void *library, const char *name, void *function, size_t bytes)
 {
     void *symbol = dlsym(library, name);
-    memcpy(function, &symbol, bytes); /* ISO C cannot convert a data pointer to a function
+    memcpy(function, &symbol, bytes); /* ISO C has no cast of a data pointer to a function
                                        * pointer. */
     return symbol != NULL;
 }
@@ -213,8 +213,7 @@ static void push_string(lua_State *L, const kernel_syntax *k, cx_string s)
     k->disposeString(s);
 }
 
-/* Finds a node's first token, perhaps in a macro. Returns the contents of the token's file, or
- * NULL. */
+/* Finds a node's first token, perhaps in a macro. Returns the text of the token's file, or NULL. */
 static const char *find_spelling(const kernel_syntax *k, cx_cursor c, cx_file *file, unsigned *line,
                                  unsigned *offset, size_t *size)
 {

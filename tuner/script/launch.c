@@ -456,8 +456,7 @@ static void evaluate_compared(lua_State *L, const evaluation *e)
     }
 }
 
-/* Refuses a buffer that launches access both directly and through a CUDA array, which is a copy of
- * the buffer. */
+/* Refuses a buffer accessed both directly and as a CUDA array, which is a copy of it. */
 static void refuse_two_copies(lua_State *L, const evaluation *e)
 {
     const uint32_t buffer = plan_conflicting_buffer(e->launch);

@@ -37,8 +37,7 @@ at_status script_entry_places(script *s, problem_kind problem, const uint16_t *i
 at_status script_constraint_c(const script *s, size_t constraint, term_leaf spell, void *context,
                               char **out, at_error *error);
 
-/* Writes a feature of the pattern in the given form, and sets *type to its type. *out as for
- * script_constraint_c(). */
+/* Writes a feature of the pattern in the given form, and its type. *out as for a constraint. */
 at_status script_feature_c(const script *s, size_t feature, term_leaf spell, void *context,
                            c_text_form form, term_type *type, char **out, at_error *error);
 

@@ -139,8 +139,7 @@ static const char *problem_name(problem_kind kind)
                                     : "the simulated problem";
 }
 
-/* Checks a file's element type against the buffer's type, and, if `counted`, the number of
- * elements. */
+/* Checks a file's element type against the buffer's and, if `counted`, the number of elements. */
 static void check_file(lua_State *L, const evaluation *e, const script_buffer *from,
                        const buffer_plan *to, const data_file *f, bool counted)
 {
@@ -168,8 +167,7 @@ static void check_file(lua_State *L, const evaluation *e, const script_buffer *f
                 : "");
 }
 
-/* Fills a buffer from a file, which must have the buffer's size unless the script allows its first
- * elements. */
+/* Fills a buffer from a file of its size, or from its first elements if the script allows it. */
 static void evaluate_file(lua_State *L, const evaluation *e, const script_buffer *from,
                           buffer_plan *to)
 {

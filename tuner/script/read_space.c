@@ -231,8 +231,7 @@ static void read_constraints(lua_State *L, script *s)
     s->pattern.constraints = constraints;
 }
 
-/* States of a parameter's choice. Before a parameter, the parameters in its condition get their
- * values. */
+/* States of a parameter's choice. Parameters in its condition get their values first. */
 enum choice_state { CHOICE_OPEN, CHOICE_VISITED, CHOICE_MADE };
 
 typedef struct choosing {

@@ -211,7 +211,7 @@ static void push_scope(lua_State *L, const rendering *r)
     lua_setmetatable(L, -2);
 }
 
-/* Adds a file of the list at `out`: the entries `from` to `to`, in which marks and texts
+/* Adds a file from entries `from` to `to` of the list at `out`, in which marks and texts
  * alternate. */
 static void add_file(lua_State *L, rendering *r, int out, lua_Integer from, lua_Integer to,
                      const char *name)

@@ -52,8 +52,7 @@ typedef struct script_compiler {
 typedef struct script_captured_pointer {
     uint32_t at; /* offset of the address in the argument */
     uint64_t address;
-    const char *before, *after; /* contents before and after the launch; `after` is NULL if the
-                                 * launch changed nothing */
+    const char *before, *after; /* contents; `after` is NULL if the launch changed nothing */
     uint64_t offset, left_bytes;
 } script_captured_pointer;
 
@@ -88,10 +87,8 @@ typedef struct script_captured {
 enum { SCRIPT_INCLUDES_MAX = 16 };
 
 typedef struct script_options {
-    const char *lua_dir;      /* folder of the installed patterns, and in lib/ of autotune.lua and
-                               * template.lua */
-    const char *template_dir; /* folder of the installed templates; the script's own folder is
-                               * searched first */
+    const char *lua_dir;      /* installed patterns; lib/ has autotune.lua and template.lua */
+    const char *template_dir; /* installed templates, searched after the script's folder */
     const script_setting *settings;
     size_t setting_count;
     const script_setting *only; /* NAME=V1,V2,...: restricts the parameter to these values */
@@ -105,8 +102,7 @@ typedef struct script_options {
     /* Skips the templates, which saves most of the loading time; nothing can be emitted. */
     bool without_templates;
     size_t memory_limit_bytes;  /* limit of Lua's memory; 0 means 256 MiB */
-    uint64_t instruction_limit; /* limit of VM instructions; 0 means a default of about two
-                                 * seconds */
+    uint64_t instruction_limit; /* in VM instructions; 0 means a default of about 2 s */
     /* Called every few milliseconds while the script is loaded or evaluated. If it returns true,
      * the work ends with AT_INTERRUPTED. May be NULL. */
     bool (*stop)(void *context);

@@ -41,8 +41,8 @@ typedef struct script_buffer {
     int line;
     buffer_role role;
     expression type, count;
-    data_file *file, *expected;    /* files with the contents and with the expected results; may be
-                                    * NULL; the script owns them */
+    data_file *file, *expected;    /* contents and expected results; may be NULL; owned by the
+                                    * script */
     uint32_t record;               /* buffer_plan.record, with order = "any" */
     bool head;                     /* first elements of the file are enough */
     expression fill, limit, block; /* their `text` is NULL if absent */
@@ -116,8 +116,7 @@ typedef struct script_transfer {
 /* The kernel, the reference or the kernel that fills inputs: its template and its launches. */
 typedef struct script_kernel {
     const char *template_name; /* name in the script */
-    const char *template_path; /* path at which the template was found; NULL if the pattern has no
-                                * such kernel */
+    const char *template_path; /* path of the template found; NULL without such a kernel */
     int template_line;
     size_t launch_count;
     script_launch *launches;
@@ -132,8 +131,7 @@ typedef struct script_kernel {
     const char **defines; /* for such a file: names that are defined before it is read */
 } script_kernel;
 
-/* A derived value. A short value replaces its name; a long value is a function that readers
- * call. */
+/* A derived value. A short one replaces its name; a long one is a function that readers call. */
 typedef struct script_derived {
     const char *name;
     expression value;
@@ -172,8 +170,7 @@ typedef struct script_from {
     char *includes[SCRIPT_INCLUDES_MAX]; /* folders that the command line names */
     char *kernel_path;         /* path of the kernel's file if is_described, otherwise `path` */
     script_bytes source;       /* text of the script, to look up lines */
-    bool is_described;         /* the script is the comment of a kernel's file, or replaces this
-                                * comment */
+    bool is_described;         /* the script is, or replaces, the comment of a kernel's file */
     void *hash;                /* XXH3 state over the Lua files */
     uint64_t template_hash[2]; /* sum of the templates' XXH3-128, low half first */
 } script_from;
@@ -190,8 +187,7 @@ typedef struct script_lua {
     int token;
     int *value_tables;                 /* values of each parameter as a Lua list */
     int problem_tables[PROBLEM_KINDS]; /* values of each problem as a Lua list */
-    bool quiet_modules; /* errors in the tool's own modules are reported at the line that calls
-                         * them */
+    bool quiet_modules; /* errors in the tool's modules are reported at their callers */
 } script_lua;
 
 /* A request for the comment that script_sketch() makes. */
@@ -254,8 +250,7 @@ struct script {
     script_checks checks;
     script_work work;
     script_kernel kernel, reference, filler;
-    kernel_file kernel_source;           /* parsed file of `kernel` if that is a file, otherwise
-                                          * empty */
+    kernel_file kernel_source;           /* parsed file of `kernel`, or empty */
     struct kernel_syntax *kernel_syntax; /* syntax tree of the same file; NULL until it is needed */
     script_transfer transfer;
 };
@@ -374,13 +369,11 @@ void script_read_pattern(lua_State *L);
 /* Reads the space and the layout's parameters. Raises. */
 void script_read_space(lua_State *L, script *s);
 
-/* Evaluates a configuration's transfer. `has_kernel` tells whether the configuration launches a
- * kernel. Raises. */
+/* Evaluates a configuration's transfer. `has_kernel`: the configuration launches one. Raises. */
 void evaluate_transfer(lua_State *L, problem_kind problem, const uint16_t *indices, bool has_kernel,
                        transfer_plan *out);
 
-/* Returns the index among `names` of the string that `e` gives. Raises if `names` lacks the
- * string. */
+/* Returns the index among `names` of the string that `e` gives. Raises for another string. */
 size_t evaluate_name(lua_State *L, const expression *e, problem_kind problem,
                      const uint16_t *indices, const char *const *names, size_t count);
 
@@ -449,8 +442,7 @@ int field_word(lua_State *L, const char *field, const char *const names[]);
 /* Pushes the list `field`, or nil, for fields_next(). Returns its length. */
 size_t fields_enter(lua_State *L, const char *field);
 
-/* Replaces the item on the stack by item `i`. After the last item, pops the list and returns
- * false. */
+/* Replaces the item on the stack by item `i`. After the last, pops the list, returns false. */
 bool fields_next(lua_State *L, size_t i, size_t count);
 
 /* Returns the scalar on top of the stack. Strings are copied. */

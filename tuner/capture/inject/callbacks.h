@@ -24,8 +24,7 @@ typedef struct cupti_call {
     const char *symbol; /* for a launch: mangled name of the kernel */
     CUcontext context;
     uint32_t context_number;
-    uint64_t *own; /* a value of this library that CUPTI keeps from the enter to the exit of a
-                    * call */
+    uint64_t *own; /* value of this library, kept from enter to exit of a call */
     uint32_t correlation;
 } cupti_call;
 
@@ -82,8 +81,7 @@ typedef struct node_parameters {
     CUgraph graph;
     const CUgraphNode *after;
     size_t after_count;
-    /* CUDA_KERNEL_NODE_PARAMS, whose versions begin in the same way; for cuGraphAddNode,
-     * CUgraphNodeParams */
+    /* CUDA_KERNEL_NODE_PARAMS of any version, or CUgraphNodeParams for cuGraphAddNode */
     const void *node;
 } node_parameters;
 

@@ -47,8 +47,8 @@ static struct {
     /* Functions that only newer drivers have; may be NULL. */
     CUresult (*function_name)(const char **name, CUfunction function);
     CUresult (*kernel_name)(const char **name, CUkernel kernel);
-    const char *lacking; /* name of a missing driver function, without which nothing can be
-                          * captured; may be NULL */
+    const char *lacking; /* missing driver function, without which nothing is captured; may be
+                          * NULL */
     const char *wanted;  /* part of the chosen kernels' names; NULL if no kernel is chosen */
     uint64_t nth, shapes, limit_bytes;
     known_kernel known[KNOWN_KERNELS];
@@ -446,8 +446,7 @@ static const char *find_functions(void *library)
     return NULL;
 }
 
-/* Opens CUPTI: the program's own copy if it has one, because two copies in one process disturb each
- * other. */
+/* Opens CUPTI: the program's own copy if it has one, because two copies disturb each other. */
 static void *open_cupti(void)
 {
     static const char *const names[] = {"libcupti.so.13", "libcupti.so.12"};

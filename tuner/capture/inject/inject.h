@@ -60,8 +60,7 @@ capture_row *rows_known(const rows *r, const char *name, const capture_row *key)
 void rows_trouble(char trouble[CAPTURE_TROUBLE_BYTES], const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Calls X(name) for the functions of the driver. All except the last three exist since CUDA
- * 12.0. */
+/* Calls X(name) for driver functions. All except the last three exist since CUDA 12.0. */
 #define SNAPSHOT_DRIVER_FUNCTIONS(X)                                                               \
     X(cuCtxGetDevice)                                                                              \
     X(cuCtxSynchronize)                                                                            \

@@ -132,8 +132,7 @@ uint64_t modules_write(const modules *m, const void *handle, int folder, const c
         return 0;
     int from = image->path ? open(image->path, O_RDONLY | O_CLOEXEC) : -1;
     uint64_t written = 0;
-    if (image->bytes) /* If the library was closed in the meantime, write() fails, but nothing
-                       * crashes. */
+    if (image->bytes) /* If the library was closed, write() fails, but nothing crashes. */
         written = inject_write_all(to, image->bytes, image->size_bytes) ? image->size_bytes : 0;
     else if (from >= 0)
         written = copy_file(from, to);

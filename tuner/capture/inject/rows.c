@@ -8,8 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Makes a folder for the process. Its name has a suffix, because the process number stays the same
- * after exec(). */
+/* Makes a folder for the process, with a suffix: after exec() the process number is the same. */
 static int make_folder(const char *dir)
 {
     enum { MOST_PROGRAMS = 1000 };

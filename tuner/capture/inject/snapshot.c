@@ -192,8 +192,8 @@ static bool read_piece(const snapshot *s, const capture_allocation *a, uint64_t 
     return result ? fail(s, result, "its memory cannot be read") : true;
 }
 
-/* Writes the contents of an allocation to a file. If `like` is not NULL, sets `*differs` to whether
- * the contents differ from it. */
+/* Writes the contents of an allocation to a file. Unless `like` is NULL, sets `*differs` to whether
+ * both differ. */
 static bool write_contents(const snapshot *s, const capture_allocation *a, const char *name,
                            const char *like, bool *differs)
 {
@@ -310,8 +310,7 @@ static void take_module(const snapshot *s, const origin *o)
         s->modules, o->library ? (const void *)o->library : o->module, s->folder, name);
 }
 
-/* Captures a variable of the module. Skips variables of the compiler, such as the text of a
- * printf(). */
+/* Captures a variable of the module. Skips those of the compiler, such as texts of printf(). */
 static void take_variable(const snapshot *s, const origin *o, const char *name)
 {
     capture_launch *out = s->out;

@@ -76,8 +76,7 @@ static known_configuration *find(known *k, const run_summary *s, const run_resul
     return &k->items[place];
 }
 
-/* Returns true for outcomes that are the variant's fault. Other outcomes may be the machine's
- * fault. */
+/* Returns true for outcomes that are the variant's fault, not perhaps the machine's. */
 static bool is_wrong(outcome o)
 {
     return o == OUTCOME_WRONG_RESULT || o == OUTCOME_CRASHED || o == OUTCOME_TIMEOUT;

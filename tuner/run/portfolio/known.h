@@ -21,21 +21,17 @@ typedef struct known_configuration {
     bool proven;          /* the configuration is proven, or its proof was tried */
     char *condemned;      /* fault of the configuration on some problem; owned; may be NULL */
     double *times_ns;     /* for each problem; 0 if not timed or impossible; owned */
-    int8_t *possible;     /* for each problem: 1 if the constraints allow the configuration; -1 if
-                           * not asked yet; owned */
+    int8_t *possible;     /* by problem: whether constraints allow it; -1 if not asked; owned */
 } known_configuration;
 
 typedef struct known_problem {
     const value *values; /* one for each axis; borrowed */
-    char *left_out;      /* reason why the problem does not take part; owned; NULL if it takes
-                          * part */
-    bool searched; /* the problem was searched, not only timed with configurations that are good
-                    * elsewhere */
-    bool wide;     /* the problem is a witness on which all candidates of the choice were timed */
+    char *left_out;      /* reason why the problem takes no part; owned; may be NULL */
+    bool searched;       /* searched, not only timed with configurations good elsewhere */
+    bool wide; /* the problem is a witness on which all candidates of the choice were timed */
     double baseline_ns; /* time of the script's default; 0 if it is impossible on the problem */
     double best_ns;     /* 0 if nothing was timed */
-    double gain; /* gain of the search's best over the best known before; negative if nothing was
-                  * known */
+    double gain;        /* of the search's best over the best known before; < 0 without one */
 } known_problem;
 
 typedef struct known {

@@ -38,8 +38,8 @@ static bool accept_unseen(void *context, const value *problem)
     return true;
 }
 
-/* Orders the problems so that each is the farthest from all problems before it. Any first few then
- * represent all. */
+/* Orders the problems: each is the farthest from those before, so that the first few represent
+ * all. */
 static void order_problems(portfolio *p)
 {
     size_t width = p->asked->axis_count;
@@ -217,8 +217,7 @@ static at_status try_all(portfolio *p, at_error *error)
 
 /* ---- the steps ---- */
 
-/* Checks the features on the latest problem. A feature that is no number on this problem never is
- * one. */
+/* Checks the features on the latest problem. A feature that is no number there never is one. */
 static at_status check_features(portfolio *p, at_error *error)
 {
     const pattern *described = script_pattern(p->script);

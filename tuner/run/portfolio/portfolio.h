@@ -64,8 +64,7 @@ typedef struct portfolio_tried {
 typedef struct portfolio_regret {
     size_t count; /* number of problems */
     double mean, worst;
-    size_t slower; /* problems on which the given configuration is slower than the default, beyond
-                    * noise */
+    size_t slower; /* problems on which the given configuration is slower than the default */
 } portfolio_regret;
 
 typedef struct portfolio portfolio;

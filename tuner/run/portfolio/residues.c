@@ -7,8 +7,7 @@
 #include "run/setup/setup.h"
 
 enum {
-    ASKED = 512,     /* configurations that the script is asked about, from all parts of the
-                      * space */
+    ASKED = 512,     /* configurations to ask about, from all parts of the space */
     ALWAYS = 32,     /* divisors up to this always count: vectors, sectors, cache lines */
     MOST_HALVED = 10 /* how often the range is halved until the script accepts a problem */
 };
@@ -83,8 +82,7 @@ static void collect(script *s, questions *out)
     space_free(all);
 }
 
-/* Finds out which of the configurations are possible for a problem. An invalid problem allows
- * none. */
+/* Finds out which configurations a problem allows. An invalid problem allows none. */
 static void ask(const settings *base, const arch_limits *limits, const portfolio_axis *axes,
                 size_t axis_count, const value *problem, const questions *q, bool answers[ASKED])
 {

@@ -170,12 +170,10 @@ double portfolio_elapsed_s(const portfolio *p);
 at_status portfolio_run(portfolio *p, size_t problem, const size_t *given, size_t given_count,
                         size_t evaluations, bool is_search, const char *what, at_error *error);
 
-/* Returns true if the configuration is possible on the problem, wrong on no problem, and not the
- * default. */
+/* Returns true if it is possible on the problem, wrong on no problem, and not the default. */
 bool portfolio_may_be_given(const portfolio *p, size_t configuration, size_t problem);
 
-/* Returns the spent share of the budget, 1 or more if all is spent. Without a budget the result is
- * below 1. */
+/* Returns the spent share of the budget, 1 or more if all is spent, below 1 without a budget. */
 double portfolio_spent(const portfolio *p);
 
 /* Asks the script which of `places`, and whether the default, are possible on a valid problem. */
@@ -209,8 +207,7 @@ bool portfolio_has_rate(const portfolio *p);
 /* Estimates the time of one variant in a search, in s, from these earlier times. */
 double portfolio_variant_s(const portfolio *p);
 
-/* Searches a problem, beginning with configurations that are good on other problems. Notes the
- * gain. */
+/* Searches a problem, beginning with configurations good on other problems. Notes the gain. */
 at_status portfolio_search(portfolio *p, size_t problem, at_error *error);
 
 /* Searches the first problems, then the problems that promise most, while the budget lasts. */
@@ -221,8 +218,7 @@ at_status portfolio_search_held_out(portfolio *p, at_error *error);
 
 /* ---- choice.c ---- */
 
-/* Chooses the most promising configurations of p->everywhere, at most twice as many as the
- * portfolio keeps. */
+/* Chooses the most promising of p->everywhere, at most twice as many as the portfolio keeps. */
 void portfolio_narrow(portfolio *p);
 
 /* Chooses configurations from p->everywhere. Returns AT_NOT_FOUND if no configuration works. */

@@ -20,8 +20,7 @@
 enum {
     TIMED_WITNESSES = 3, /* witnesses per problem of the portfolio, without a budget */
     TIMED_FINALISTS = 1, /* the same for the finalists' witnesses */
-    AHEAD = 16           /* witnesses that are chosen in advance, so that their kernels can be
-                          * compiled */
+    AHEAD = 16           /* witnesses chosen in advance, so that kernels can be compiled */
 };
 
 /* The share of the budget that remains after the race on all problems. */

@@ -31,8 +31,7 @@ typedef struct race_driver_state { /* state for the progress line */
     uint64_t throttle;          /* reasons, as board_throttle_text() spells them; 0 if unknown */
     uint32_t others;            /* the most other processes that computed on the GPU */
     uint64_t excluded;          /* entrants that failed during the race */
-    char energy_trouble[256];   /* reason why there are no energies although the settings want
-                                 * them */
+    char energy_trouble[256];   /* reason why wanted energies are missing */
 } race_driver_state;
 
 /* Enters every candidate that works: the `most` fastest (all if `most` is 0) and the `baseline`,

@@ -147,8 +147,8 @@ static at_status measure_energy(race_driver *d, uint32_t entrant, uint32_t chunk
     status = device_worker_energy(d->session->workers->device, entrant, chunks, error);
     if (!status)
         status = question_await_latest(d, out, error);
-    /* An energy is not kept if the board does not know it or other processes spoilt it: a later run
-     * may measure it. */
+    /* An energy that is unknown, or spoilt by other processes, is not kept: a later run may measure
+     * it. */
     if (!status && out->energy.launch_j > 0 && !out->others)
         race_log_keep(d->log, &q, question_stage(d), out);
     return status;

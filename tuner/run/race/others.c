@@ -36,8 +36,7 @@ void others_join(race_driver *d)
     }
 }
 
-/* Ends a GPU's part in the race. Its request stays claimed. The pipeline handles the GPU's
- * failures. */
+/* Ends a GPU's part in the race. Its request stays claimed; the pipeline handles its failures. */
 static void leave(race_driver *d, race_other *o)
 {
     for (size_t i = 0; o->held && i < d->count; i++)

@@ -18,10 +18,8 @@ typedef struct side {
     uint32_t layout; /* layout of its data, by the device's number */
     outcome outcome;
     char message[256];   /* reason if the outcome is not OUTCOME_OK */
-    bool settled;        /* side_rules.enough has decided that no more samples of this side are
-                          * needed */
-    int64_t *samples_ns; /* one per block until the side is settled; owned; NULL unless the outcome
-                          * is OUTCOME_OK */
+    bool settled;        /* more samples of this side are not needed (side_rules.enough) */
+    int64_t *samples_ns; /* one per block until settled; owned; NULL unless OUTCOME_OK */
     size_t sample_count;
 } side;
 

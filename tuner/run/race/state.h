@@ -30,8 +30,8 @@ typedef enum clock_verdict {
 typedef struct clock_watch {
     double history_khz[CLOCK_WATCH_HISTORY]; /* clocks of the latest blocks that were kept */
     size_t count;                            /* number of blocks that were kept */
-    double away_khz[CLOCK_WATCH_TRIES]; /* clocks of the latest consecutive blocks that were not
-                                         * kept */
+    double away_khz[CLOCK_WATCH_TRIES];      /* clocks of the latest blocks in a row that were not
+                                              * kept */
     size_t away;
     uint64_t redone, throttled; /* number of these verdicts so far */
 } clock_watch;
@@ -150,8 +150,8 @@ void others_join(race_driver *d);
  * entrants, without waiting. They are not checked on ragged problems if the home GPU does that. */
 void others_load(race_driver *d, const uint32_t *order, size_t count);
 
-/* Asks the other GPUs for blocks of the same entrants while the home GPU samples, if the race wants
- * more blocks. */
+/* If the race wants more blocks, asks the other GPUs for blocks of these entrants while home
+ * samples. */
 void others_ask(race_driver *d, const uint32_t *order, size_t count);
 
 /* Sends requests to the other GPUs and takes their answers, without waiting. */
@@ -159,8 +159,7 @@ void others_watch(race_driver *d);
 void others_poll(const race_driver *d, poll_set *set);
 
 /* Takes another GPU's block of the same entrants; sets *found. The event belongs to the caller; its
- * samples are in the order `order` and on the home GPU's scale. Waits only as long as that saves
- * time. */
+ * samples are in the given order and on the home GPU's scale. Waits only while that saves time. */
 void others_take(race_driver *d, const uint32_t *order, size_t count, bool *found,
                  device_event *out);
 
@@ -177,17 +176,15 @@ at_status entrants_release_dropped(race_driver *d, const uint32_t *order, size_t
  * the journal knew, or that is missing for ragged problems. */
 at_status entrants_submit(race_driver *d, const uint32_t *order, size_t count, at_error *error);
 
-/* Compiles and loads entrants, and checks them on their ragged problems unless the race is
- * `probing`. Removes entrants that fail. Returns AT_DEVICE if the home GPU is lost, or
- * AT_INTERRUPTED. */
+/* Compiles and loads entrants, and checks them on their ragged problems unless `probing`. Removes
+ * entrants that fail. Returns AT_DEVICE if the home GPU is lost, or AT_INTERRUPTED. */
 at_status entrants_load(race_driver *d, const uint32_t *order, size_t count, at_error *error);
 
 /* Waits for answers about entrants and keeps them in the log. Removes entrants that fail. */
 at_status entrants_await(race_driver *d, const race_request *waiting, size_t count,
                          at_error *error);
 
-/* Remove an entrant from the race: with a new outcome, or with the outcome that its candidate
- * has. */
+/* Remove an entrant from the race: with a new outcome, or with its candidate's outcome. */
 void entrants_exclude(race_driver *d, uint32_t entrant, outcome o, const char *message);
 void entrants_leave_out(race_driver *d, uint32_t entrant);
 

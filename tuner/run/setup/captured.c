@@ -1,5 +1,4 @@
-/* Converts a captured launch to the arguments that a script takes, and compares it with a launch of
- * the script. */
+/* Converts a captured launch to a script's arguments, and compares it with the script's launch. */
 #include "run/setup/captured.h"
 
 #include <stdio.h>

@@ -13,14 +13,12 @@ typedef struct captured_script {
     script_captured_variable *variables; /* owned */
 } captured_script;
 
-/* Reads a captured launch; errors are those of captured_read(). The caller frees it after the
- * script was loaded. */
+/* Reads a captured launch, as captured_read(). The caller frees it after loading the script. */
 at_status captured_script_read(const char *name, captured_script *out, at_error *error);
 void captured_script_deinit(captured_script *c);
 
 /* Compares the launch of the script's baseline with the captured launch. Reports a difference on
- * stderr, because the program may have other values. Returns AT_SCRIPT for a script of several
- * launches. */
+ * stderr: the program may have other values. Returns AT_SCRIPT for a script of several launches. */
 at_status captured_script_compare(const captured_script *c, script *s, at_error *error);
 
 #endif

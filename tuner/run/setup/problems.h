@@ -22,15 +22,13 @@ typedef struct problem_set {
     uint16_t (*oracles)[PATTERN_MAX_PARAMETERS]; /* configuration of each baseline oracle, otherwise
                                                   * any configuration of the layout; owned */
     compile_result *compiled;                    /* reference and filler of each problem; owned */
-    size_t waiting;                              /* number of compile results that have not
-                                                  * arrived */
+    size_t waiting;                              /* compile results that have not arrived */
 } problem_set;
 
 typedef struct problem_support {
     uint64_t first_id;
     compile_result parts[DEVICE_SUPPORT_PARTS]; /* owned */
-    size_t waiting;                             /* number of compile results that have not
-                                                 * arrived */
+    size_t waiting;                             /* compile results that have not arrived */
 } problem_support;
 
 /* Evaluates the problems of every layout in `sp`. If `sp` is NULL, evaluates the layouts that can
@@ -40,12 +38,11 @@ at_status problem_set_init(problem_set *set, script *s, const space *sp, const p
                            size_t slot_count, at_error *error);
 void problem_set_deinit(problem_set *set);
 
-/* Returns the device's number of a configuration's layout, or DEVICE_MAX_LAYOUTS if the set lacks
- * it. */
+/* Returns the device's number of a configuration's layout, or DEVICE_MAX_LAYOUTS if unknown. */
 size_t problem_set_layout(const problem_set *set, const uint16_t *indices);
 
 /* Queues references and fillers for compilation under ids from `first_id` on. Extends `hash` by
- * their sources and launches, and writes "file:line" of the first reference to `place`; both may be
+ * their sources and launches, and writes the first reference's "file:line" to `place`; both may be
  * NULL. */
 at_status problem_set_submit(problem_set *set, compile_pool *pool, const char *arch, bool ptx,
                              uint64_t first_id, char hash[33], char *place, size_t place_bytes,

@@ -118,8 +118,7 @@ at_status proof_problems_choose(proof_problems *p, script *s, bool as_set, at_er
     return status;
 }
 
-/* Makes the next problem from `base`, with a new value of a variable. Returns true if it may be
- * tried. */
+/* Makes the next problem from `base`, with a new value of a variable. Returns true to try it. */
 static bool grow(proof_problems *p, script *s, problem_kind base, size_t variable, int64_t to,
                  proof_growth growth)
 {

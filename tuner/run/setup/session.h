@@ -34,8 +34,7 @@ typedef struct predecessors {
     device_predecessor *list;             /* borrows from `compiled`; owned */
     compile_result *compiled;             /* owned */
     char names[PREDECESSORS_NAMES_BYTES]; /* names of the patterns, "produce, scale" */
-    char hash[33];                        /* hash of everything about these kernels; "" without
-                                           * kernels */
+    char hash[33];                        /* hash of everything about these kernels, or "" */
 } predecessors;
 
 /* A session points into itself, so it must not move after session_init(). */
@@ -51,7 +50,7 @@ typedef struct session {
     char reference_hash[33];    /* hash of the reference kernels and their launches */
     char reference_place[1024]; /* "file:line" of the reference kernel */
     ceiling_kind ceiling;       /* the ceiling of the tuned problem */
-    double ceiling_rate;        /* ceiling recorded for the GPU, 10^9 per second; 0 if unknown or
+    double ceiling_rate;        /* 10^9 per second, from the GPU's records; 0 if unknown or
                                  * measured */
     int64_t enumerate_ns;       /* time to load the script and build the space */
     trace *trace;               /* may be NULL */

@@ -16,11 +16,10 @@ typedef struct pattern_settings {
     const char *script;   /* name or path, as paths_find_script() takes it */
     const char *describe; /* text in place of the comment of a kernel file; may be NULL */
     const char *captured; /* a captured launch, as captured_read() takes it; may be NULL */
-    script_setting variables[SETTINGS_MAX_VARIABLES]; /* values of variables that replace the
-                                                       * script's values */
+    script_setting variables[SETTINGS_MAX_VARIABLES]; /* variables with values other than the
+                                                       * script's */
     size_t variable_count;
-    script_setting only[SETTINGS_MAX_VARIABLES]; /* NAME=V1,V2,...: parameters with the only values
-                                                  * to try */
+    script_setting only[SETTINGS_MAX_VARIABLES]; /* NAME=V1,V2,...: the only values to try */
     size_t only_count;
     const char *includes[SCRIPT_INCLUDES_MAX]; /* folders of headers */
     size_t include_count;

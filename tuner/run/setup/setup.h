@@ -57,8 +57,7 @@ at_status setup_choose_valid(script *s, problem_kind problem, const char *text, 
  * that differ from the tuned problem's. */
 void problem_label(const pattern *p, problem_kind kind, char *text, size_t size_bytes);
 
-/* Shows an enumeration on the progress `context` (may be NULL). A function for
- * script_space_limits.show. */
+/* A script_space_limits.show: shows an enumeration on the progress `context` (may be NULL). */
 void setup_show_space(void *context, const space_progress *progress);
 
 /* Queues an emitted source for compilation. `name` is the file name in messages, `launch` has the

@@ -271,8 +271,7 @@ static at_status drop_events(workers *w, device_worker *d, at_error *error)
     device_worker_begin(d);
     for (;;) {
         device_event event;
-        /* The pending answer may be claimed, which makes no event, so this asks again from time to
-         * time. */
+        /* A pending answer may be claimed, which makes no event: asks again from time to time. */
         bool pending = device_worker_pending(d) > 0;
         at_status status = device_worker_take(d, pending ? STEP_MS : 0, &event, error);
         if (status == AT_NOT_FOUND && pending)
@@ -360,8 +359,7 @@ static bool is_described(const run_gpu *one, const workers *w)
     return one->worker == w->device;
 }
 
-/* Returns the first GPU that is ready, otherwise the first that is described, otherwise
- * g->count. */
+/* Returns the first GPU that is ready, else the first described, else g->count. */
 static size_t find_home(const gpus *g, const workers *w)
 {
     size_t found = g->count;

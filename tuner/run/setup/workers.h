@@ -26,8 +26,7 @@ typedef struct workers {
     int64_t begun_ns;             /* time at which the latest of them began to open */
     device_properties properties; /* if the run only compiles: kind "", arch and limits of --arch */
     size_t left_out;              /* number of GPUs of the launch that are of another model */
-    char driver_less[512];        /* reason why a simulated device stands in for a GPU; otherwise
-                                   * "" */
+    char driver_less[512];        /* why a simulated device stands in for a GPU; or "" */
 } workers;
 
 /* Starts the compile workers and opens the device. AT_NO_DEVICE, AT_NO_TOOLCHAIN and AT_USAGE name
@@ -86,8 +85,7 @@ run_gpu *gpus_idlest(gpus *g, size_t most);
  * false if no GPU is left. */
 bool gpus_lose(gpus *g, size_t lost, workers *w);
 
-/* Estimates the home GPU's time from another GPU's time, by the times of copies on both. Only
- * guides a search. */
+/* Estimates the home GPU's time from another's by the times of copies on both. Guides a search. */
 double gpus_likely_ns(const gpus *g, size_t at, int64_t time_ns);
 
 /* Returns a time as an earlier sample for the race on the home GPU: its ratio to its GPU's best

@@ -214,8 +214,7 @@ static const char *refusal(const run *r, const standing_question *q)
     return NULL;
 }
 
-/* Prepares an entry. Fails only for lack of memory or workers; any other failure is the answer for
- * the entry. */
+/* Prepares an entry. Fails only without memory or workers; other failures are its answer. */
 static at_status prepare(run *r, size_t number, at_error *error)
 {
     work *w = &r->works[number];

@@ -16,8 +16,7 @@
 #include "run/setup/settings.h"
 
 typedef enum standing {
-    STANDING_NOT_VERIFIABLE, /* cannot be verified: no script, another GPU, a problem that does not
-                              * fit */
+    STANDING_NOT_VERIFIABLE, /* not verifiable: no script, another GPU, an unsuitable problem */
     STANDING_HOLDS,          /* the winner works, and no other configuration is surely faster */
     STANDING_OVERTAKEN,      /* another configuration is surely faster */
     STANDING_BROKEN          /* the winner no longer works, or the record contradicts itself */
@@ -39,8 +38,7 @@ typedef struct standing_answer {
     double low, ratio,
         high; /* the winner's time over the rival's, with its interval, if STANDING_OVERTAKEN */
     int64_t time_ns;                       /* the winner's median now; 0 if it was not timed */
-    bool script_changed, template_changed; /* script, or template, has changed since the record was
-                                            * made */
+    bool script_changed, template_changed; /* changes since the record was made */
     size_t raced, blocks;                  /* number of configurations and of blocks */
 } standing_answer;
 

@@ -133,8 +133,7 @@ static bool find_entry(const variant_log *log, const candidate *c, journal_entry
            entry->found.sample_count <= DEVICE_MAX_SAMPLES;
 }
 
-/* Gives the candidate the outcome and later checks from an earlier run. Returns false if the
- * journal has none. */
+/* Gives the candidate its outcome and later checks of an earlier run. Returns false without one. */
 static bool find_logged(variant_log *log, candidate *c)
 {
     journal_entry entry;
@@ -254,8 +253,7 @@ static const hang_cause *find_cause(const pipeline *p, const candidate *c)
     return hangs_find(&p->hangs, p->indices);
 }
 
-/* Returns true if `c` may race at home and is faster than `than` by more than `gain`. `than` may be
- * NULL. */
+/* Returns true if `c` may race at home and is faster than `than` (may be NULL) by `gain`. */
 static bool is_faster(const pipeline *p, const candidate *c, const candidate *than, double gain)
 {
     if (!candidate_may_race(c) || !c->fastest_ns)

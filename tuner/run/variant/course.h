@@ -114,8 +114,7 @@ struct pipeline {
 
     bool abandoned; /* no more candidates go to a device */
 
-    /* Every candidate before first_waiting has left WAITING. WAITING candidates hold compiled_bytes
-     * of code. */
+    /* Candidates before first_waiting are not WAITING. WAITING ones hold compiled_bytes of code. */
     size_t first_waiting, compiled_bytes;
     size_t tries; /* number of tries that devices have answered */
 
@@ -148,8 +147,8 @@ void course_reject(pipeline *p, candidate *c);
  * those before it that are likely to hang. Returns NULL if no candidate waits. */
 candidate *course_next_waiting(pipeline *p);
 
-/* Returns true if a candidate needs no compilation, because a twin or the journal has its
- * outcome. */
+/* Returns true if a twin or the journal has a candidate's outcome, so that it needs no
+ * compilation. */
 bool course_recognise(pipeline *p, candidate *c);
 
 /* Handles a candidate whose last compile result arrived: it waits for a device or follows its twin.
@@ -178,8 +177,7 @@ void course_end_check(pipeline *p);
  * AT_DEVICE or AT_NO_DEVICE if the last device is lost for good. */
 at_status trying_drain(pipeline *p, size_t from, bool *moved, at_error *error);
 
-/* Notes the GPU that measures or measured the candidate, and sets the candidate's key from
- * c->source. */
+/* Notes the GPU that measures or measured the candidate, and sets its key from c->source. */
 void variant_log_put_on(const variant_log *log, candidate *c, size_t gpu_number);
 
 void variant_log_keep(variant_log *log, const candidate *c);

@@ -19,8 +19,7 @@ enum { HANGS_OF_A_CAUSE = 3, HANGS_TEXT_BYTES = 512, HANGS_WHY_BYTES = HANGS_TEX
 typedef struct hang_cause {
     bool is_common[PATTERN_MAX_PARAMETERS];
     uint16_t values[PATTERN_MAX_PARAMETERS]; /* the values in common */
-    char text[HANGS_TEXT_BYTES];             /* "mode=2, block=64"; "" if there is no common
-                                              * value */
+    char text[HANGS_TEXT_BYTES];             /* "mode=2, block=64"; "" without a common value */
 } hang_cause;
 
 typedef struct hangs {

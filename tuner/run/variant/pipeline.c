@@ -62,8 +62,7 @@ size_t pipeline_in_flight(const pipeline *p)
            at[CANDIDATE_CHECK_DUE] + at[CANDIDATE_CHECKING];
 }
 
-/* The proposals of a learning search are worse the further it runs ahead, so it only keeps the
- * workers busy. */
+/* The further a learning search runs ahead, the less it knows, so it only keeps workers busy. */
 size_t pipeline_room(const pipeline *p)
 {
     size_t width = p->options.is_blind
@@ -102,8 +101,7 @@ static at_status emit_and_submit(pipeline *p, candidate *c, bool resumable, at_e
     return status;
 }
 
-/* Proves the first variants, which are likely to win and were compiled for their ragged problems at
- * once. */
+/* Proves the first variants, which are likely to win and compiled for ragged problems at once. */
 static at_status prove_whole(pipeline *p, at_error *error)
 {
     const uint64_t *kept = p->options.kept;

@@ -39,8 +39,7 @@ typedef struct pipeline_state { /* state for the search, the progress line and t
     device_ready ready; /* facts of the device, if device_ready */
     size_t home;        /* the GPU that runs the race (candidate.gpu); changes if it is lost */
     int64_t ceiling_ns; /* median time of the set-up's copies */
-    candidate *leader;  /* the fastest candidate that works, which may later prove wrong; may be
-                         * NULL */
+    candidate *leader;  /* fastest candidate that works; may turn out wrong; may be NULL */
     uint64_t finished;  /* number of finished candidates, and of those among them that */
     uint64_t resumed;   /* were answered from the journal */
     uint64_t twins;     /* took the outcome of a twin */
@@ -66,22 +65,18 @@ size_t pipeline_room(const pipeline *p);
 /* Adds a configuration as a candidate. */
 at_status pipeline_add(pipeline *p, uint64_t configuration, at_error *error);
 
-/* Compiles a candidate's missing code: dropped code, and with `ragged` the code for its ragged
- * problems. The outcome stays unless compilation fails. The candidate is ready when nothing of it
- * is in flight. */
+/* Compiles a candidate's missing code: dropped code, and with `ragged` that for its ragged
+ * problems. The outcome stays unless compilation fails. Ready when nothing of it is in flight. */
 at_status pipeline_recompile(pipeline *p, candidate *c, bool ragged, at_error *error);
 
 /* Announces a race: idle workers compile its `entrants` (0 if no race is near) for their ragged
- * problems. With `checks_leader` the leader is checked on these problems and proven during the
- * search. */
+ * problems. `checks_leader`: the leader is checked on these and proven during the search. */
 void pipeline_expect_race(pipeline *p, size_t entrants, bool checks_leader);
 
-/* Abandons candidates that compile or wait for a device. They get no outcome and are never
- * returned. */
+/* Abandons candidates that compile or wait for a device. They get no outcome and never return. */
 void pipeline_abandon_queue(pipeline *p);
 
-/* Counts candidates that compile, wait for a device or are on a device, except followers of a
- * twin. */
+/* Counts candidates that compile, wait for a device or are on one, except followers of a twin. */
 size_t pipeline_in_flight(const pipeline *p);
 
 /* Advances all candidates that can advance. If none can, waits up to `timeout_ms`. Returns
@@ -107,8 +102,7 @@ void pipeline_settle_twins(pipeline *p, const candidate *preferred);
 /* Returns the likely fastest sample of a candidate on the home GPU, or 0. Only guides a search. */
 double pipeline_likely_ns(const pipeline *p, const candidate *c);
 
-/* Returns a candidate's fastest sample on the scale of the race on the home GPU (gpus_prior_ns), or
- * 0. */
+/* Returns a candidate's fastest sample on the scale of the home GPU (gpus_prior_ns), or 0. */
 int64_t pipeline_prior_ns(const pipeline *p, const candidate *c);
 
 /* Writes the ready other GPUs (borrowed) to out[WORKERS_MOST_OTHERS]. Returns their number. */

@@ -63,16 +63,14 @@ struct prover {
     compile_pool *pool;
     char arch[16];
     device_worker *workers[MOST_WORKERS];
-    size_t worker_count, sent[MOST_WORKERS]; /* number of workers; jobs without an answer, by
-                                              * worker */
+    size_t worker_count, sent[MOST_WORKERS]; /* jobs without an answer, by worker */
     uint64_t last_urgency;
     device_whole whole;
     proof_problems chosen;
     problem_set problems; /* the chosen problems, in the form for workers */
     bool set_up;
     bool tells_results;
-    size_t results_asked, results_told; /* number of results requested, and received, in the order
-                                         * of the problems */
+    size_t results_asked, results_told; /* requested results; received results */
     proof_results *results;             /* results that the caller has not taken; owned */
     size_t results_count;
     char why[1024];  /* reason why nothing can be proven; "" if proofs are possible */
@@ -84,8 +82,7 @@ struct prover {
     job **jobs;
     size_t job_count, undecided;
     size_t answered; /* number of first jobs that are all decided */
-    queue decided;   /* decided jobs that the caller has not taken, in the order of their
-                      * decisions */
+    queue decided;   /* decided jobs that the caller has not taken, oldest first */
     size_t taken;
     int64_t first_sent_ns; /* time of the first job, as clock_now_ns(); 0 before it */
     bool told_wait;        /* the user was told that the reference takes long */
@@ -124,8 +121,7 @@ static void decide(prover *p, job *j, proof_verdict verdict, const char *message
     decide_covered(p, j, verdict, message, &(device_coverage){0});
 }
 
-/* Ends a proof as unknown, because results on small problems alone prove nothing about the tuned
- * problem. */
+/* Ends a proof as unknown: results on small problems alone prove nothing about the tuned one. */
 static void decide_owing(prover *p, job *j, const device_coverage *found)
 {
     char why[COVERAGE_TEXT_BYTES + 64];
@@ -445,8 +441,7 @@ static at_status ask_results(prover *p, at_error *error)
     return status;
 }
 
-/* Keeps the answer to the earliest request for results. Problems that run in blocks have no
- * results. */
+/* Keeps the answer to the earliest request for results. Problems run in blocks have no results. */
 static void keep_results(prover *p, device_event *e)
 {
     const size_t number = p->results_told++;
@@ -618,8 +613,7 @@ static at_status step_larger(prover *p, prover *larger, at_error *error)
     return status;
 }
 
-/* Returns true if the reference failed. If a baseline oracle fails, the variant is judged by
- * that. */
+/* Returns true if the reference failed. A failure of a baseline oracle is the variant's. */
 static bool blames_reference(const prover *p, const device_event *e)
 {
     return e->status == AT_SCRIPT && script_oracle(p->script) == ORACLE_REFERENCE;

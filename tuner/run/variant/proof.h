@@ -77,8 +77,7 @@ at_status prover_step(prover *p, at_error *error);
  * Waits up to `timeout_ms` if no proof is ready. */
 at_status prover_work(prover *p, int timeout_ms, at_error *error);
 
-/* Returns how many thousandths of the tuned problem have run on a worker that runs all of it, or
- * 0. */
+/* Returns the thousandths of the tuned problem that ran on a worker that runs all of it, or 0. */
 uint64_t prover_permille(const prover *p);
 
 /* Returns the number of configurations whose proof has not been taken. */
@@ -107,8 +106,7 @@ bool prover_has_results(const prover *p);
  * `shown`. */
 void prover_tell_wait(prover *p, progress *shown);
 
-/* Adds the sockets and deadlines for which an event loop must wait before the next
- * prover_step(). */
+/* Adds the sockets and deadlines that an event loop must await before the next prover_step(). */
 void prover_poll(const prover *p, poll_set *set);
 
 #endif

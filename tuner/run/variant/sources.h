@@ -22,8 +22,7 @@ void sources_deinit(sources *all);
 void sources_defer_ragged(const sources *all, candidate *c);
 
 /* Submits the sources that must be compiled; sets c->parts to their number. Skips sources without
- * launches, sources whose code is there, deferred ragged problems, and copies of the tuned
- * problem's source. */
+ * launches or with code, deferred ragged problems, and copies of the tuned problem's source. */
 at_status sources_submit(const sources *all, const session *s, candidate *c, at_error *error);
 
 /* ---- identity ----

@@ -67,8 +67,7 @@ typedef enum candidate_stage {
 /* The check of a candidate on the ragged problems. */
 typedef enum candidate_ragged {
     RAGGED_WITH_TUNED, /* checked together with the tuned problem, or there is no ragged problem */
-    RAGGED_DEFERRED,   /* not compiled or checked until a race wants the candidate or the candidate
-                        * leads */
+    RAGGED_DEFERRED,   /* not compiled or checked until a race wants it or it leads */
     RAGGED_UNCHECKED,  /* compiled or submitted, not checked yet */
     RAGGED_PASSED
 } candidate_ragged;
@@ -89,8 +88,7 @@ typedef struct candidate {
     uint32_t layout;          /* layout of its data, by the device's number */
     launch_plan launches[DEVICE_SLOTS];
     bool present[DEVICE_SLOTS];    /* the candidate is timed or checked on this problem */
-    uint32_t broken[DEVICE_SLOTS]; /* index of the constraint that excludes it from a problem where
-                                    * it is not present */
+    uint32_t broken[DEVICE_SLOTS]; /* constraint that excludes it from an absent problem */
 
     candidate_stage stage;
     uint8_t parts; /* number of compile results that have not arrived */
@@ -102,8 +100,7 @@ typedef struct candidate {
     size_t gpu;   /* the pipeline's GPU that measures or measured it */
     bool counted; /* it, or a twin of it, has counted as an evaluation of the search */
 
-    /* Machine code by slot; owned. NULL if the code of slot 0 is used, or if the code was
-     * dropped. */
+    /* Machine code by slot; owned. NULL if that of slot 0 serves, or if it was dropped. */
     void *images[DEVICE_SLOTS];
     size_t image_bytes[DEVICE_SLOTS];
     char *image_symbols[DEVICE_SLOTS]; /* names of the kernels in the image; owned */
@@ -153,8 +150,7 @@ void candidate_found(candidate *c, outcome o, const char *message, const int64_t
 /* Sets another outcome for a candidate that worked until now. Keeps its samples. */
 void candidate_reject(candidate *c, outcome o, const char *message);
 
-/* Takes a proof's findings and frees its message. If the proof found a fault, the outcome is wrong
- * for good. */
+/* Takes a proof's findings and frees its message. If it found a fault, the outcome stays wrong. */
 void candidate_judge(candidate *c, proof *found);
 
 /* Returns the median of its samples, or 0. */
@@ -186,8 +182,8 @@ typedef struct twins { /* zeroed before use */
 
 void twins_deinit(twins *t);
 
-/* Enters a variant by c->source. Returns the representative of its class, or NULL if `c` is the
- * first of its class. */
+/* Enters a variant by c->source. Returns its class's representative, or NULL if `c` is the
+ * first. */
 candidate *twins_meet_source(twins *t, const candidates *all, candidate *c);
 
 /* Enters a variant by c->code in the same way, if the code is known. */

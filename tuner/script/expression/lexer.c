@@ -317,8 +317,7 @@ typedef struct read_field {
     size_t table;
 } read_field;
 
-/* The table constructors around a token; `blocks` counts the open functions and statements at each
- * bracket. */
+/* The table constructors around a token; `blocks`: open functions and statements per bracket. */
 typedef struct nesting {
     size_t tables[64], depth, table_count;
     int blocks[64], open_blocks;

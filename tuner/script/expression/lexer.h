@@ -17,8 +17,7 @@ typedef enum token_kind {
 
 typedef struct token {
     token_kind kind;
-    const char *text; /* beginning in the lexer's text: of the name, of the string's quote, of the
-                       * symbol */
+    const char *text; /* the name, the string with its quotes, or the symbol, in the lexer's text */
     size_t length;
     int line; /* line of the first character, from 1 */
 } token;

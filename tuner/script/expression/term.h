@@ -61,8 +61,7 @@ typedef enum term_op {
  * `text` is NULL for a leaf. */
 typedef struct term_form {
     const char *text;
-    bool whole; /* a call with a whole number as result, which becomes a constant if it occurs
-                 * twice */
+    bool whole; /* a whole-number call, which becomes a constant if it occurs twice */
 } term_form;
 extern const term_form term_forms[TERM_OPS];
 

@@ -8,8 +8,7 @@
 
 enum { FIRST_SLOTS = 256 };
 
-/* A node is in the first slot that was free from its hash on. At least half of the slots are
- * free. */
+/* A node is in the first slot free from its hash on. At least half of the slots are free. */
 struct tree {
     node **slots;      /* owned nodes; NULL if the slot is free */
     size_t slot_count; /* a power of two */

@@ -21,8 +21,7 @@ typedef struct node {
     const char *name;                          /* owned by the tree, NUL-terminated; may be NULL */
     size_t length;                             /* length of `name` */
     bool fails;                                /* for a term: evaluating it may raise an error */
-    uint32_t id;    /* number of nodes that were added before this node; operands have smaller
-                     * ids */
+    uint32_t id;    /* number of nodes added before; operands have smaller ids */
     uint32_t depth; /* levels of operands below this node, plus 1 */
 } node;
 

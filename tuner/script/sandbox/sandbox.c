@@ -14,8 +14,7 @@ const char sandbox_base_key[] = "autotune.base";
 
 static const size_t default_memory_bytes = (size_t)256 << 20;
 
-/* About two seconds of the Lua VM under a count hook; the tool's own scripts take a few
- * thousand. */
+/* About two seconds of the Lua VM under a count hook; the tool's scripts take a few thousand. */
 static const int64_t default_instructions = 200 * 1000 * 1000;
 
 /* The period of the hook, in instructions: long enough to cost little, short enough to stop soon

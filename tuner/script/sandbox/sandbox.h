@@ -22,8 +22,7 @@ typedef struct sandbox {
     int64_t instruction_limit; /* limit of each sandbox_call() */
     int64_t instructions_left;
     uint64_t instructions_spent; /* instructions of all calls that have ended */
-    int64_t cpu_deadline_ns;     /* deadline of the running call in CPU time; catches work that the
-                                  * count misses */
+    int64_t cpu_deadline_ns;     /* CPU deadline of the running call; catches uncounted work */
     bool (*stop)(
         void *); /* called now and then; true ends the call with AT_INTERRUPTED; may be NULL */
     void *stop_context;  /* argument of `stop` */
