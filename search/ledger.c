@@ -25,7 +25,6 @@ void ledger_deinit(ledger *l)
     draw_deinit(&l->unseen);
 }
 
-/* Returns the trial of a configuration, or SIZE_MAX if the configuration is unseen. */
 static size_t ledger_find(const ledger *l, uint64_t configuration)
 {
     uint64_t trial = SIZE_MAX;

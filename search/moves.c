@@ -57,7 +57,6 @@ uint64_t moves_mutate(moves *m, uint64_t configuration, size_t changes)
     return space_project(m->ledger->space, m->here);
 }
 
-/* Returns the value in use next to `value_index` in a direction, or itself at the end. */
 static uint16_t next_value(const space *s, size_t parameter, uint16_t value_index, int direction)
 {
     int count = (int)space_get_parameter(s, parameter)->value_count;

@@ -48,7 +48,6 @@ void stopping_record(stopping *s, double cost)
     memory_add(&s->steps, &s->step_count, &step, sizeof step);
 }
 
-/* Returns the best cost of the first `evaluations`, INFINITY if all of them failed. */
 static double best_after(const stopping *s, uint64_t evaluations)
 {
     double best = INFINITY;

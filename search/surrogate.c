@@ -209,7 +209,6 @@ static size_t choose_trials(surrogate *g)
     return kept;
 }
 
-/* Returns the value of a trial in the model, NAN without an outcome. */
 static double row_value(surrogate *g, const ledger_trial *t)
 {
     return isnan(t->cost)
@@ -327,7 +326,6 @@ static void keep_forecast(surrogate *g, struct forecast expected)
     memory_add(&g->forecasts, &g->forecast_count, &expected, sizeof expected);
 }
 
-/* Compares the outcome of a trial with its forecast. */
 static void judge_forecast(surrogate *g, size_t trial)
 {
     if (trial >= g->forecast_count || g->forecasts[trial].deviation <= 0)

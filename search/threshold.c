@@ -82,7 +82,6 @@ static shape shape_of(const threshold *t)
     return s;
 }
 
-/* Finds the untried point in [low, high] that is nearest to the middle. */
 static bool middle_of(const threshold *t, size_t low, size_t high, bool suppositions_count,
                       size_t *place)
 {

@@ -230,7 +230,6 @@ static void stand_all(race *r, uint32_t fastest, const evidence *e)
     }
 }
 
-/* Returns whether `a` is preferred to `b` if their times do not decide. */
 static bool preferred(const race *r, uint32_t a, uint32_t b)
 {
     if ((a == r->options.default_entrant) != (b == r->options.default_entrant))

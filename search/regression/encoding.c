@@ -7,7 +7,6 @@
 #include "base/memory.h"
 #include "base/rng.h"
 
-/* A larger space is sampled in find_free(). */
 enum { SAMPLED = 8192 };
 
 struct encoded_parameter {

@@ -216,7 +216,6 @@ static void fill_matrix(climb *c, const gp_kernel *k)
     }
 }
 
-/* Replaces a factor L by the lower triangle of (L L^T)^-1. */
 static void invert_factor(double *m, double *scratch, size_t n)
 {
     /* `scratch` gets L^-1 transposed, in its upper triangle, so that its rows are contiguous. */

@@ -69,7 +69,6 @@ int descriptor_close(int fd)
 
 enum { PATH_BYTES = 4096, PROBE_BYTES = 4096 };
 
-/* Returns the remedy for an errno value, "" if none is known. */
 static const char *remedy(int code)
 {
     static const struct {

@@ -6,7 +6,6 @@
 
 static const unsigned char magic[6] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
 
-/* A cursor in the text of the header. */
 typedef struct reader {
     const char *at, *end;
 } reader;

@@ -76,7 +76,6 @@ bool paths_shared_file(const paths *p, const char *name, char *out, size_t out_b
 
 enum { MOST_SCRIPTS = 256 };
 
-/* Adds the scripts and kernel files of a folder to `count` names. Returns the new count. */
 static size_t list_scripts(const char *dir, char names[][64], size_t count)
 {
     DIR *d = opendir(dir);

@@ -10,7 +10,6 @@
 #include "base/file.h"
 #include "base/text.h"
 
-/* The escape sequences of the colours that the program itself uses. */
 static const char *const colour_escapes[] = {"\033[0m", "\033[1m", "\033[2m", "\033[33m",
                                              "\033[1;32m"};
 
@@ -168,7 +167,6 @@ static size_t escape_bytes(const char *text, size_t left)
     return left;
 }
 
-/* Returns the number of UTF-8 characters, without colour escapes. */
 static size_t width_of(const char *text, size_t size_bytes)
 {
     size_t width = 0;

@@ -222,7 +222,6 @@ static at_status sum_outputs(check *c, int pattern, at_error *error)
     return AT_OK;
 }
 
-/* Keeps the output of the launch if it is to be reported. */
 static void note_printed(check *c, bool is_wrong)
 {
     const device_analysis *analysis = c->slot->api->analysis;

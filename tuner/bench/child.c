@@ -39,7 +39,6 @@ static void number_note(const child *c, device_note note)
     send_note(c->fd, &note);
 }
 
-/* Tells the tuner that this process waits and does not hang. */
 static void note_waiting(void *context)
 {
     number_note(context, (device_note){.what = "waiting for its turn at the GPU",

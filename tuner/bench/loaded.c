@@ -118,7 +118,6 @@ device_slot *loaded_slot_at(const device_bench *b, size_t i)
     return &b->stages[i / b->slot_count].slots[i % b->slot_count];
 }
 
-/* Restores all damaged slots except `but`, in all layouts. */
 static at_status repair_slots(device_bench *b, const device_slot *but, at_error *error)
 {
     at_status status = AT_OK;
@@ -206,7 +205,6 @@ static void add_allowed_mismatches(const device_slot *s, const launch_plan *laun
                      s->plan.buffers[i].name, *s->label ? " on " : "", s->label);
 }
 
-/* Returns true if the oracle changes buffer `i` in a slot that runs completely. */
 static bool is_changed(const device_slot *const *slots, size_t count, uint32_t i)
 {
     bool any = false;

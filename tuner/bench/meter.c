@@ -34,7 +34,6 @@ static at_status keep_pristine(device_context *c, context_buffer *b, at_error *e
     return status ? status : c->api->copy(c->device, b->pristine, b->buffer, error);
 }
 
-/* Makes the buffers of the sampled kernel, as copies of the slot's. */
 static at_status copy_slot(device_context *c, const device_slot *slot, at_error *error)
 {
     at_status status = AT_OK;

@@ -24,7 +24,6 @@ static at_status fill(device_slot *s, uint32_t i, device_buffer *b, at_error *er
     return s->api->fill(s->device, b, &plan, plan_buffer_seed(s->seed, i), error);
 }
 
-/* Launches the reference or the filler. */
 static at_status launch(device_slot *s, const char *name, device_kernel *k, const launch_plan *plan,
                         device_buffer *const *buffers, uint64_t most_work, at_error *error)
 {
@@ -150,7 +149,6 @@ static void inout_deinit(inout *x)
     *x = (inout){0};
 }
 
-/* Returns true if `found` is right for this element of buffer `i`. */
 static bool is_right(const device_slot *s, uint32_t i, const inout *x, uint64_t element,
                      const unsigned char *found)
 {

@@ -52,7 +52,6 @@ static void forget_held(device_worker *w, uint64_t id)
     }
 }
 
-/* Returns the request whose answer comes next, or NULL. */
 static request *oldest(const device_worker *w)
 {
     return w->child.out.waiting.first;
@@ -137,7 +136,6 @@ static void restart(device_worker *w)
     start_or_fail(w, "replaced");
 }
 
-/* Name of each request in the trace, and the kind of its event. */
 static const struct {
     const char *name;
     device_event_kind event;
@@ -181,7 +179,6 @@ static void push_answer(device_worker *w, request *r, device_answer *answer)
     push_event(w, r, &e);
 }
 
-/* Keeps the request if it must be replayed later, or frees it. */
 static void keep_for_replay(device_worker *w, request *r, const device_answer *answer)
 {
     bool ok = answer->found.outcome == OUTCOME_OK;
@@ -254,7 +251,6 @@ static request *find_counted(device_worker *w)
     return held ? held : r;
 }
 
-/* Answers the current request of a dead process if the request is to blame. */
 static void blame_request(device_worker *w, worker_death why, const char *how)
 {
     char text[320];

@@ -9,8 +9,6 @@
 #include "base/memory.h"
 #include "device/plan.h"
 
-/* ---- files ---- */
-
 /* The first `got` bytes have arrived; `trouble` is the reason why no more arrive. */
 struct device_content {
     unsigned char key[DATA_KEY_BYTES];
@@ -83,8 +81,6 @@ at_status device_contents_find(const device_contents *c, const unsigned char *ke
     *out = one->bytes;
     return AT_OK;
 }
-
-/* ---- messages ---- */
 
 static const pack_field image_fields[] = {
     PACK_FIELD(device_image, registers),   PACK_FIELD(device_image, static_shared_bytes),

@@ -13,7 +13,6 @@
 
 static const size_t file_limit_bytes = 64u << 20;
 
-/* Splits "DIR:2" into folder and number. If a folder has the whole name, the number is 0. */
 static at_status split(const char *name, char dir[PATH_MAX], size_t *number, at_error *error)
 {
     struct stat s;

@@ -215,7 +215,6 @@ static bool skip_word(const char **at, const char *word)
     return true;
 }
 
-/* Copies the name of the variable that is declared at the beginning of a line. */
 static bool read_variable(const char *line, char name[IMAGE_NAME_BYTES])
 {
     while (skip_word(&line, ".visible") || skip_word(&line, ".extern") ||

@@ -267,7 +267,6 @@ static void annotate(nvrtc_output *o)
     o->ptx_bytes = strlen(annotated);
 }
 
-/* Converts the output of NVRTC to a result, whose pointers are views of `o`. */
 static void read_output(const compile_request *r, nvrtc_output *o, compile_result *out,
                         at_error *error)
 {

@@ -18,7 +18,6 @@ static bool word_is(word w, const char *name)
     return strlen(name) == w.size && memcmp(w.start, name, w.size) == 0;
 }
 
-/* Returns true if a list of names, each followed by '\n', contains the word. */
 static bool names_have(const void *list, size_t size, word w)
 {
     const char *end = size > 0 ? (const char *)list + size : list;
@@ -31,7 +30,6 @@ static bool names_have(const void *list, size_t size, word w)
     return false;
 }
 
-/* Adds the word to the list, unless the list contains it. */
 static void names_add(pack *list, word w)
 {
     if (names_have(list->bytes, list->size_bytes, w))
@@ -40,7 +38,6 @@ static void names_add(pack *list, word w)
     pack_append_text(list, "\n");
 }
 
-/* Returns the letters, digits and underscores from `at` on; may be empty. */
 static word word_at(const char *at)
 {
     size_t n = 0;
@@ -483,7 +480,6 @@ static int marked_member(const char *p, size_t *size)
     return atoi(p);
 }
 
-/* Marks the members that declare the name as broken. */
 static void mark_declaring(const group_member *members, size_t count, word name, bool *broken)
 {
     for (size_t i = 0; i < count; i++) {

@@ -120,7 +120,6 @@ static size_t word_bytes(const char *at)
     return n;
 }
 
-/* Returns the position after the bracket that closes the bracket at `at`. */
 static const char *skip_brackets(const char *at)
 {
     int depth = 0;

@@ -348,7 +348,6 @@ void preambles_open(preambles *p, const char *folder)
         p->folder[0] = '\0';
 }
 
-/* Skips blanks and comments. Returns NULL if a comment does not end. */
 static const char *skip_comments(const char *at)
 {
     for (;;) {

@@ -47,7 +47,6 @@ struct compile_pool {
     char version[32], warning[512];
 };
 
-/* Ends a job whose worker is dead. */
 static at_status finish_lost(compile_pool *pool, compile_job *j, compile_outcome outcome,
                              const char *why)
 {

@@ -5,7 +5,6 @@
 
 #include "cuda/queue.h"
 
-/* The result block on the host is followed by two elements. */
 enum { RESULTS_BYTES = RESULT_COUNT * 8, ELEMENT_BYTES = 8 };
 
 /* 0xff gives NaN in every float type, the others give ordinary numbers. */
@@ -39,7 +38,6 @@ static at_status clear_results(device *d, at_error *error)
                      "cannot clear the result block", error);
 }
 
-/* Copies the results to d->results_host and waits. */
 static at_status read_results(device *d, const char *what, at_error *error)
 {
     at_status status = cuda_done(
@@ -204,7 +202,6 @@ at_status cuda_buffer_guards(device *d, const device_buffer *b, device_guard_rep
     return AT_OK;
 }
 
-/* Reads `size` bytes of both buffers, from byte `offset` on, and waits. */
 static at_status read_both(device *d, const device_buffer *found, void *found_to,
                            const device_buffer *expected, void *expected_to, uint64_t offset,
                            size_t size, at_error *error)

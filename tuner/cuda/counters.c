@@ -90,7 +90,6 @@ static void make_host(counting *x)
         CALL(x, cuptiProfilerHostConfigAddMetrics, &added);
 }
 
-/* Adds a metric. Ignores a metric that the chip lacks. */
 static void add_metric(counting *x, size_t place)
 {
     const char *name = x->what->metrics[place];

@@ -283,8 +283,6 @@ void cuda_modules_drop(device *d, size_t kept)
     }
 }
 
-/* ---- kernels ---- */
-
 static void set_range(uint32_t buffer, device_buffer *const *buffers,
                       cuda_range out[PLAN_MAX_BUFFERS])
 {

@@ -383,7 +383,6 @@ struct device_batch {
     uint32_t launches;
 };
 
-/* The launches of a batch: of a kernel, of copies, or of the empty kernel. */
 typedef struct batch_recipe {
     device_kernel *kernel; /* NULL for copies and for the empty kernel */
     const launch_plan *plan;

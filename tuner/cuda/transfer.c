@@ -189,7 +189,6 @@ static unsigned char *stage_of(const moving *m, const host_block *b, uint32_t st
     return b->bytes ? b->bytes + stream * m->chunk_bytes : NULL;
 }
 
-/* Copies a range of a block to the stage, or the stage to a range of a block. */
 static void copy_stage(const moving *m, const host_block *b, span what, unsigned char *stage,
                        bool to_stage)
 {
@@ -293,7 +292,6 @@ static void wait_mirrored(moving *m)
         m->status = cuda_wait(m->d, "cannot copy a buffer between host and device", m->error);
 }
 
-/* Copies a buffer with its guard bands to its block, or back. */
 static void mirror(moving *m, const device_buffer *b, const host_block *block, bool to_host)
 {
     uint64_t pieces = m->how->task.pieces;

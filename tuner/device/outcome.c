@@ -93,7 +93,6 @@ bool oracle_find(const char *name, oracle_kind *out)
     return false;
 }
 
-/* Frees a block through a pointer to const. */
 static void release(const void *owned)
 {
     void *block;

@@ -227,7 +227,6 @@ static bool is_nan(dtype type, uint64_t key)
     return infinity[type] && (bits_of(type, key) & ~top) > infinity[type];
 }
 
-/* Radix-sorts `count` keys of `bytes` bytes. Returns `keys` or the second buffer `other`. */
 static uint64_t *sort(uint64_t *keys, uint64_t *other, uint64_t count, size_t bytes)
 {
     for (size_t b = 0; b < bytes; b++) {

@@ -20,7 +20,6 @@ enum {
     MOST_ARRAY_RANK = 3,
     MOST_LAYERS = 2048
 };
-/* The most texels along each side of an array with 1, 2 or 3 dimensions. */
 static const uint64_t most_sides[MOST_ARRAY_RANK] = {16384, 32768, 4096};
 static const uint64_t most_layered_side = 16384;
 
@@ -94,7 +93,6 @@ complain(const complaint *c, view_fault fault, uint32_t dimension, const char *f
     return fault;
 }
 
-/* Checks that no element of the view lies beyond the buffer. */
 static view_fault check_extent(const view_plan *v, uint64_t count, const complaint *c)
 {
     uint64_t element = dtype_get(v->type)->size_bytes,

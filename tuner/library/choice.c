@@ -336,7 +336,6 @@ static at_status make(const at_results *results, const char *pattern_name,
     return status ? status : tuning_new(pattern_name, problem, count, current, out, error);
 }
 
-/* Sets `*known` to whether a record has exactly this problem. */
 static at_status ask_pick(const at_results *results, const char *pattern_name,
                           const at_variable *problem, size_t count, bool *known, at_error *error)
 {

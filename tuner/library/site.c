@@ -164,8 +164,6 @@ static at_status open_plainly(at_site *site, at_error *error)
     return status;
 }
 
-/* ---- times ---- */
-
 static void note_decision(at_site *site, const site_account *a)
 {
     static const run_verdict verdicts[] = {[RACE_CLEAR] = VERDICT_CLEAR,
@@ -206,7 +204,6 @@ static void tell(at_site *site, uint64_t ticket, const site_sample *sample)
         thread_state_restore(&callers);
 }
 
-/* Removes an open call and gives its time (0 if unknown) to the tuner. */
 static void close_call(at_site *site, size_t i, int64_t time_ns)
 {
     site_timer *timer = site->sites->timer;
@@ -246,7 +243,6 @@ static void collect_times(at_site *site)
     note_phase(site);
 }
 
-/* Begins to time a call. Returns false if it cannot be timed. */
 static bool start_call(at_site *site, void *stream, uint64_t ticket)
 {
     site_timer *timer = site->sites->timer;
@@ -263,8 +259,6 @@ static bool start_call(at_site *site, void *stream, uint64_t ticket)
     site->hidden = c.hidden;
     return true;
 }
-
-/* ---- ranks ---- */
 
 /* Cancels the trials of the window that no later call will run. */
 static void drop_window(at_site *site)
@@ -329,8 +323,6 @@ static at_status next_of_window(at_site *site, site_turn *turn, at_error *error)
         settle(site, m->incumbent);
     return AT_OK;
 }
-
-/* ---- calls ---- */
 
 static at_status next_turn(at_site *site, site_turn *turn, at_error *error)
 {

@@ -215,7 +215,6 @@ void site_race_exclude(site_race *r, size_t place_in_round)
     r->block_count = 0;
 }
 
-/* Inserts the time into the ascending list of the `most` fastest of `count` times so far. */
 static void keep_fastest(int64_t *kept_ns, uint32_t count, uint32_t most, int64_t time_ns)
 {
     uint32_t at = count < most ? count : most;

@@ -19,7 +19,6 @@ enum { CHECK_EVERY = 64, CHECKS_PART = 4, SWEEP_EVERY = 256 };
  * all others; a first launch slower than HOPELESS is never repeated. */
 enum { FIRST_LEAST = 1500, FIRST_MOST = 4000, UNLIKELY = 4000, HOPELESS = 32000 };
 
-/* Launches of a configuration before it races. */
 enum { FIRST_LAUNCHES = 2 };
 
 /* If the winner of a race ties with others and its comparison is less exact than VAGUE, the
@@ -110,7 +109,6 @@ static uint64_t open_trial(site_tuner *t, site_trial_kind kind, uint32_t place)
     return site_trials_open(&t->open, kind, place, t->now.calls);
 }
 
-/* Counts the work of a trial that gave no time as not done. */
 static void reopen(site_tuner *t, const site_trial *o)
 {
     t->now.trials -= o->kind != TRIAL_CHECK;
@@ -126,8 +124,6 @@ static void sweep(site_tuner *t)
             reopen(t, &lost);
         }
 }
-
-/* ---- rounds ---- */
 
 static void leave_round(site_tuner *t)
 {
@@ -269,7 +265,6 @@ static uint32_t choose_winner(const site_tuner *t, const race_result *r, bool va
                                              : t->now.incumbent;
 }
 
-/* Notes the time of the winner and, in the first round, of the default. */
 static void note_times(site_tuner *t, const race_result *r, uint32_t winner)
 {
     for (size_t i = 0; i < r->count; i++) {
@@ -376,8 +371,6 @@ static void end_block(site_tuner *t)
     advance(t);
 }
 
-/* ---- turns ---- */
-
 static entrant *entrant_of_block(site_tuner *t, size_t place)
 {
     return &t->entrants[site_race_entrant(&t->race, place)];
@@ -474,8 +467,6 @@ site_turn site_tuner_begin(site_tuner *t, bool may_time)
     return turn;
 }
 
-/* ---- times ---- */
-
 static void end_check(site_tuner *t, const site_sample *s)
 {
     t->checked_ns += s->overhead_ns;
@@ -553,7 +544,6 @@ void site_tuner_charge(site_tuner *t, int64_t ns)
     t->budget.spent_ns += ns;
 }
 
-/* Replaces the invalid incumbent by the fastest known entrant. */
 static void replace_incumbent(site_tuner *t)
 {
     const entrant *best = NULL;

@@ -110,7 +110,6 @@ at_status sites_open_with(const at_sites_options *options, site_timer *timer,
     return status;
 }
 
-/* Describes the host in place of a GPU, by the name of its processor. */
 static void describe_host(arch_limits *out)
 {
     *out = (arch_limits){.name = "host", .major = 1};

@@ -13,8 +13,6 @@ enum {
     EVERY = 8           /* of EVERY problems, one is round, and one has equal numbers */
 };
 
-/* ---- classes ---- */
-
 static int64_t prime_of(int64_t power)
 {
     int64_t p = 2;
@@ -90,8 +88,6 @@ static bool is_prime(int64_t v)
     return v > 1;
 }
 
-/* ---- numbers ---- */
-
 typedef enum shape { NEAREST, ROUND, PRIME } shape;
 
 static bool is_in_range(const portfolio_axis *axis, int64_t v)
@@ -129,7 +125,6 @@ static int64_t snap(const portfolio_axis *axis, double x, size_t class, shape wa
     return wanted != NEAREST ? snap(axis, x, class, NEAREST) : nearest(axis, x);
 }
 
-/* Returns the number at position `u` (0 to 1) of a range, on a logarithmic scale. */
 static double number_at(const portfolio_axis *axis, double u)
 {
     return (double)axis->least * pow((double)axis->most / (double)axis->least, u);
@@ -220,7 +215,6 @@ static bool corner_at(const portfolio_axis *axes, size_t count, size_t corner, v
     return true;
 }
 
-/* Returns the number of combinations of the classes of all axes. */
 static size_t joint_classes(const portfolio_axis *axes, size_t count)
 {
     size_t joint = 1;

@@ -50,7 +50,6 @@ static double leaf_least_cost(const leaf_costs *costs, size_t row)
     return least;
 }
 
-/* Orders the columns of a leaf by their mean cost on the leaf's rows on which they are possible. */
 static void leaf_order(const leaf_costs *costs, const size_t *rows, size_t count, record_node *leaf)
 {
     double scores[LEAF_COLUMNS] = {0};
@@ -207,7 +206,6 @@ static double split_gain(const leaf_costs *costs, const size_t *rows, size_t the
     return removed;
 }
 
-/* Keeps the question if it is better than the best so far. */
 static void try_question(void *context, const question *q)
 {
     best_questions *b = context;
@@ -246,8 +244,6 @@ static bool find_question(const grower *g, const branch *of, question *by)
     *by = is_good ? best.by_cost : best.by_parting;
     return is_good || best.parting > 0;
 }
-
-/* ---- growing ---- */
 
 /* Returns the leaf with the greatest loss, or first a leaf with different strings. Returns SIZE_MAX
  * if no leaf is worth a question. */
@@ -334,7 +330,6 @@ static double prune(grower *g)
     return g->branches[0].pruned;
 }
 
-/* Grows a new tree. Returns its cost. */
 static double grow(grower *g, bool words_first)
 {
     g->words_first = words_first;

@@ -185,7 +185,6 @@ static worker_end kind_of_end(int status)
     return WORKER_KILLED;
 }
 
-/* Reaps the worker if it has ended. Returns false if it still runs. */
 static bool reap(worker *w, int *status)
 {
     pid_t ended;
@@ -247,7 +246,6 @@ worker_end worker_stop(worker *w, char *why, size_t why_size_bytes)
     return worker_collect(w, 0, why, why_size_bytes);
 }
 
-/* The wait if the set was full. */
 enum { SHORT_WAIT_MS = 10 };
 
 void poll_set_start(poll_set *s, int timeout_ms)

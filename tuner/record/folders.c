@@ -122,7 +122,6 @@ void record_set_deinit(record_set *set)
     *set = (record_set){0};
 }
 
-/* Returns whether the folder is in the list already, perhaps under another name. */
 static bool is_listed(const record_folders *f, const char *path)
 {
     struct stat a, b;

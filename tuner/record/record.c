@@ -42,7 +42,6 @@ at_status record_path(const char *results_dir, const char *gpu, const char *patt
     return record_gpu_path(results_dir, gpu, file, out, out_bytes, error);
 }
 
-/* Reads an optional member that is a number of at least 0; 0 if it is missing. */
 static void read_number(record_reading *r, const json_t *object, const char *name, double *out)
 {
     const json_t *j = json_object_get(object, name);
@@ -51,7 +50,6 @@ static void read_number(record_reading *r, const json_t *object, const char *nam
         record_bad(r, name, "a number, not negative");
 }
 
-/* Reads an optional member that is a short text; "" if it is missing. */
 static const char *read_text(record_reading *r, const json_t *object, const char *name)
 {
     const json_t *j = json_object_get(object, name);
@@ -79,7 +77,6 @@ static void read_ns(record_reading *r, const json_t *object, const char *name, i
         record_bad(r, name, "a whole number of nanoseconds above 0, under \"time\"");
 }
 
-/* Reads a median and its interval from the member "time". */
 static void read_time(record_reading *r, const json_t *of, int64_t *median, int64_t *low,
                       int64_t *high)
 {

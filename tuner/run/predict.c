@@ -28,7 +28,6 @@ enum {
  * of slower machines. */
 static const double BUDGET_SHARE = 0.5, RATE_OF_CORE = 6;
 
-/* A compiled variant on its way to a thread. */
 typedef struct job {
     uint64_t configuration;
     size_t layout;
@@ -284,7 +283,6 @@ static at_status feeder_init(feeder *f, double *times_ns, at_error *error)
     return crew_new(s, f->options->results_dir, threads, f->flight, times_ns, &f->crew, error);
 }
 
-/* Emits the next configuration and submits it for compilation. */
 static at_status begin(feeder *f, at_error *error)
 {
     session *s = f->session;

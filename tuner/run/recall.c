@@ -73,7 +73,6 @@ typedef struct starts {
     size_t count, most;
 } starts;
 
-/* Adds a recorded configuration that is in the space and not yet a start. */
 static void add_start(starts *to, const record_values *configuration)
 {
     uint16_t indices[PATTERN_MAX_PARAMETERS];

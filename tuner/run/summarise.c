@@ -89,7 +89,6 @@ static at_status add(builder *b, const candidate *c, const race_standing *standi
     return AT_OK;
 }
 
-/* Adds a candidate, and after it its twins. */
 static at_status add_class(builder *b, const candidate *lead, const race_standing *standing,
                            bool tied, at_error *error)
 {
@@ -312,7 +311,6 @@ static void fill_facts(builder *b)
              compile_nvrtc_version(s->workers->pool));
 }
 
-/* Fills in the work of a launch, and the rate of the ceiling. */
 static void fill_work(builder *b)
 {
     const session *s = &b->run->session;

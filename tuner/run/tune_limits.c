@@ -194,7 +194,6 @@ bool tune_is_late(const tune *t)
     return elapsed_s + compile_s + (known ? likely_race_s(t) : RACE_REST_S + compile_s) >= QUICK_S;
 }
 
-/* Returns the seconds that a device takes to try a variant. */
 static double try_s(const tune *t)
 {
     const pipeline_state *s = pipeline_get_state(t->pipeline);

@@ -18,14 +18,12 @@ static int64_t proof_deadline_ns(const tune *t)
     return tune_end_ns(t) && tune_end_ns(t) < end_ns ? tune_end_ns(t) : end_ns;
 }
 
-/* Returns the finished baseline, or the twin that was tried in its place, or NULL. */
 static candidate *find_baseline(const tune *t)
 {
     candidate *c = tune_tried_baseline(t);
     return c && candidate_is_finished(c) ? twins_lead(c) : NULL;
 }
 
-/* Returns the slot of a problem on the GPU, or DEVICE_SLOTS. */
 static size_t find_slot(const tune *t, problem_kind kind)
 {
     size_t slot = 0;

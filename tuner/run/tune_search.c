@@ -26,7 +26,6 @@ enum { EMIT_AT_ONCE = 8 };
 /* If all of the first variants, so many, do not compile, the source is wrong. */
 enum { UNCOMPILED_FIRST = 8 };
 
-/* The search's share of the time until the race must end. */
 static const double SEARCH_SHARE = 0.85;
 
 static bool has_budget(const tune *t)
@@ -61,7 +60,6 @@ static void show_search(tune *t)
             .until_end_s = limit_s > 0 ? limit_s - tune_elapsed_s(t) : 0});
 }
 
-/* Checks the leader of an interrupted run, which takes milliseconds. */
 static at_status end_check(tune *t, at_error *error)
 {
     int64_t end_ns = clock_now_ns() + LAST_CHECK_MS * INT64_C(1000000);
@@ -279,7 +277,6 @@ static run_end end_of_search(const tune *t)
                                                              : RUN_END_STRATEGY;
 }
 
-/* Returns true if the search must wait for work in progress. */
 static bool is_busy(const tune *t)
 {
     return pipeline_in_flight(t->pipeline) || has_next(t) ||

@@ -138,7 +138,6 @@ at_status script_find_value(const script *s, size_t parameter, const char *typed
                      script_meant(nearest_text(p, typed), meant));
 }
 
-/* Parses one NAME=VALUE of `length` bytes. */
 static at_status parse_item(const script *s, const char *item, size_t length, bool *given,
                             uint16_t *indices, at_error *error)
 {

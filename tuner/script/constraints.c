@@ -198,7 +198,6 @@ static at_status tell_empty(script *s, script_test *test, const space_limits *li
                         s->space.constraint_tests[last].what, s->space.constraint_tests[last].text);
 }
 
-/* Makes the whole space, or a sample if it is beyond the limits. */
 static at_status make_space(script *s, making *m, space_limits *limits, space **out,
                             at_error *error)
 {
@@ -274,7 +273,6 @@ at_status script_space(script *s, problem_kind problem, space **out, at_error *e
     return script_space_within(s, problem, &limits, out, error);
 }
 
-/* A person waits for the result. */
 static const double MOST_S = 10;
 static const size_t MOST_BYTES = (size_t)256 << 20;
 enum { MOST_SAMPLED = 1 << 15 };

@@ -20,7 +20,6 @@ bool script_is_kernel_file(const char *path)
     return false;
 }
 
-/* Reads the file that replaces the comment into s->from.source. */
 static void read_description(lua_State *L, script *s)
 {
     at_error error = {0};
@@ -107,7 +106,6 @@ static int add_field(lua_State *L)
     return 0;
 }
 
-/* Reads a name: a field of the table in the first upvalue, or of its environment. */
 static int read_name(lua_State *L)
 {
     lua_pushvalue(L, 2);

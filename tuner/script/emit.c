@@ -132,7 +132,6 @@ static int noted_device_field(lua_State *L)
     return 1;
 }
 
-/* Puts a `device` that notes reads into the scope on the stack. */
 static void set_noting_device(lua_State *L, const script *s)
 {
     lua_newtable(L);
@@ -216,7 +215,6 @@ static void write_options(lua_State *L, emission *e)
         e->out->own_option_count += strcmp(e->out->options[i], own[i]) == 0;
 }
 
-/* Pushes the value of a derived name. Returns false if the script has no such name. */
 static bool push_derived(lua_State *L, const script *s, const char *name)
 {
     const emission *e = s->emission;

@@ -233,7 +233,6 @@ static const char *find_path(const collection *c, const char *name)
     return NULL;
 }
 
-/* Looks up a file beside the file that includes it, then in the folders. */
 static bool find_file(const collection *c, const reader *r, const char *name, found_file *out)
 {
     if (r->own_name[0] && join(r->own_name, name, out->name) &&

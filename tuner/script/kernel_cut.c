@@ -223,7 +223,6 @@ static bool is_of_few(cpp_token t)
 
 typedef enum std_use { STD_NONE, STD_FEW, STD_ALL } std_use;
 
-/* Returns the part of std that a text uses itself. */
 static std_use use_of_std(cpp_span text)
 {
     std_use use = STD_NONE;

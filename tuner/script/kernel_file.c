@@ -18,7 +18,6 @@ static int line_of(const char *text, const char *at)
     return line;
 }
 
-/* Refuses bytes at which the compiler would stop silently. */
 static at_status check_bytes(const script_bytes *text, const char *path, at_error *error)
 {
     const char *stop = memchr(text->bytes, 0xff, text->size_bytes);

@@ -85,7 +85,6 @@ static void add_word(lua_State *L, cpp_span word)
     lua_rawset(L, -3);
 }
 
-/* Adds a text's words as keys of the table on the stack. */
 static void add_words(lua_State *L, cpp_span text)
 {
     cpp_lexer l = cpp_lexer_make(text.text, text.length, 1);
@@ -338,7 +337,6 @@ static int host_variables(lua_State *L)
     return 1;
 }
 
-/* Sets a field to a text without comments, on one line. */
 static void set_plain(lua_State *L, const char *field, cpp_span s)
 {
     luaL_Buffer b;

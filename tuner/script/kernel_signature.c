@@ -19,7 +19,6 @@ static int is_source(const struct dirent *entry)
     return found;
 }
 
-/* Tells whether a text has a line #include "name", perhaps with folders. */
 static bool includes(const char *text, const char *name)
 {
     const size_t length = strlen(name);
@@ -85,7 +84,6 @@ static void add_log(char *text, size_t size_bytes, const char *log)
         text[--n] = '\0';
 }
 
-/* Collects the names that the compiler calls undefined, one per line. */
 static char *undefined_names(const char *log)
 {
     static const char before[] = "identifier \"", after[] = "\" is undefined";
@@ -107,7 +105,6 @@ static char *undefined_names(const char *log)
     return pack_take_text(&names);
 }
 
-/* Returns the line of the last brace that is not closed, or 0. */
 static int open_brace(cpp_span text)
 {
     int lines[64] = {0}, depth = 0;

@@ -210,7 +210,6 @@ static uint32_t evaluate_word(lua_State *L, const evaluation *e, const expressio
     return from->text ? (uint32_t)evaluate_name(L, from, e->problem, e->indices, names, count) : 0;
 }
 
-/* Returns the expression to blame for a fault. */
 static const expression *blame(const script_view *v, view_fault fault, uint32_t dimension)
 {
     const expression *const fields[] = {

@@ -119,7 +119,6 @@ static at_status compare_buffer(const comparison *c, uint32_t buffer, uint32_t p
     return AT_OK;
 }
 
-/* Finds the element type of a number. Returns false for a bool. */
 static bool number_type(const script_argument *from, const argument_plan *plan, dtype *out)
 {
     *out = from->type == ARGUMENT_PLAIN ? DTYPE_INT32 : (dtype)(from->type - ARGUMENT_INT8);

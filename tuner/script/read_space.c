@@ -167,7 +167,6 @@ static void add_literal(luaL_Buffer *b, value v)
     luaL_addchar(b, '"');
 }
 
-/* Reads --only NAME=V1,V2,... as a constraint with the option's text. */
 static space_constraint read_only(lua_State *L, script *s, const script_setting *only,
                                   expression *test)
 {

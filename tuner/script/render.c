@@ -22,7 +22,6 @@ enum { MOST_NAMES = 256 }; /* most names that are compared with a missing name *
 static const size_t OWN_MEMORY_BYTES = (size_t)8 << 30;
 static const uint64_t OWN_INSTRUCTIONS = UINT64_C(1) << 48;
 
-/* A rendering, in the state of a script without a pattern. */
 typedef struct rendering {
     script s; /* the first member, for script_of() */
     const char *name, *data_path;

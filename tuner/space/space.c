@@ -22,13 +22,11 @@ static at_status copy_parameters(space *s, const space_parameter *parameters, si
     return AT_OK;
 }
 
-/* Returns the index after the node's last edge. */
 static size_t end_edge(const space *s, uint32_t node)
 {
     return s->nodes[node].first_edge + s->nodes[node].edge_count;
 }
 
-/* Finds the values that occur in a configuration. */
 static at_status find_used(space *s, at_error *error)
 {
     s->used = calloc(s->parameter_count + 1, sizeof *s->used);
@@ -66,7 +64,6 @@ typedef struct chooser {
     size_t *readers; /* for each parameter: number of constraints that read it */
 } chooser;
 
-/* The rank of a constraint in the choice of the next one to complete. */
 typedef struct appeal {
     bool connected;      /* it reads a bound parameter */
     double combinations; /* number of combinations of its unbound parameters; 1 if all are bound */
@@ -370,7 +367,6 @@ uint64_t space_project(const space *s, const uint16_t *wanted)
     return at;
 }
 
-/* A walk over the tree that collects the neighbours of a configuration. */
 typedef struct walk {
     const space *s;
     const uint16_t *centre;

@@ -24,7 +24,6 @@ typedef struct cupti {
 #undef CUPTI_MEMBER
 } cupti;
 
-/* A cached answer to whether a kernel is chosen. */
 typedef struct known_kernel {
     char *name; /* owned; NULL if the slot is empty */
     bool is_chosen;
@@ -54,7 +53,6 @@ static struct {
     known_kernel known[KNOWN_KERNELS];
 } here = {.lock = PTHREAD_MUTEX_INITIALIZER, .rows_lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* A launch by any of the driver's functions. */
 typedef struct launch {
     CUfunction function;
     CUstream stream;
@@ -118,7 +116,6 @@ static void read_launch(const cupti_call *call, launch *out)
         out->key.flags |= CAPTURE_RECORDED;
 }
 
-/* Returns whether the kernel's name contains `wanted`, in its mangled or readable form. */
 static bool has_in_name(const char *mangled, const char *wanted)
 {
     if (strstr(mangled, wanted))
@@ -129,7 +126,6 @@ static bool has_in_name(const char *mangled, const char *wanted)
     return is_part;
 }
 
-/* Returns whether a kernel is chosen; caches the answer. */
 static bool is_chosen(const char *name)
 {
     uint32_t h = 2166136261u;

@@ -76,8 +76,6 @@ static void matrix_init(portfolio *p, matrix *x)
             add_witness(p, x, p->problem_count + w);
 }
 
-/* ---- the choice ---- */
-
 static void find_single_best(portfolio *p, const portfolio_matrix *timed)
 {
     p->found.single_mean = INFINITY;
@@ -151,8 +149,6 @@ at_status portfolio_choose(portfolio *p, at_error *error)
     matrix_deinit(&x);
     return status;
 }
-
-/* ---- as a record ---- */
 
 static record_values values_of(const portfolio *p, size_t problem, record_pair *pairs)
 {

@@ -59,7 +59,6 @@ static size_t place_of(const known *k, const char *text)
     return place;
 }
 
-/* Finds the configuration of a result, or adds a new one. */
 static known_configuration *find(known *k, const run_summary *s, const run_result *r)
 {
     size_t place = place_of(k, r->configuration);

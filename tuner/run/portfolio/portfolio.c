@@ -16,8 +16,6 @@ enum { WITNESSES = 12288 };
 static const double matrix_share =
     0.75; /* share of the budget up to the end of timing the configurations on all problems */
 
-/* ---- problems ---- */
-
 static bool accept(void *context, const value *problem)
 {
     portfolio *p = context;
@@ -89,8 +87,6 @@ static at_status choose_problems(portfolio *p, at_error *error)
     known_init(&p->known, p->problems, a->axis_count, p->problem_count + p->witness_count);
     return AT_OK;
 }
-
-/* ---- the matrix of times ---- */
 
 static size_t most_everywhere(const portfolio *p)
 {
@@ -214,8 +210,6 @@ static at_status try_all(portfolio *p, at_error *error)
     portfolio_set_draft(p, true);
     return status;
 }
-
-/* ---- the steps ---- */
 
 /* Checks the features on the latest problem. A feature that is no number there never is one. */
 static at_status check_features(portfolio *p, at_error *error)

@@ -18,8 +18,6 @@ enum {
 static const double promise_least = 0.005; /* least gain that makes a search worthwhile */
 static const double search_share = 0.5;    /* share of the budget for searches */
 
-/* ---- budget ---- */
-
 size_t portfolio_first_searched(const portfolio *p)
 {
     size_t some = p->made_on / 8,
@@ -60,8 +58,6 @@ static size_t evaluations_of_next(const portfolio *p)
                            left, portfolio_variant_s(p),
                            effort_limits(EFFORT_NORMAL, UINT64_MAX).evaluations);
 }
-
-/* ---- one search ---- */
 
 static at_status ask_possible(portfolio *p, size_t problem, at_error *error)
 {
@@ -138,8 +134,6 @@ at_status portfolio_search(portfolio *p, size_t problem, at_error *error)
     return AT_OK;
 }
 
-/* ---- the promise of a search ---- */
-
 static double promise(const portfolio *p, size_t problem)
 {
     double gains = 0, weights = 0;
@@ -207,8 +201,6 @@ at_status portfolio_search_held_out(portfolio *p, at_error *error)
     }
     return status;
 }
-
-/* ---- budgets ---- */
 
 /* Returns the number of variants for which there is time on each problem. */
 static double affordable(double left_s, size_t problems, double variant_s)

@@ -79,8 +79,6 @@ static at_status rows_init(portfolio *p, size_t more, rows *r, at_error *error)
     return status;
 }
 
-/* ---- the tree ---- */
-
 /* Replaces a row's ratios by predicted ratios for possible configurations, with a margin for the
  * risk, because the default serves a program better than a slower configuration. */
 static void expect_row(const kriging *k, rows *r, const value *problem, size_t row)
@@ -151,8 +149,6 @@ at_status portfolio_grow_tree(portfolio *p, at_error *error)
     return status;
 }
 
-/* ---- the choice of witnesses ---- */
-
 /* Chosen witnesses that are not timed yet, and the position in the sequence. */
 typedef struct chosen_witnesses {
     size_t items[AHEAD];
@@ -198,8 +194,6 @@ static void choose_witnesses(portfolio *p, chosen_witnesses *w)
     }
 }
 
-/* ---- timing ---- */
-
 static bool is_proof_missing(const portfolio *p, const size_t *given, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -223,7 +217,6 @@ static at_status time_witness(portfolio *p, size_t witness, bool late, at_error 
     return status;
 }
 
-/* Returns the next witness, or SIZE_MAX if there is none. */
 static size_t take_next(portfolio *p, chosen_witnesses *w)
 {
     if (w->count <= AHEAD / 2)

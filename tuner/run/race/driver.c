@@ -340,7 +340,6 @@ static const size_t QUICK_ENTRANTS = 24, QUICK_FINALS_BLOCKS = 10,
 static const double SPREADS = 4, GOOD_ENOUGH = 0.02;
 enum { LEAST_SPREADS = 8 };
 
-/* Returns the spread of one variant's samples, relative to the fastest. */
 static double spread_of(const candidate *c)
 {
     int64_t slowest_ns = 0;

@@ -52,7 +52,6 @@ void others_leave(race_driver *d)
         leave(d, &d->others[d->other_count - 1]);
 }
 
-/* Asks the GPU to load an entrant. Returns false if that is impossible. */
 static bool hold(race_driver *d, race_other *o, uint32_t entrant)
 {
     device_variant v;

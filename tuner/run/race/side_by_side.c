@@ -9,7 +9,6 @@
 #include "process/interrupt.h"
 #include "search/race/paired.h"
 
-/* The wait is short if there is other work to do. */
 enum { STEP_MS = 100, SHORT_STEP_MS = 2, FIRST_LOOK = 6 };
 
 /* The chance that one of two equal sides seems faster by more than the margin in one judgement. */

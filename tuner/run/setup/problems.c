@@ -312,8 +312,6 @@ void problem_support_deinit(problem_support *s)
     *s = (problem_support){0};
 }
 
-/* ---- prototypes ---- */
-
 at_status prototypes_submit(script *s, problem_kind problem, const uint16_t *indices,
                             compile_pool *pool, const char *arch, uint64_t id, bool *asked,
                             at_error *error)

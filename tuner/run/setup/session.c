@@ -236,8 +236,6 @@ static at_status predecessors_send(const predecessors *p, device_worker *w, at_e
     return status;
 }
 
-/* ---- opening a session ---- */
-
 enum { STEP_MS = 100 };
 
 /* The share of a budget in seconds that may pass on a usual machine before the first try. */

@@ -232,7 +232,6 @@ at_status setup_choose_configuration(script *s, problem_kind problem, const char
     return status;
 }
 
-/* Names the broken constraint and a valid configuration near it. */
 static at_status refuse_broken(script *s, problem_kind problem, const uint16_t *indices,
                                size_t broken, at_error *error)
 {

@@ -265,7 +265,6 @@ void workers_close(workers *w)
     *w = (workers){0};
 }
 
-/* Drops the answers that no caller waits for. */
 static at_status drop_events(workers *w, device_worker *d, at_error *error)
 {
     device_worker_begin(d);

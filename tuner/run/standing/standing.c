@@ -143,7 +143,6 @@ static at_status find(script *s, const record_values *configuration, uint16_t *i
     return status;
 }
 
-/* Adds a configuration that is not a side yet, and has it compiled. */
 static at_status add_side(run *r, size_t number, const uint16_t *indices, at_error *error)
 {
     work *w = &r->works[number];
@@ -263,8 +262,6 @@ static at_status prepare(run *r, size_t number, at_error *error)
     return AT_OK;
 }
 
-/* ---- compile results ---- */
-
 static void take_image(run *r, size_t number, size_t part, compile_result *result)
 {
     work *w = &r->works[number];
@@ -329,8 +326,6 @@ static at_status meanwhile(void *context, at_error *error)
     r->broken = r->broken || status != AT_OK;
     return status;
 }
-
-/* ---- racing ---- */
 
 static bool is_enough(void *context, side *sides, size_t count, size_t blocks)
 {

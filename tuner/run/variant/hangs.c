@@ -62,7 +62,6 @@ static void describe(hang_cause *cause, const pattern *p)
     }
 }
 
-/* Adds a cause, unless a variant with all of its values has ended. */
 static void suspect(hangs *h, hang_cause *cause)
 {
     const size_t width = h->pattern->parameter_count;
@@ -91,7 +90,6 @@ static void suspect_with_others(hangs *h)
         }
 }
 
-/* Drops the causes that an ended configuration contradicts. */
 static void clear(hangs *h, const uint16_t *indices)
 {
     size_t kept = 0;

@@ -179,7 +179,6 @@ static void give_up_for(prover *p, const at_error *e)
     }
 }
 
-/* Starts the workers and the compilation for the prover's problems. */
 static void begin(prover *p)
 {
     script *s = p->script;

@@ -16,7 +16,6 @@ static size_t device_queue(const pipeline *p)
     return p->tries == 0 || spent_ns / (int64_t)p->tries >= SLOW_TRY_NS ? 1 : TRYING_QUEUE;
 }
 
-/* Begins a check on the ragged problems alone. */
 static at_status begin_check(pipeline *p, run_gpu *on, at_error *error)
 {
     device_variant v;
@@ -107,7 +106,6 @@ static at_status await_others(pipeline *p, at_error *error)
     return status;
 }
 
-/* Handles the loss of a GPU. Other GPUs get its candidates. */
 static at_status lose(pipeline *p, size_t lost, const device_event *e, at_error *error)
 {
     if (e->status == AT_SCRIPT) /* The reference has an error. */

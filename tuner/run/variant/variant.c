@@ -267,7 +267,6 @@ static void give(candidate *from, candidate *to)
     to->ragged = from->ragged;
 }
 
-/* Makes `c` the representative of its class. */
 static void promote(candidate *c)
 {
     candidate *was = c->twin_of, **at = &was->next_twin;

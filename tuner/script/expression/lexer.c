@@ -178,7 +178,6 @@ typedef struct field {
     int line;
 } field;
 
-/* Removes the quotes or the long brackets of a string. */
 static void strip_quotes(token *t)
 {
     size_t quote = 1; /* length of the opening quote or bracket: " or [==[ */
@@ -204,7 +203,6 @@ static bool read_key(token first, lexer *ahead, token *key)
     return token_is(lexer_next(ahead), "=");
 }
 
-/* Reads the beginning of the next field. Returns false at the end of the table. */
 static bool next_field(lexer *l, field *f)
 {
     lexer start = *l;
@@ -311,7 +309,6 @@ static bool follow(source_text source, lexer *l, const source_step *steps, size_
     return true;
 }
 
-/* A key, and the number of its table constructor. */
 typedef struct read_field {
     token key;
     size_t table;

@@ -63,7 +63,6 @@ static bool is_alike(const node *a, const node *b)
            (!a->name || memcmp(a->name, b->name, a->length) == 0);
 }
 
-/* Returns the slot of the equal node, or the free slot that `like` would get. */
 static node **find_slot(const tree *t, const node *like)
 {
     size_t i = hash_of(like) & (t->slot_count - 1);
@@ -186,7 +185,6 @@ static bool accept(reader *r, const char *symbol)
     return is;
 }
 
-/* Tells whether a name is a reserved word without a value. */
 static bool is_reserved(token name)
 {
     static const char words[] =
@@ -263,7 +261,6 @@ static const node *read_text(reader *r)
                       (token){.text = text.text + 1, .length = text.length - 2});
 }
 
-/* Skips the key of a table's item; only the names in it matter. */
 static bool skip_key(reader *r)
 {
     lexer ahead = r->lexer;
@@ -275,7 +272,6 @@ static bool skip_key(reader *r)
     return accept(r, "=");
 }
 
-/* Reads a list, from after its opening bracket up to `end`. */
 static const node *read_list(reader *r, const char *end)
 {
     const node *list = leaf_node(r, NODE_NONE, 0);

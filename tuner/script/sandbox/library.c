@@ -14,7 +14,6 @@ enum { BYTES_PER_INSTRUCTION = 8 };
 /* Length of the longest string that string.rep makes. */
 enum { LONGEST_REPEAT_BYTES = 64 << 20 };
 
-/* Calls the original function, upvalue 1, with all arguments. */
 static int forward(lua_State *L)
 {
     lua_pushvalue(L, lua_upvalueindex(1));
@@ -23,7 +22,6 @@ static int forward(lua_State *L)
     return lua_gettop(L);
 }
 
-/* Charges for the length of the first argument. */
 static int linear_in_string(lua_State *L)
 {
     size_t length = 0;
@@ -238,7 +236,6 @@ static const library table_library = {
                        {NULL, NULL}},
 };
 
-/* Copies a library, which is on top of the stack, into the table below it. */
 static void copy_library(lua_State *L, const library *l)
 {
     for (const char *const *name = l->plain; *name; name++) {

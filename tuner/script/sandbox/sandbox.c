@@ -102,7 +102,6 @@ static void hook(lua_State *L, lua_Debug *ar)
     sandbox_charge(L, HOOK_PERIOD);
 }
 
-/* Drops the position from "chunk:12: message". */
 static const char *without_place(const char *message, const lua_Debug *ar)
 {
     size_t length = strlen(ar->short_src);
