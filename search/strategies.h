@@ -117,7 +117,6 @@ struct strategy {
     moves moves;
 };
 
-extern const strategy_kind strategy_model;
 extern const strategy_kind strategy_neighbourhood;
 extern const strategy_kind strategy_surrogate;
 

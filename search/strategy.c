@@ -58,8 +58,10 @@ static const strategy_kind strategy_exhaustive = {
 };
 
 static const strategy_kind *const kinds[] = {
-    &strategy_surrogate, &strategy_neighbourhood, &strategy_model,
-    &strategy_random,    &strategy_exhaustive,
+    &strategy_surrogate,
+    &strategy_neighbourhood,
+    &strategy_random,
+    &strategy_exhaustive,
 };
 
 enum { KIND_COUNT = sizeof kinds / sizeof *kinds };

@@ -23,9 +23,6 @@ typedef struct strategy_options {
     uint64_t budget;       /* number of evaluations that the caller allows; 0 for all */
     const uint64_t *start; /* configurations to try first: the script's default, a warm start */
     size_t start_count;
-    /* Predicted cost of each configuration; not finite if the cost is unknown or the configuration
-     * is predicted to fail. NULL without predictions. Must outlive the strategy. */
-    const double *prior;
 } strategy_options;
 
 /* The cost of a configuration that failed: did not compile, was wrong, crashed ... */
@@ -36,7 +33,6 @@ typedef struct strategy_options {
 typedef struct strategy_kind {
     const char *name;    /* value of --strategy */
     const char *summary; /* one line for --help */
-    bool wants_prior;    /* works badly or not at all without strategy_options.prior */
     bool blind;          /* its proposals do not depend on outcomes */
     size_t size_bytes;   /* size of its struct, which begins with a struct strategy */
     /* `init` may be NULL. */

@@ -37,22 +37,6 @@ load helpers
     done
 }
 
-@test "--strategy model predicts the space first and tries the fastest predicted" {
-    tool "$FIXTURES/scale.lua" --device sim:sm_90 --strategy model --budget 6 --json --quiet
-    succeeds
-    says '"strategy": "model"'
-    says '"ok": 6'
-}
-
-@test "--strategy model refuses a space that is too large to predict" {
-    sed 's/block = at.pow2(32, 1024)/block = at.range(1, 1024), other = at.range(1, 100)/
-         s/baseline = {/& other = 1,/' \
-        "$FIXTURES/scale.lua" >large.lua
-    cp "$FIXTURES"/scale*.cu.tmpl .
-    tool large.lua --device sim:sm_90 --strategy model --quiet
-    fails_with 2 "up to 20000 configurations"
-}
-
 @test "a fault of the reference kernel is the script's error, with its line" {
     cp "$FIXTURES"/scale* .
     sed -i 's/if (i < n)/if (i <= n)/' scale_ref.cu.tmpl
@@ -109,9 +93,6 @@ load helpers
     tool check "$FIXTURES/particles.lua" --config layout=tiles,tile=8
     succeeds
     says "blocks of the tuned problem"
-    tool "$FIXTURES/particles.lua" --device sim:sm_90 --set n=16384 --strategy model --budget 5 --json --quiet
-    succeeds
-    says '"ok": 5'
 }
 
 @test "particles in any layout are one space" {
@@ -165,7 +146,7 @@ PYTHON
 
 @test "a strategy that learns tries the same variants each time, however many compile at once" {
     local tried strategy script
-    for strategy in surrogate neighbourhood model; do
+    for strategy in surrogate neighbourhood; do
         [ $strategy = neighbourhood ] && script=twins || script=scale
         for jobs in 1 2 4; do
             tool "$FIXTURES/$script.lua" --device sim:sm_90 --strategy $strategy --budget 7 --seed 7 --jobs $jobs --json \

@@ -119,8 +119,6 @@ best_has() { # best_has NAME=VALUE...
     tool explain transfer.lua
     fails_with 3 'nothing explains a transfer'
     gpu
-    tool transfer.lua --device cuda:0 --strategy model
-    fails_with 2 'choose another'
     FAKE_CUDA_DEVICES=2 FAKE_CUDA_NAMES='Fake A,Fake A' tool transfer.lua --device all
     fails_with 2 'choose one (--device cuda:0)'
     tool profile transfer.lua --device cuda:0

@@ -147,7 +147,6 @@ void tune_free(tune *t)
     warm_start_deinit(&t->warm);
     journal_close(t->journal);
     strategy_free(t->strategy);
-    prediction_deinit(&t->prior);
     run_summary_deinit(&t->summary);
     session_deinit(&t->session);
     free(t);

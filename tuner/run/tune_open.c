@@ -230,20 +230,7 @@ static void ask_record(tune *t)
         t->answer = NULL;
 }
 
-static at_status predict(tune *t, at_error *error)
-{
-    predict_options o = {t->settings->results.results_dir, t->settings->search.seed, t->start_ns,
-                         t->limits.seconds, t->progress};
-    at_status status = session_settle(&t->session, error);
-    if (!status)
-        status = predict_space(&t->session, &o, &t->prior, error);
-    if (!status && t->prior.reached < t->prior.count)
-        run_summary_warn(&t->summary, "the model had time for %llu of %llu configurations",
-                         (unsigned long long)t->prior.reached, (unsigned long long)t->prior.count);
-    return status;
-}
-
-/* Opens the strategy. *named is the number of its first configurations, likely to be fast. */
+/* Opens the strategy, which begins with *named configurations that are likely to be fast. */
 static at_status open_strategy(tune *t, size_t *named, at_error *error)
 {
     const settings *o = t->settings;
@@ -258,20 +245,12 @@ static at_status open_strategy(tune *t, size_t *named, at_error *error)
                                      : all              ? "exhaustive"
                                                         : NULL,
                                      &kind, error);
-    if (!status && kind->wants_prior && script_pattern(t->session.script)->transfers)
-        status = error_set(error, AT_USAGE,
-                           "--strategy %s predicts times on a simulated device, which has no "
-                           "transfers: choose another",
-                           kind->name);
-    if (!status && !t->answer && t->session.workers->device && kind->wants_prior)
-        status = predict(t, error);
     if (!status)
         t->strategy = strategy_new(kind, &(strategy_options){.space = t->session.space,
                                                              .seed = o->search.seed,
                                                              .budget = likely_evaluations(t),
                                                              .start = starts,
-                                                             .start_count = *named,
-                                                             .prior = t->prior.times_ns});
+                                                             .start_count = *named});
     free(starts);
     return status;
 }

@@ -1,5 +1,5 @@
-/* The state of a run, which its stages share; tune.c runs the stages in order. Only tune*.c,
- * predict.c and summarise.c include this header. */
+/* The state of a run, which its stages share; tune.c runs the stages in order. Only tune*.c
+ * and summarise.c include this header. */
 #ifndef AUTOTUNE_RUN_TUNE_STATE_H
 #define AUTOTUNE_RUN_TUNE_STATE_H
 
@@ -20,39 +20,6 @@
 #include "run/variant/pipeline.h"
 #include "search/stopping.h"
 #include "search/strategy.h"
-
-/* ---- predict.c ----
- *
- * Predicts the times of a whole space, for a search that follows predictions. A bounded number of
- * variants at a time is emitted and compiled to PTX in the session's pool. Threads run the PTX on
- * simulated devices of the session's architecture. The order is random, so that the predicted
- * variants are a fair sample if the budget does not suffice for all. */
-/* The largest space that is predicted. Each configuration costs a compilation. */
-enum { PREDICT_MAX_CONFIGURATIONS = 20000 };
-
-typedef struct predict_options {
-    const char *results_dir; /* folder with the measured figures of GPUs */
-    uint64_t seed;           /* seed of the random order */
-    int64_t start_ns;        /* start of the run, as clock_now_ns() */
-    double budget_s; /* budget of the run; predictions take at most half; 0 if there is no limit */
-    progress *progress; /* shows the stage "predicting"; borrowed; may be NULL */
-} predict_options;
-
-typedef struct prediction {
-    double *times_ns; /* in ns; owned; INFINITY if a variant does not work, NAN if not predicted */
-    uint64_t count;   /* configurations of the space */
-    uint64_t reached; /* configurations that have a time or were found not to work */
-    uint64_t predicted; /* configurations that have a time */
-} prediction;
-
-/* Predicts the tuned problem. The session needs a pool, a space and plans, but no device. The pool
- * is empty afterwards, except after AT_INTERRUPTED. The caller always calls prediction_deinit().
- * Returns AT_USAGE if the space is too large or the chip unknown, AT_INTERRUPTED after a signal,
- * AT_SCRIPT, AT_NO_MEMORY or AT_NO_TOOLCHAIN. */
-at_status predict_space(session *s, const predict_options *o, prediction *out, at_error *error);
-void prediction_deinit(prediction *p);
-
-/* ---- the state ---- */
 
 /* Questions about a baseline that is the oracle (tune_oracle.c). `question` and `on` are valid
  * while `asked` is set: one problem is compared at a time. `is_wrong` and `disagreement` are never
@@ -78,7 +45,6 @@ struct tune {
     record recalled;   /* record with the entry `answer`, if that is set */
     const record_entry *answer;
     warm_start warm;
-    prediction prior; /* predicted times, if the strategy wants them */
     strategy *strategy;
     journal *journal;
     race_log log;

@@ -86,22 +86,3 @@ at_status sim_estimate_kernel(sim_estimate *e, const device_image *image, const 
         sim_estimated_deinit(out);
     return status;
 }
-
-at_status sim_estimate_time(sim_estimate *e, const device_image *image, const launch_plan *plan,
-                            double *time_ns, at_error *error)
-{
-    at_status status = AT_OK;
-    *time_ns = 0;
-    sim_data_reset(e->data);
-    for (uint32_t i = 0; !status && i < plan->launch_count; i++) {
-        sim_estimated s;
-        status = sim_estimate_kernel(e, image, plan, i, 0, &s, error);
-        if (status)
-            return status;
-        *time_ns += plan_rounds(plan, i) * s.prediction.time_ns;
-        if (s.fault.kind != SIM_FAULT_NONE)
-            status = error_set(error, AT_DEVICE, "%s", s.fault.message);
-        sim_estimated_deinit(&s);
-    }
-    return status;
-}

@@ -45,9 +45,4 @@ void sim_estimated_deinit(sim_estimated *s);
 at_status sim_estimate_kernel(sim_estimate *e, const device_image *image, const launch_plan *plan,
                               uint32_t i, uint64_t sample, sim_estimated *out, at_error *error);
 
-/* Predicts the time of all launches of a plan together. A search orders variants by this time.
- * Resets the data that earlier variants wrote. */
-at_status sim_estimate_time(sim_estimate *e, const device_image *image, const launch_plan *plan,
-                            double *time_ns, at_error *error);
-
 #endif

@@ -30,7 +30,7 @@ static double time_with(const char *filler, buffer_fill fill)
 {
     at_error error = {0};
     sim_estimate *e;
-    double time_ns = 0;
+    sim_estimated found;
     const problem_plan plan = {
         .buffer_count = 3,
         .buffers = {{.name = "index",
@@ -66,8 +66,10 @@ static double time_with(const char *filler, buffer_fill fill)
     sim_chip chip;
     assert_ok(sim_chip_find("sm_90", &chip, &error), error);
     assert_ok(sim_estimate_new(&chip, &plan, &prepares, NULL, &e, &error), error);
-    assert_ok(sim_estimate_time(e, &image, &launch, &time_ns, &error), error);
+    assert_ok(sim_estimate_kernel(e, &image, &launch, 0, 0, &found, &error), error);
+    const double time_ns = found.prediction.time_ns;
     assert_null(sim_estimate_trouble(e));
+    sim_estimated_deinit(&found);
     sim_estimate_free(e);
     free(own);
     free(other);

@@ -165,16 +165,6 @@ at_status problem_set_submit(problem_set *set, compile_pool *pool, const char *a
     return status;
 }
 
-at_status problem_set_compile_filler(const problem_set *set, size_t layout, compile_pool *pool,
-                                     const char *arch, compile_result *out, at_error *error)
-{
-    uint16_t indices[PATTERN_MAX_PARAMETERS];
-    layout_indices(set, layout, indices);
-    return compile_filler(set->script, set->kinds[0], indices,
-                          &set->problems[layout * set->slot_count].filler_launch, pool, arch, out,
-                          error);
-}
-
 at_status problem_set_take(problem_set *set, uint64_t id, compile_result *r, at_error *error)
 {
     at_status status = AT_OK;

@@ -58,11 +58,6 @@ at_status problem_set_send(problem_set *set, device_worker *w, const problem_sup
 /* Drops the kernels after the last device has got its set-up. Keeps the plans. */
 void problem_set_sent(problem_set *set);
 
-/* Compiles the filler of a layout's first problem to PTX, in a pool that compiles nothing else.
- * *out stays zeroed without a filler. Returns AT_COMPILE if the filler does not compile. */
-at_status problem_set_compile_filler(const problem_set *set, size_t layout, compile_pool *pool,
-                                     const char *arch, compile_result *out, at_error *error);
-
 /* Queues the helper kernels that a GPU's set-up needs (`support` of device_worker_setup()), each
  * part under its own id from `first_id` on. */
 at_status problem_support_submit(problem_support *s, compile_pool *pool, const char *arch,

@@ -490,15 +490,10 @@ static at_status send_setup(const settings *o, session *s, at_error *error)
     return status || s->support.waiting > 0 ? status : send_to_all(s, error);
 }
 
-at_status session_settle(session *s, at_error *error)
-{
-    return take_results(s, true, error);
-}
-
 at_status session_init(const settings *o, progress *shown, session *out, at_error *error)
 {
     at_status status = session_open(o, shown, out, error);
-    return status ? status : session_settle(out, error);
+    return status ? status : take_results(out, true, error);
 }
 
 at_status session_open(const settings *o, progress *shown, session *out, at_error *error)

@@ -75,10 +75,7 @@ bool session_owns(uint64_t compile_id);
  * if the kernels take other arguments than the script gives them. */
 at_status session_take(session *s, compile_result *r, at_error *error);
 
-/* the device's helper kernels, until the set-up is sent (session_take()) */
-at_status session_settle(session *s, at_error *error);
-
-/* Opens a session and settles it. */
+/* Opens a session, and waits for the compile results that session_open() did not wait for. */
 at_status session_init(const settings *o, progress *shown, session *out, at_error *error);
 void session_deinit(session *s);
 

@@ -85,16 +85,10 @@ void extend_hash(char hash[33], const emitted *source, const launch_plan *launch
 /* Returns a result's image: machine code or, for a simulated device, PTX. Borrows the bytes. */
 device_image result_image(const compile_result *r, bool ptx);
 
-/* The chip for predicted times: the named chip, otherwise the machine's GPU with its measured
- * figures (results/<gpu>/device.json), otherwise the typical chip of sm_90. */
-
-/* Finds the chip of --arch, which may name a chip ("h100"). Returns AT_USAGE for an unknown name,
- * AT_FORMAT for a damaged file of measurements. */
+/* Finds the chip for predicted times: the one of --arch, which may name a chip ("h100"), else the
+ * machine's GPU with its measured figures (results/<gpu>/device.json), else the typical chip of
+ * sm_90. Returns AT_USAGE for an unknown name, AT_FORMAT for a damaged file of measurements. */
 at_status chips_wanted(const settings *o, struct sim_chip *out, at_error *error);
-
-/* Finds the chip of a GPU or a simulated device, with the same errors. */
-at_status chips_of_device(const device_properties *d, const char *results_dir, struct sim_chip *out,
-                          at_error *error);
 
 /* Return a problem or configuration in JSON: {name: value, ...}, in the script's order. Return a
  * new reference, or NULL without memory. */
