@@ -92,16 +92,12 @@ void pool_deinit(pool *p)
     *p = (pool){0};
 }
 
-static void add_neighbours(pool *p, moves *m)
+static void add_neighbours(pool *p, const ledger *l)
 {
-    const ledger *l = m->ledger;
     size_t elite[ELITE], count = ledger_elite(l, elite, ELITE);
-    for (size_t i = 0; i < count; i++) {
-        size_t found =
-            space_neighbours(l->space, l->trials[elite[i]].configuration, m->near, m->near_limit);
-        for (size_t j = 0; j < found && p->count < p->most / 2; j++)
-            p->configurations[p->count++] = m->near[j];
-    }
+    for (size_t i = 0; i < count; i++)
+        p->count += space_neighbours(l->space, l->trials[elite[i]].configuration,
+                                     p->configurations + p->count, p->most / 2 - p->count);
 }
 
 static void drop_repeated(pool *p)
@@ -114,15 +110,14 @@ static void drop_repeated(pool *p)
     p->count = kept;
 }
 
-void pool_fill(pool *p, moves *m, encoding *e)
+void pool_fill(pool *p, ledger *l, encoding *e)
 {
-    ledger *l = m->ledger;
     p->count = 0;
     if (p->most == l->space_count) {
         for (; p->count < p->most; p->count++)
             p->configurations[p->count] = p->count;
     } else {
-        add_neighbours(p, m);
+        add_neighbours(p, l);
         while (p->count < p->most)
             p->configurations[p->count++] = rng_below(&l->rng, l->space_count);
         drop_repeated(p);

@@ -51,7 +51,7 @@ typedef struct pool {
 void pool_init(pool *p, const ledger *l, const encoding *e);
 void pool_deinit(pool *p);
 
-/* Chooses the candidates. Uses the ledger and the scratch memory of `m`. */
-void pool_fill(pool *p, moves *m, encoding *e);
+/* Chooses the candidates. */
+void pool_fill(pool *p, ledger *l, encoding *e);
 
 #endif

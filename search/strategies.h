@@ -1,5 +1,5 @@
-/* The parts that all strategies share: the ledger of trials, the random draw, moves between
- * configurations, and the struct with which each strategy begins. Private to search/. */
+/* What all strategies share: the ledger of trials, the random draw, and the struct that each
+ * strategy begins with. Private to search/. */
 #ifndef AUTOTUNE_STRATEGIES_H
 #define AUTOTUNE_STRATEGIES_H
 
@@ -74,50 +74,12 @@ void ledger_ask(ledger *l, uint64_t configuration);
  * SIZE_MAX if the configuration is invalid or was told before. */
 size_t ledger_tell(ledger *l, uint64_t configuration, double cost);
 
-/* ---- moves (moves.c) ---- Moves between valid configurations: space_project() replaces an invalid
- * result by the nearest valid configuration. Random numbers come from the ledger. */
-
-typedef struct moves {
-    ledger *ledger; /* borrowed; must not move */
-    size_t parameter_count;
-    size_t *free_parameters; /* parameters with more than one value in use */
-    size_t free_count;
-    uint16_t *here, *there; /* scratch: value indices of two configurations */
-    uint64_t *near;         /* scratch: neighbours */
-    size_t near_limit;
-} moves;
-
-void moves_init(moves *m, ledger *l);
-void moves_deinit(moves *m);
-
-/* Returns the configuration after `changes` random parameters got another value. */
-uint64_t moves_mutate(moves *m, uint64_t configuration, size_t changes);
-
-/* Moves each parameter to the previous value, the next, or not at all, each with probability
- * 1/3. */
-uint64_t moves_shift(moves *m, uint64_t configuration);
-
-/* Takes each parameter from `a` or from `b`, at random. */
-uint64_t moves_cross(moves *m, uint64_t a, uint64_t b);
-
-/* Lists the unseen Hamming neighbours of a configuration in m->near. Returns their number. */
-size_t moves_unseen_neighbours(moves *m, uint64_t configuration);
-
-/* Returns the number of parameters in which the two configurations differ. */
-size_t moves_difference(moves *m, uint64_t a, uint64_t b);
-
-/* Returns the mean logarithm of the costs of the `count` (at most 8) told configurations with the
- * fewest differing parameters. A failure counts as the worst cost. Returns NAN before a success. */
-double moves_nearest_cost(moves *m, uint64_t configuration, size_t count);
-
 /* The first member of the struct of each strategy. */
 struct strategy {
     const strategy_kind *kind;
     ledger ledger;
-    moves moves;
 };
 
-extern const strategy_kind strategy_neighbourhood;
 extern const strategy_kind strategy_surrogate;
 
 #endif

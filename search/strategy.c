@@ -59,7 +59,6 @@ static const strategy_kind strategy_exhaustive = {
 
 static const strategy_kind *const kinds[] = {
     &strategy_surrogate,
-    &strategy_neighbourhood,
     &strategy_random,
     &strategy_exhaustive,
 };
@@ -104,7 +103,6 @@ strategy *strategy_new(const strategy_kind *kind, const strategy_options *option
     strategy *s = memory_new(1, kind->size_bytes);
     s->kind = kind;
     ledger_init(&s->ledger, options);
-    moves_init(&s->moves, &s->ledger);
     if (kind->init)
         kind->init(s, options);
     return s;
@@ -155,7 +153,6 @@ void strategy_free(strategy *s)
         return;
     if (s->kind->deinit)
         s->kind->deinit(s);
-    moves_deinit(&s->moves);
     ledger_deinit(&s->ledger);
     free(s);
 }

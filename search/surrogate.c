@@ -272,7 +272,7 @@ static void fit(surrogate *g)
         fit_penalty(g, count);
         fit_kernel(g, count);
     }
-    pool_fill(&g->pool, &g->base.moves, &g->encoding);
+    pool_fill(&g->pool, &g->base.ledger, &g->encoding);
     feasibility_reset(&g->feasibility, g->pool.points, g->pool.count, l);
     gp_reset(&g->model, &g->kernel, g->model.scale, g->pool.count);
     for (size_t i = 0; i < count; i++)

@@ -28,8 +28,8 @@ offered() {
     [ "$offered" = 'svg png terminal' ]
     offered autotune export x --format h
     [ "$offered" = header ]
-    offered autotune tune x --strategy neigh
-    [ "$offered" = neighbourhood ]
+    offered autotune tune x --strategy surr
+    [ "$offered" = surrogate ]
     offered autotune results va
     [ "$offered" = validate ]
     offered autotune completion ''
@@ -126,7 +126,7 @@ offered() {
 
 @test "a word that an option or a command does not take names the nearest" {
     for words in 'completion zhs|zsh' 'plot x --kind heatmp|heatmap' 'compare a b --fail-on slowr|slower' 'tune x --effort quik|quick' \
-        'tune x --cache wrm|warm' 'transpose.lua --strategy neighborhood|neighbourhood' "report transpos --results $BATS_TEST_DIRNAME/../../results|transpose" 'space transpos|transpose' 'export x --format headr|header' \
+        'tune x --cache wrm|warm' 'transpose.lua --strategy surogate|surrogate' "report transpos --results $BATS_TEST_DIRNAME/../../results|transpose" 'space transpos|transpose' 'export x --format headr|header' \
         'convert x --format kernel-tunr|kernel-tuner' 'results lst|list' 'help script|scripts' 'spils x|spills' \
         'verify x --fail-on overtakn|overtaken' 'spills x --shard-spills|shared-spills'; do
         # shellcheck disable=SC2086

@@ -148,7 +148,7 @@ load helpers
     for command in tune replay; do
         tool "$command" --help
         says "Strategies"
-        says "neighbourhood"
+        says "surrogate"
     done
     tool export --help
     says_nothing_of "kernel-tuner"
@@ -178,7 +178,7 @@ load helpers
     tool transpose --device sim:sm_12
     fails_with 2 "there is no simulated chip sm_12; known are: t4 (sm_75), a100 (sm_80)"
     tool transpose --strategy foo
-    fails_with 2 "there are: auto, surrogate, neighbourhood, random, exhaustive"
+    fails_with 2 "there are: auto, surrogate, random, exhaustive"
     tool transpose --set dtype=quad --arch sm_90
     fails_with 2 "float"
     [[ "$errors" == *"there are: "*"half, bfloat16, float, double"* ]]

@@ -44,9 +44,9 @@ make_recorded() {
 @test "a replay for people shows the curve beside that of random search" {
     make_recorded
     gzip recorded.json
-    tool replay recorded.json.gz --strategy neighbourhood --repeat 5
+    tool replay recorded.json.gz --strategy surrogate --repeat 5
     succeeds
-    says "strategy neighbourhood, 5 seeds"
+    says "strategy surrogate, 5 seeds"
     says "share of optimum"
 }
 
@@ -91,8 +91,8 @@ t4_of() { # t4_of UNIT META
 
 @test "mistakes are usage errors that say what is right" {
     make_recorded
-    tool replay recorded.json --strategy neighborhood
-    fails_with 2 "did you mean 'neighbourhood'?"
+    tool replay recorded.json --strategy surogate
+    fails_with 2 "did you mean 'surrogate'?"
     tool replay missing.json
     [ "$status" -ne 0 ]
     tool convert recorded.json --format t5

@@ -350,23 +350,7 @@ bool space_find(const space *s, const uint16_t *indices, uint64_t *index)
     return true;
 }
 
-uint64_t space_project(const space *s, const uint16_t *wanted)
-{
-    uint32_t node = s->root;
-    uint64_t at = 0;
-    for (size_t l = 0; l < s->level_count; l++) {
-        uint16_t choice = wanted[s->order[l]];
-        size_t e = lower_edge(s, node, choice);
-        bool none_above = e == end_edge(s, node);
-        if (none_above || (e > s->nodes[node].first_edge &&
-                           choice - s->edges[e - 1].value < s->edges[e].value - choice))
-            e--;
-        at += s->edges[e].before;
-        node = s->edges[e].child;
-    }
-    return at;
-}
-
+/* A walk over the tree that collects the neighbours of a configuration. */
 typedef struct walk {
     const space *s;
     const uint16_t *centre;
@@ -408,12 +392,4 @@ size_t space_neighbours(const space *s, uint64_t index, uint64_t *out, size_t ca
     if (centre != few)
         free(centre);
     return w.count;
-}
-
-size_t space_hamming_limit(const space *s)
-{
-    size_t limit = 0;
-    for (size_t p = 0; p < s->parameter_count; p++)
-        limit += s->parameters[p].value_count - 1;
-    return limit;
 }

@@ -111,17 +111,9 @@ void space_at(const space *s, uint64_t index, uint16_t *indices);
 /* Finds the index of a configuration. Returns false if the configuration is not valid. */
 bool space_find(const space *s, const uint16_t *indices, uint64_t *index);
 
-/* Returns the index of a valid configuration close to `wanted`: for each parameter, in the order of
- * binding, the value with the nearest index that some valid configuration has. A valid
- * configuration gives itself. The space must not be empty. */
-uint64_t space_project(const space *s, const uint16_t *wanted);
-
 /* Lists the Hamming neighbours of the configuration at `index`, which differ in exactly one
- * parameter: up to `capacity`, ascending. Returns their number, at most space_hamming_limit(). */
+ * parameter: up to `capacity`, ascending. Returns their number. */
 size_t space_neighbours(const space *s, uint64_t index, uint64_t *out, size_t capacity);
-
-/* Returns the most Hamming neighbours that a configuration can have. */
-size_t space_hamming_limit(const space *s);
 
 /* Returns whether any valid configuration has this value. */
 bool space_uses(const space *s, size_t parameter, uint16_t value_index);

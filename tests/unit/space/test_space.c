@@ -220,31 +220,12 @@ static void check_neighbours(sample *m, const space *s)
         }
     }
     assert_int_equal(at, count);
-    assert_true(count <= space_hamming_limit(s));
     free(found);
 }
 
 TEST(neighbours_are_those_of_brute_force)
 {
     check_samples(check_neighbours);
-}
-
-static void check_projection(sample *m, const space *s)
-{
-    for (size_t i = 0; m->valid_count && i < m->points; i += 1 + m->points / 100) {
-        uint16_t indices[MOST_PARAMETERS];
-        uint64_t index;
-        point_at(m, i, indices);
-        uint64_t near = space_project(s, indices);
-        assert_true(near < m->valid_count);
-        if (space_find(s, indices, &index))
-            assert_true(near == index);
-    }
-}
-
-TEST(a_projection_is_valid_and_keeps_what_is_valid)
-{
-    check_samples(check_projection);
 }
 
 static at_status test_equal_pair(void *context, const space_question *q, bool *holds,

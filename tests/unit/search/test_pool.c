@@ -5,7 +5,7 @@
 #include "search/regression/gp.h"
 #include "search/strategies.h"
 
-/* Tests the common parts of strategies: moves, the ledger, the candidates and their feasibility. */
+/* Tests the common parts of strategies: the ledger, the candidates and their feasibility. */
 
 enum { SIDE = 8, PARAMETERS = 3 };
 
@@ -26,7 +26,6 @@ static const value numbers[SIDE] = {{.integer = 1}, {.integer = 2}, {.integer = 
 typedef struct setting {
     space *space;
     ledger ledger;
-    moves moves;
 } setting;
 
 static void set_up(setting *t)
@@ -41,12 +40,10 @@ static void set_up(setting *t)
     assert_ok(space_new(parameters, 4, &even, 1, test_even, NULL, 0, &t->space, &error), error);
     strategy_options options = {.space = t->space, .seed = 1};
     ledger_init(&t->ledger, &options);
-    moves_init(&t->moves, &t->ledger);
 }
 
 static void tear_down(setting *t)
 {
-    moves_deinit(&t->moves);
     ledger_deinit(&t->ledger);
     space_free(t->space);
 }
@@ -57,64 +54,6 @@ static uint64_t at(const setting *t, uint16_t x, uint16_t y, uint16_t z)
     uint64_t index = UINT64_MAX;
     assert_true(space_find(t->space, indices, &index));
     return index;
-}
-
-TEST(every_move_is_valid)
-{
-    setting t;
-    set_up(&t);
-    uint64_t c = at(&t, 0, 0, 0), count = space_count(t.space);
-    for (size_t i = 0; i < 2000; i++) {
-        uint64_t a = moves_mutate(&t.moves, c, 1 + i % 3), b = moves_shift(&t.moves, c);
-        assert_true(a < count && b < count);
-        c = moves_cross(&t.moves, a, b);
-        assert_true(c < count);
-    }
-    tear_down(&t);
-}
-
-TEST(a_cross_takes_each_parameter_from_a_parent)
-{
-    setting t;
-    set_up(&t);
-    uint64_t a = at(&t, 0, 0, 1), b = at(&t, 4, 2, 7);
-    size_t both = 0;
-    for (size_t i = 0; i < 100; i++) {
-        uint16_t child[4];
-        uint64_t c = moves_cross(&t.moves, a, b);
-        space_at(t.space, c, child);
-        assert_true((child[0] == 0 || child[0] == 4) && (child[1] == 0 || child[1] == 2) &&
-                    (child[2] == 1 || child[2] == 7));
-        both += c != a && c != b;
-    }
-    assert_true(both > 50);
-    tear_down(&t);
-}
-
-TEST(neighbours_that_were_tried_are_left_out)
-{
-    setting t;
-    set_up(&t);
-    uint64_t c = at(&t, 0, 0, 0);
-    size_t before = moves_unseen_neighbours(&t.moves, c);
-    assert_int_equal(before, 3 + 3 + 7);
-    assert_int_equal(moves_difference(&t.moves, c, t.moves.near[0]), 1);
-    ledger_ask(&t.ledger, t.moves.near[0]);
-    assert_int_equal(moves_unseen_neighbours(&t.moves, c), before - 1);
-    tear_down(&t);
-}
-
-TEST(the_nearest_decide_what_a_cost_is_taken_to_be)
-{
-    setting t;
-    set_up(&t);
-    assert_true(isnan(moves_nearest_cost(&t.moves, at(&t, 0, 0, 0), 2)));
-    ledger_tell(&t.ledger, at(&t, 0, 0, 1), 2);
-    ledger_tell(&t.ledger, at(&t, 0, 0, 2), 8);
-    ledger_tell(&t.ledger, at(&t, 7, 7, 7), 1000);
-    double expected = (log(2) + log(8)) / 2;
-    assert_true(fabs(moves_nearest_cost(&t.moves, at(&t, 0, 0, 0), 2) - expected) < 1e-12);
-    tear_down(&t);
 }
 
 TEST(the_ledger_ranks_what_works_and_keeps_the_first_outcome)
@@ -149,7 +88,7 @@ TEST(a_small_space_is_looked_at_whole_and_failures_spread)
     encoding_init(&e, t.space, GP_MAX_FEATURES);
     pool_init(&p, &t.ledger, &e);
     feasibility_init(&f, &e, p.most);
-    pool_fill(&p, &t.moves, &e);
+    pool_fill(&p, &t.ledger, &e);
     assert_int_equal(p.count, space_count(t.space));
     feasibility_reset(&f, p.points, p.count, &t.ledger);
     size_t near = (size_t)at(&t, 0, 0, 1), far = (size_t)at(&t, 7, 7, 7);
