@@ -51,7 +51,7 @@ static void expect_cut_within(const affine_box *box, const affine *cut)
     assert_true(cut->base > 0 && (uint64_t)cut->base < box->count[cut->axis]);
 }
 
-TEST(a_value_is_whole_where_no_place_of_the_box_wraps)
+TEST(a_value_that_does_not_wrap_in_the_box_is_exact)
 {
     rng r = rng_seeded(1);
     int wrapped = 0, kept = 0;
@@ -79,7 +79,7 @@ TEST(a_value_is_whole_where_no_place_of_the_box_wraps)
     assert_true(wrapped > 100 && kept > 100);
 }
 
-TEST(quotients_are_exact_or_say_where_they_change)
+TEST(quotients_are_exact_or_return_a_cut)
 {
     rng r = rng_seeded(2);
     int changed = 0, kept = 0;
@@ -124,7 +124,7 @@ static int64_t classes_of(uint64_t count, int64_t step, int64_t by)
     return cut.step[0];
 }
 
-TEST(a_quotient_that_changes_often_is_cut_into_classes_of_places)
+TEST(a_quotient_that_changes_often_is_cut_into_classes)
 {
     assert_int_equal(classes_of(16384, 1, 4), 4);
     assert_int_equal(classes_of(16384, 6, 4), 2);
@@ -136,7 +136,7 @@ TEST(a_quotient_that_changes_often_is_cut_into_classes_of_places)
     assert_int_equal(classes_of(1000000, 1, 5000), 0);
 }
 
-TEST(a_cut_parts_what_is_below_a_limit_or_comes_nearer)
+TEST(a_cut_separates_values_below_a_limit_or_comes_nearer)
 {
     rng r = rng_seeded(3);
     for (int n = 0; n < 1000; n++) {

@@ -65,7 +65,7 @@ static problem_plan plan_of(dtype type, buffer_role role, buffer_fill fill, uint
                                        .values = {1, 2.5, -3}}}};
 }
 
-TEST(every_fill_is_that_of_a_whole_buffer)
+TEST(a_chunk_has_the_contents_of_a_whole_fill)
 {
     for (int fill = 0; fill < FILL_COUNT; fill++)
         for (int type = 0; type < DTYPE_COUNT; type++) {
@@ -94,7 +94,7 @@ TEST(a_buffer_larger_than_any_memory_is_filled_where_it_is_touched)
     end(&m);
 }
 
-TEST(what_variants_wrote_is_forgotten_and_inputs_are_not_made_again)
+TEST(a_reset_restores_written_buffers_and_keeps_inputs)
 {
     made m;
     size_t count;
@@ -114,7 +114,7 @@ static const char ordered[] =
     "{ unsigned long long i = blockIdx.x * 64ull + threadIdx.x; if (i < n) x[n - 1 - i] = i * 7; "
     "}\n";
 
-TEST(of_a_kernel_that_prepares_those_blocks_run_that_write_what_is_touched)
+TEST(only_the_filler_blocks_that_write_touched_bytes_run)
 {
     made m;
     make(&m, plan_of(DTYPE_UINT32, BUFFER_INPUT, FILL_BITS, UINT64_C(1) << 30), ordered, 1u << 24);
@@ -131,7 +131,7 @@ static const char scattered[] =
     "{ for (unsigned long long i = blockIdx.x * 64ull + threadIdx.x; i < n; i += 64 * gridDim.x)\n"
     "    x[i * 5 % n] = i; }\n";
 
-TEST(one_whose_places_follow_no_order_is_run_whole)
+TEST(a_filler_with_irregular_indices_runs_whole)
 {
     made m;
     make(&m, plan_of(DTYPE_UINT32, BUFFER_INPUT, FILL_BITS, COUNT), scattered, 1500);
@@ -141,7 +141,7 @@ TEST(one_whose_places_follow_no_order_is_run_whole)
     end(&m);
 }
 
-TEST(what_cannot_be_prepared_is_told)
+TEST(a_filler_that_cannot_run_is_reported)
 {
     made m;
     make(&m, plan_of(DTYPE_UINT32, BUFFER_INPUT, FILL_BITS, UINT64_C(1) << 30), scattered,

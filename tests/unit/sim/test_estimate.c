@@ -76,13 +76,13 @@ static double time_with(const char *filler, buffer_fill fill)
     return time_ns;
 }
 
-TEST(a_gather_by_a_prepared_index_takes_what_that_index_costs)
+TEST(a_prepared_index_decides_the_time_of_a_gather)
 {
     double near_ns = time_with(in_order, FILL_MODULO), far_ns = time_with(all_over, FILL_INDEX);
     assert_true(far_ns > 2 * near_ns);
 }
 
-TEST(a_gather_by_a_filled_index_takes_what_the_fill_costs)
+TEST(a_filled_index_decides_the_time_of_a_gather)
 {
     double near_ns = time_with(NULL, FILL_INDEX), far_ns = time_with(NULL, FILL_PERMUTATION);
     assert_true(far_ns > 2 * near_ns);

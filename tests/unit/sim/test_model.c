@@ -80,7 +80,7 @@ TEST(each_overloaded_resource_is_the_limit)
     assert_int_equal(predict(&p).limit, SIM_TERM_BLOCKS);
 }
 
-TEST(more_of_anything_takes_no_less)
+TEST(more_work_takes_no_less_time)
 {
     const sim_profile base = transpose_like();
     const double least = predict(&base).time_ns;
@@ -98,7 +98,7 @@ TEST(more_of_anything_takes_no_less)
     assert_true(predict(&p).time_ns > least);
 }
 
-TEST(few_warps_hide_less_of_memory_behind_instructions)
+TEST(few_warps_hide_less_memory_time_behind_instructions)
 {
     sim_profile p = transpose_like();
     p.issue.total = p.issue.pipes[SIM_PIPE_INTEGER] = 3000;
@@ -121,7 +121,7 @@ TEST(few_warps_hide_less_of_memory_behind_instructions)
     assert_float_equal(predict_on("h200", &p, 200 << 10).terms_ns[SIM_TERM_TURNS], 0, 0);
 }
 
-TEST(a_busy_pipe_is_no_latency)
+TEST(a_busy_pipe_does_not_count_as_latency)
 {
     sim_profile p = transpose_like();
     const double least = predict(&p).terms_ns[SIM_TERM_LATENCY];
@@ -135,7 +135,7 @@ TEST(a_busy_pipe_is_no_latency)
     assert_int_equal(busy.limit, SIM_TERM_ISSUE);
 }
 
-TEST(code_that_the_instruction_cache_does_not_hold_is_issued_more_slowly)
+TEST(code_larger_than_the_instruction_cache_is_issued_more_slowly)
 {
     sim_profile p = transpose_like();
     p.issue.total *= 40;
@@ -145,7 +145,7 @@ TEST(code_that_the_instruction_cache_does_not_hold_is_issued_more_slowly)
     assert_float_equal(predict(&p).terms_ns[SIM_TERM_ISSUE], 1.7 * held, 0.01 * held);
 }
 
-TEST(other_sectors_of_its_slice_are_counted_beside_atomics_and_their_own_are_not)
+TEST(a_hot_line_delays_the_other_sectors_of_its_l2_slice)
 {
     sim_profile p = transpose_like();
     p.write.sent = p.write.sectors, p.write.moved = p.write.lines;
@@ -172,7 +172,7 @@ TEST(reads_that_a_wave_shares_come_from_dram_once)
     assert_float_equal(predict(&p).dram_read_bytes, alone / 8, 1);
 }
 
-TEST(reads_of_a_wave_that_the_l2_cannot_hold_are_shared_in_part)
+TEST(reads_of_a_wave_larger_than_the_l2_are_shared_in_part)
 {
     sim_profile p = transpose_like();
     const double alone = predict(&p).dram_read_bytes;
@@ -191,7 +191,7 @@ TEST(a_buffer_that_the_l2_holds_comes_from_dram_once)
     assert_true(predict(&p).dram_read_bytes > alone / 2 && predict(&p).dram_read_bytes < alone);
 }
 
-TEST(what_is_read_again_after_more_than_the_l2_holds_comes_from_dram_again)
+TEST(data_read_again_after_its_eviction_comes_from_dram)
 {
     sim_profile p = transpose_like();
     const double once = predict(&p).dram_read_bytes;
@@ -214,7 +214,7 @@ TEST(a_kernel_that_does_not_fit_has_no_time)
     assert_true(out.time_ns == 0);
 }
 
-TEST(a_chip_of_less_bandwidth_takes_longer_for_the_same_reason)
+TEST(a_chip_of_less_bandwidth_is_slower_with_the_same_limit)
 {
     const sim_profile p = transpose_like();
     const sim_prediction fast = predict_on("h200", &p, 4224), slow = predict_on("h100", &p, 4224);
@@ -223,7 +223,7 @@ TEST(a_chip_of_less_bandwidth_takes_longer_for_the_same_reason)
     assert_true(predict_on("NVIDIA H100 80GB HBM3", &p, 4224).time_ns == slow.time_ns);
 }
 
-TEST(what_was_measured_takes_the_place_of_what_is_published)
+TEST(measured_figures_replace_published_figures)
 {
     sim_chip chip = chip_of("a100");
     double rates[CEILING_KINDS] = {0};
@@ -236,7 +236,7 @@ TEST(what_was_measured_takes_the_place_of_what_is_published)
     assert_true(sim_model_copy_ns(&chip, 1e8, false) > 1.5 * before);
 }
 
-TEST(blocks_round_trips_and_pieces_are_what_was_measured)
+TEST(measured_latencies_and_pieces_are_used)
 {
     sim_chip chip = chip_of("a100");
     double rates[CEILING_KINDS] = {
@@ -251,7 +251,7 @@ TEST(blocks_round_trips_and_pieces_are_what_was_measured)
     assert_float_equal(chip.double_atomic_ns, 2, 1e-9);
 }
 
-TEST(a_prediction_for_a_chip_that_nobody_measured_is_wide)
+TEST(a_prediction_for_an_unmeasured_chip_has_a_wide_interval)
 {
     const sim_profile p = transpose_like();
     const sim_prediction known = predict_on("h100", &p, 4224), other = predict_on("a100", &p, 4224);
@@ -259,7 +259,7 @@ TEST(a_prediction_for_a_chip_that_nobody_measured_is_wide)
     assert_true(other.high_ns / other.low_ns > 1.4 * known.high_ns / known.low_ns);
 }
 
-TEST(an_unknown_chip_is_told_with_those_that_are_known)
+TEST(the_message_for_an_unknown_chip_lists_the_known_chips)
 {
     at_error error = {0};
     sim_chip chip;

@@ -41,7 +41,7 @@ static sim_issue issue_of(const char *text)
     return out;
 }
 
-TEST(copies_of_an_unrolled_loop_share_its_turns)
+TEST(copies_of_an_unrolled_loop_share_its_iterations)
 {
     const sim_issue found = issue_of(looped);
     assert_float_equal(found.pipes[SIM_PIPE_FLOAT], TURNS, 1e-9);
@@ -49,7 +49,7 @@ TEST(copies_of_an_unrolled_loop_share_its_turns)
     assert_float_equal(found.locals, TURNS * 3 / 5.0, 1e-9);
 }
 
-TEST(without_notes_accesses_of_spilled_registers_are_not_known)
+TEST(without_notes_spill_accesses_are_unknown)
 {
     char plain[sizeof looped];
     memcpy(plain, looped, sizeof plain);
@@ -58,7 +58,7 @@ TEST(without_notes_accesses_of_spilled_registers_are_not_known)
     assert_true(issue_of(plain).locals < 0);
 }
 
-TEST(a_product_of_a_warpgroup_is_one_instruction_and_the_work_of_one_for_every_eight_columns)
+TEST(a_warpgroup_product_counts_as_work_for_each_eight_columns)
 {
     static const char text[] =
         ".version 8.0\n.target sm_90a\n.address_size 64\n"

@@ -63,7 +63,7 @@ static const char apart[] = "extern \"C\" __global__ void k(unsigned *p)\n"
                             "    p[at] = sum;\n"
                             "}\n";
 
-TEST(loads_that_need_one_another_follow_one_another)
+TEST(dependent_loads_follow_one_another)
 {
     const sim_profile one = profile(apart, 32, 32, 1 << 16, 32),
                       four = profile(chain, 32, 32, 1 << 16, 32);
@@ -71,7 +71,7 @@ TEST(loads_that_need_one_another_follow_one_another)
     assert_true(four.critical_clocks > 4 * DRAM && four.critical_clocks < 4.5 * DRAM);
 }
 
-TEST(a_thread_has_no_more_loads_under_way_than_registers)
+TEST(registers_limit_the_pending_loads_of_a_thread)
 {
     const sim_profile two = profile(apart, 32, 32, 1 << 16, 2);
     assert_true(two.critical_clocks > 2 * DRAM && two.critical_clocks < 2.5 * DRAM);
@@ -91,7 +91,7 @@ TEST(a_barrier_waits_for_the_slowest_warp)
     assert_true(found.critical_clocks > 2 * DRAM && found.critical_clocks < 2.5 * DRAM);
 }
 
-TEST(an_l1_that_is_too_small_is_read_past)
+TEST(reads_that_exceed_the_l1_miss_it)
 {
     static const char source[] = "extern \"C\" __global__ void k(unsigned *p)\n"
                                  "{\n"
@@ -132,7 +132,7 @@ static sim_profile profile_loads(int words, const char *cache, uint64_t l1_bytes
     return profile(source, 16, 32, l1_bytes, 32);
 }
 
-TEST(a_line_has_room_in_the_l1_as_a_whole)
+TEST(the_l1_allocates_whole_lines)
 {
     /* A warp reads 32 sectors of 32 lines. */
     assert_float_equal(profile_loads(32, "", 32 * 128).read.missed, 32, 0);
@@ -140,13 +140,13 @@ TEST(a_line_has_room_in_the_l1_as_a_whole)
     assert_float_equal(profile_loads(32, "", 31 * 128).read.missed, 4 * 32, 0);
 }
 
-TEST(the_l1_is_not_asked_by_loads_that_are_cached_in_the_l2)
+TEST(loads_cached_in_the_l2_bypass_the_l1)
 {
     assert_float_equal(profile_loads(1, "", 4096).read.missed, 4, 0);
     assert_float_equal(profile_loads(1, ".cg", 4096).read.missed, 16, 0);
 }
 
-TEST(the_l1_serves_a_sector_of_each_quarter_of_a_line_at_a_time)
+TEST(a_pass_of_the_l1_serves_a_sector_of_each_quarter_of_a_line)
 {
     assert_float_equal(profile_loads(1, "", 4096).read.passes, 4, 0);
     assert_float_equal(profile_loads(8, "", 4096).read.passes, 4 * 8, 0);
@@ -155,7 +155,7 @@ TEST(the_l1_serves_a_sector_of_each_quarter_of_a_line_at_a_time)
     assert_float_equal(profile_loads(32, "", 4096).read.passes, 4 * 32, 0);
 }
 
-TEST(a_division_is_as_long_as_the_instructions_that_it_becomes)
+TEST(a_division_takes_as_long_as_its_machine_instructions)
 {
     static const char source[] = "extern \"C\" __global__ void k(float *p)\n"
                                  "{\n"
@@ -199,7 +199,7 @@ TEST(stores_of_a_warp_to_the_same_few_lines_merge)
     assert_float_equal(far.write.sent, 64, 0);
 }
 
-TEST(what_all_blocks_of_a_wave_read_is_fresh_once)
+TEST(data_that_all_blocks_of_a_wave_read_counts_once)
 {
     static const char source[] = "extern \"C\" __global__ void k(unsigned *p)\n"
                                  "{\n"
@@ -210,7 +210,7 @@ TEST(what_all_blocks_of_a_wave_read_is_fresh_once)
     assert_float_equal(found.wave.later_fresh, 0, 1e-9);
 }
 
-TEST(a_wave_shares_of_each_buffer_what_it_reads_of_that_one)
+TEST(a_wave_has_a_share_of_reads_for_each_buffer)
 {
     static const char source[] = "extern \"C\" __global__ void k(unsigned *p)\n"
                                  "{\n"
@@ -224,7 +224,7 @@ TEST(a_wave_shares_of_each_buffer_what_it_reads_of_that_one)
     assert_float_equal(found.buffers[0].later_fresh, 0.5, 1e-9);
 }
 
-TEST(what_is_loaded_with_a_streaming_hint_stays_in_the_l1_and_what_allocates_no_line_does_not)
+TEST(streaming_loads_stay_in_the_l1_and_no_allocate_loads_do_not)
 {
     static const char source[] =
         "extern \"C\" __global__ void k(unsigned *p)\n"
@@ -247,7 +247,7 @@ TEST(what_is_loaded_with_a_streaming_hint_stays_in_the_l1_and_what_allocates_no_
     assert_float_equal(profile(wide_apart_from_l1, 16, 32, 4096, 32).hinted[SIM_HINT_WIDE], 1, 0);
 }
 
-TEST(blocks_of_one_column_of_a_grid_are_not_all_that_is_sampled)
+TEST(a_sample_has_blocks_of_several_columns_of_the_grid)
 {
     /* The grid is 16 blocks wide; the blocks at the edge do more work. */
     static const char source[] = "extern \"C\" __global__ void k(unsigned *p)\n"
@@ -261,7 +261,7 @@ TEST(blocks_of_one_column_of_a_grid_are_not_all_that_is_sampled)
     assert_true(found.read.distinct > 4 && found.read.distinct <= 4.5);
 }
 
-TEST(a_block_that_finds_itself_the_last_is_run_as_such)
+TEST(the_block_that_draws_the_last_ticket_is_sampled)
 {
     static const char source[] =
         "extern \"C\" __global__ void k(unsigned *p)\n"
@@ -295,7 +295,7 @@ TEST(atomics_on_one_address_are_counted_by_type)
     assert_float_equal(found.hot.doubles, 1, 0);
 }
 
-TEST(atomics_on_the_words_of_a_line_are_told_from_those_on_one_word)
+TEST(atomics_on_one_word_differ_from_atomics_on_one_line)
 {
     static const char source[] =
         "extern \"C\" __global__ void k(unsigned *p) { atomicAdd(p + threadIdx.x, 1u); }\n";

@@ -64,7 +64,7 @@ static device_kernel *load(bench *b, const char *entry)
     return k;
 }
 
-TEST(every_chip_of_the_table_opens_and_says_that_it_predicts)
+TEST(each_chip_of_the_table_opens_and_predicts)
 {
     at_error error = {0};
     device_properties found[32];
@@ -83,7 +83,7 @@ TEST(every_chip_of_the_table_opens_and_says_that_it_predicts)
     assert_non_null(strstr(error.message, "sm_90"));
 }
 
-TEST(a_copy_is_exact_and_a_planted_difference_is_found)
+TEST(a_copy_is_exact_and_an_inserted_difference_is_found)
 {
     bench b;
     at_error error = {0};
@@ -106,7 +106,7 @@ TEST(a_copy_is_exact_and_a_planted_difference_is_found)
     close_bench(&b);
 }
 
-TEST(a_faulty_launch_complains_and_leaves_the_device_usable)
+TEST(a_faulty_launch_leaves_the_device_usable)
 {
     bench b;
     at_error error = {0};
@@ -158,7 +158,7 @@ TEST(predictions_repeat_and_grow_with_the_grid)
     close_bench(&b);
 }
 
-TEST(what_a_gpu_would_refuse_is_refused)
+TEST(launches_that_a_gpu_refuses_are_refused)
 {
     bench b;
     at_error error = {0};
@@ -245,7 +245,7 @@ static void expect_launch(bench *b, const char *entry, const uint32_t grid[3],
 
 #define EXTENTS(x, y, z) ((const uint32_t[3]){x, y, z})
 
-TEST(a_launch_keeps_to_the_kernels_own_limits)
+TEST(a_launch_beyond_the_kernels_own_limits_is_refused)
 {
     bench b;
     at_error error = {0};

@@ -104,7 +104,7 @@ static void check_guards(dtype type, int pattern, uint64_t salt)
     sim_test_deinit(&t);
 }
 
-TEST(bands_are_intact_as_they_were_set_for_every_type_and_pattern)
+TEST(untouched_guard_bands_are_intact_for_each_type_and_pattern)
 {
     for (int type = 0; type < DTYPE_COUNT; type++)
         for (int pattern = 0; pattern < 4; pattern++) {
@@ -114,7 +114,7 @@ TEST(bands_are_intact_as_they_were_set_for_every_type_and_pattern)
         }
 }
 
-TEST(the_byte_next_to_the_buffer_is_watched)
+TEST(a_write_next_to_the_buffer_damages_the_band)
 {
     set_guards(DTYPE_FLOAT, 1, 5);
     before[BAND - 1] ^= 1;
@@ -125,7 +125,7 @@ TEST(the_byte_next_to_the_buffer_is_watched)
     assert_true(~results[AFTER_INVERTED] == 1);
 }
 
-TEST(the_band_of_another_buffer_or_side_is_damage)
+TEST(a_band_of_another_buffer_or_side_counts_as_damaged)
 {
     set_guards(DTYPE_FLOAT, 0, 5);
     check_guards(DTYPE_FLOAT, 0, 6);
@@ -136,7 +136,7 @@ TEST(the_band_of_another_buffer_or_side_is_damage)
     assert_true(results[BEFORE_INVERTED] == 0 && ~results[AFTER_INVERTED] <= 4);
 }
 
-TEST(what_is_read_there_shows)
+TEST(guard_bands_hold_conspicuous_values)
 {
     float x;
     int64_t index;
@@ -229,7 +229,7 @@ static void compare_on_device(dtype type, tolerance t, unsigned char *found,
     }
 }
 
-TEST(a_gpu_finds_the_elements_wrong_that_the_host_finds)
+TEST(the_gpu_and_the_host_find_the_same_wrong_elements)
 {
     enum { COUNT = 400 };
     static unsigned char found[8 * COUNT], expected[8 * COUNT];

@@ -85,7 +85,7 @@ static void follow(const char *ptx, const char *entry, uint32_t n, uint64_t most
     follow_blocks(ptx, entry, BLOCKS, n, most, out);
 }
 
-TEST(a_grid_is_followed_to_the_very_elements_that_its_threads_write)
+TEST(a_sweep_finds_exactly_the_elements_that_threads_write)
 {
     char source[sizeof frame + sizeof kernels];
     snprintf(source, sizeof source, "%s%s", frame, kernels);
@@ -121,7 +121,7 @@ TEST(a_grid_is_followed_to_the_very_elements_that_its_threads_write)
     free(ptx);
 }
 
-TEST(millions_of_blocks_that_take_turns_are_followed_together)
+TEST(a_sweep_follows_millions_of_alternating_blocks_together)
 {
     char *ptx = sim_test_ptx(
         "extern \"C\" __global__ void mirrored(int *dst, unsigned n)\n"
@@ -139,7 +139,7 @@ TEST(millions_of_blocks_that_take_turns_are_followed_together)
     free(ptx);
 }
 
-TEST(a_place_that_data_decide_is_not_known_and_an_end_comes_in_any_case)
+TEST(a_sweep_ends_without_a_result_if_data_decide_an_index)
 {
     char *ptx = sim_test_ptx(
         "extern \"C\" __global__ void gathered(int *dst, unsigned n)\n"

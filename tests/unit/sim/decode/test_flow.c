@@ -35,7 +35,7 @@ static bool can_end(const flow_edge *edges, int count, int from)
     return reaches_end_without(edges, count, from, -1, seen);
 }
 
-TEST(random_graphs_meet_where_brute_force_says)
+TEST(meeting_points_of_random_graphs_equal_brute_force)
 {
     uint64_t seed = 11;
     for (int round = 0; round < 20000; round++) {

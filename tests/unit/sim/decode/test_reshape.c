@@ -64,7 +64,7 @@ static uint64_t global_loads(const char *body)
     LOAD(space, "f0", base)                                                                        \
     LOAD(space, "f1", base "+4") LOAD(space, "f2", base "+8") LOAD(space, "f3", base "+12") USE23
 
-TEST(neighbouring_loads_join_as_far_as_their_alignment_goes)
+TEST(neighbouring_loads_join_within_their_alignment)
 {
     assert_int_equal(shared_loads(16, FOUR("shared", "%a")), 1);
     assert_int_equal(shared_loads(8, FOUR("shared", "%a")), 2);
@@ -78,7 +78,7 @@ TEST(neighbouring_loads_join_as_far_as_their_alignment_goes)
                      2);
 }
 
-TEST(a_joined_load_has_the_conflicts_of_its_width)
+TEST(a_joined_load_has_the_bank_conflicts_of_its_width)
 {
     assert_int_equal(
         count(8, LOAD("shared", "f0", "%a") LOAD("shared", "f1", "%a+4")).shared_load.conflicts, 0);
@@ -89,7 +89,7 @@ TEST(a_joined_load_has_the_conflicts_of_its_width)
     assert_int_equal(half.shared_load.conflicts, 2);
 }
 
-TEST(three_of_four_words_are_one_load_and_two_are_one_if_they_fill_a_half)
+TEST(three_of_four_words_are_one_load_and_so_is_an_aligned_pair)
 {
     static const struct {
         const char *at[3];
@@ -109,7 +109,7 @@ TEST(three_of_four_words_are_one_load_and_two_are_one_if_they_fill_a_half)
     }
 }
 
-TEST(a_vector_load_leaves_out_what_nothing_reads)
+TEST(a_vector_load_leaves_out_unused_elements)
 {
     assert_int_equal(count(16, "ld.global.v4.f32 {%f4, %f5, %f0, %f1}, [%g];").global_load.bytes,
                      32 * 8);
@@ -123,7 +123,7 @@ TEST(a_vector_load_leaves_out_what_nothing_reads)
     assert_int_equal(three.global_load.bytes, 32 * 16);
 }
 
-TEST(stores_join_without_gaps_and_one_after_the_other)
+TEST(stores_join_without_gaps_and_only_in_sequence)
 {
     assert_int_equal(shared_stores(16, STORE("12") STORE("4") STORE("8") STORE("0")), 1);
     assert_int_equal(shared_stores(16, STORE("0") STORE("4") STORE("8")), 2);
@@ -134,7 +134,7 @@ TEST(stores_join_without_gaps_and_one_after_the_other)
     assert_int_equal(shared_stores(16, "@%q " STORE("0") "@%q " STORE("4")), 2);
 }
 
-TEST(loads_do_not_join_across_what_they_may_not_pass)
+TEST(loads_do_not_join_across_barriers_fences_and_stores)
 {
 #define PAIR(between) LOAD("shared", "f0", "%a") between LOAD("shared", "f1", "%a+4")
     assert_int_equal(shared_loads(16, PAIR("")), 1);
@@ -150,7 +150,7 @@ TEST(loads_do_not_join_across_what_they_may_not_pass)
         2);
 }
 
-TEST(a_pointer_is_aligned_where_a_wider_access_says_so)
+TEST(a_wider_access_implies_the_alignment_of_a_pointer)
 {
     assert_int_equal(global_loads(FOUR("global", "%g")), 4);
 #define WIDE                                                                                       \

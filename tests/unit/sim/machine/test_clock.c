@@ -50,7 +50,7 @@ static void assert_same(const sim_clock *clock, const plain *p)
     }
 }
 
-TEST(a_clock_knows_what_it_was_given_and_no_more)
+TEST(a_clock_holds_exactly_the_added_operations)
 {
     uint32_t seed = 1;
     for (int round = 0; round < 200; round++) {
@@ -64,7 +64,7 @@ TEST(a_clock_knows_what_it_was_given_and_no_more)
     }
 }
 
-TEST(a_join_knows_what_either_knew_and_leaves_the_other_as_it_was)
+TEST(a_join_has_the_entries_of_both_clocks_and_keeps_the_other)
 {
     uint32_t seed = 2;
     for (int round = 0; round < 200; round++) {
@@ -97,7 +97,7 @@ TEST(a_join_knows_what_either_knew_and_leaves_the_other_as_it_was)
     }
 }
 
-TEST(a_location_is_found_at_its_address_until_what_overlaps_it_is_forgotten)
+TEST(a_location_exists_until_overlapping_bytes_are_forgotten)
 {
     enum { PLACES = 500, BYTES = 4 };
     sim_history h = {0};
@@ -134,7 +134,7 @@ TEST(a_location_is_found_at_its_address_until_what_overlaps_it_is_forgotten)
     sim_history_deinit(&h);
 }
 
-TEST(a_location_keeps_its_writes_in_the_order_in_which_they_were_placed)
+TEST(a_location_keeps_its_writes_in_coherence_order)
 {
     sim_history h = {0};
     sim_location *x = sim_history_put(&h, 64, 4);

@@ -78,7 +78,7 @@ static void assert_exchanges(const char *body, int more)
         assert_int_equal(out[i], in[i ^ THREADS] + more);
 }
 
-TEST(blocks_read_what_another_of_their_cluster_wrote)
+TEST(blocks_read_shared_memory_of_other_blocks_of_the_cluster)
 {
     assert_exchanges("x[t] = in[i]; meet(); out[i] = load(map(at(x + t), other)); meet();", 0);
     assert_exchanges("x[t] = in[i]; meet(); out[i] = of(x, other)[t]; meet();", 0);
@@ -109,7 +109,7 @@ TEST(blocks_write_to_each_other_and_add_up)
         assert_int_equal(out[i], i / THREADS % 2 == 1 ? 4 * THREADS : 0);
 }
 
-TEST(registers_say_where_a_block_is)
+TEST(special_registers_hold_the_position_of_a_block_in_its_cluster)
 {
     static const char body[] =
         "u32 e; asm volatile(\"{.reg .pred p; mov.pred p, %%is_explicit_cluster; selp.u32 %0, 1, "
@@ -149,7 +149,7 @@ TEST(a_cluster_may_have_three_dimensions)
     sim_test_deinit(&t);
 }
 
-TEST(what_the_language_has_for_clusters_is_known)
+TEST(the_cluster_functions_of_cuda_work)
 {
     assert_exchanges(
         "__cluster_barrier_arrive_relaxed(); __cluster_barrier_wait();\n"
@@ -161,7 +161,7 @@ TEST(what_the_language_has_for_clusters_is_known)
         2);
 }
 
-TEST(a_block_alone_is_a_cluster_of_one)
+TEST(a_block_without_a_cluster_is_a_cluster_of_one)
 {
     sim_test t;
     static int got[3];
@@ -208,7 +208,7 @@ TEST(a_read_without_a_barrier_of_the_cluster_is_a_race)
         "x[t] = in[i]; __threadfence(); relaxed(); wait(); out[i] = of(x, other)[t]; meet();", 0);
 }
 
-TEST(a_write_to_what_another_block_may_still_read_is_a_race)
+TEST(overwriting_what_another_block_may_still_read_is_a_race)
 {
     static const char *const race = "written by this thread after a read by";
     assert_fault("x[t] = in[i]; meet(); if (me == 0) out[i] = of(x, 1)[t]; else x[t] = 0; meet();",
@@ -230,7 +230,7 @@ TEST(a_write_to_what_another_block_may_still_read_is_a_race)
         SIM_FAULT_RACE, "without a barrier between");
 }
 
-TEST(a_block_must_not_end_while_another_reads_there)
+TEST(a_block_must_not_end_while_another_reads_its_memory)
 {
     static const char *const ended = "have ended: no barrier of the cluster";
     assert_fault("x[t] = in[i]; meet(); out[i] = of(x, other)[t];", SIM_FAULT_RACE, "which");
@@ -249,7 +249,7 @@ TEST(a_block_must_not_end_while_another_reads_there)
         "x[t] = in[i]; meet(); if (me == 0) out[i] = of(x, 1)[t]; arrive(); if (me == 1) wait();");
 }
 
-TEST(a_block_must_have_begun_before_another_writes_there)
+TEST(a_block_must_have_begun_before_another_writes_its_memory)
 {
     assert_fault("store(map(at(x + t), other), in[i]); meet(); out[i] = x[t];", SIM_FAULT_RACE,
                  "may not have begun");
@@ -257,7 +257,7 @@ TEST(a_block_must_have_begun_before_another_writes_there)
         "relaxed(); wait(); store(map(at(x + t), other), in[i]); meet(); out[i] = x[t];", 0);
 }
 
-TEST(an_address_is_of_a_block_of_the_cluster)
+TEST(an_address_outside_the_cluster_is_a_fault)
 {
     assert_fault("x[t] = in[i]; meet(); out[i] = of(x, 2)[t]; meet();", SIM_FAULT_BOUNDS,
                  "no block 2 in a cluster of 2");
@@ -271,7 +271,7 @@ TEST(an_address_is_of_a_block_of_the_cluster)
         SIM_FAULT_BOUNDS, "shared address");
 }
 
-TEST(a_barrier_that_some_do_not_reach_is_told)
+TEST(a_cluster_barrier_that_some_warps_miss_is_a_fault)
 {
     assert_fault("if (t != 3) meet(); meet();", SIM_FAULT_BARRIER, "does not reach the barrier");
     assert_fault("if (me == 0) meet(); else { if (t < 32) __syncthreads(); else meet(); }",
@@ -284,7 +284,7 @@ TEST(a_barrier_that_some_do_not_reach_is_told)
     assert_fine("if (t >= 32) return; meet();");
 }
 
-TEST(the_barrier_orders_global_memory_of_the_cluster_only)
+TEST(the_barrier_orders_global_memory_only_within_the_cluster)
 {
     assert_fine("out[i] = in[i]; meet(); int v = out[i ^ 64]; meet(); out[i] = v;");
     for (int i = 0; i < COUNT; i++)

@@ -30,7 +30,7 @@ TEST(a_warp_of_floats_takes_four_sectors_and_strides_take_more)
     assert_int_equal(sectors_of(-1, 31, 4, UINT32_MAX), 4);
 }
 
-TEST(random_accesses_count_what_a_sort_counts)
+TEST(sectors_of_random_accesses_equal_a_sorted_count)
 {
     uint64_t seed = 7;
     for (int round = 0; round < 2000; round++) {
@@ -81,7 +81,7 @@ TEST(shared_strides_conflict_by_their_power_of_two)
     assert_int_equal(shared_of(0, 8).wavefronts, 1);
 }
 
-TEST(wide_accesses_go_in_halves_and_quarters)
+TEST(wide_accesses_are_served_in_halves_and_quarters)
 {
     assert_int_equal(shared_of(1, 8).wavefronts, 2);
     assert_int_equal(shared_of(1, 8).conflicts, 0);
@@ -92,7 +92,7 @@ TEST(wide_accesses_go_in_halves_and_quarters)
     assert_int_equal(shared_of(2, 16).wavefronts, 8);
 }
 
-TEST(lanes_on_one_address_take_turns_in_atomics_and_share_constants)
+TEST(lanes_on_one_address_serialise_atomics_and_share_constants)
 {
     uint64_t addresses[SIM_LANES];
     sim_counter c = {0};
@@ -109,7 +109,7 @@ TEST(lanes_on_one_address_take_turns_in_atomics_and_share_constants)
     assert_int_equal(c.constant_passes, 5);
 }
 
-TEST(the_fewest_sectors_are_whole)
+TEST(the_fewest_sectors_are_rounded_up)
 {
     uint64_t addresses[SIM_LANES] = {4096};
     sim_sectors s;
@@ -126,7 +126,7 @@ TEST(the_fewest_sectors_are_whole)
 }
 
 /* The transposes differ only in the width of the tile: the counters show the effect of padding. */
-TEST(padding_shows_in_the_bank_conflicts_of_a_transpose)
+TEST(padding_removes_the_bank_conflicts_of_a_transpose)
 {
     enum { N = 64 };
     static float src[N * N], dst[N * N];

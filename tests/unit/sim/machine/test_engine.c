@@ -83,12 +83,12 @@ static void assert_fault(const char *body, sim_fault_kind kind, const char *part
     "if (t == 0) { init(full, 1); fence(); expect(full, 256); load(x, in, 256, full); } "          \
     "__syncthreads();\n"
 
-TEST(what_a_bulk_copy_brings_is_there_after_the_wait)
+TEST(data_of_a_bulk_copy_is_readable_after_the_wait)
 {
     assert_copies(BEGIN "await(full, 0); out[t] = x[t];", 0);
 }
 
-TEST(a_copy_that_is_not_waited_for_is_told)
+TEST(a_missing_wait_for_a_bulk_copy_is_a_fault)
 {
     assert_fault(BEGIN "out[t] = x[t]; await(full, 0);", SIM_FAULT_UNINITIALISED, "is on its way");
     assert_fault(BEGIN "if (t >= 32) await(full, 0); out[t] = x[t];", SIM_FAULT_UNINITIALISED,
@@ -98,7 +98,7 @@ TEST(a_copy_that_is_not_waited_for_is_told)
                  "read by this thread");
 }
 
-TEST(what_threads_wrote_leaves_after_a_fence_and_a_barrier)
+TEST(a_bulk_store_needs_a_fence_and_a_barrier_after_the_writes)
 {
     assert_copies("y[t] = in[t] + 1; fence(); __syncthreads();\n"
                   "if (t == 0) { store(out, y, 256); commit(); leave(); }",
@@ -115,7 +115,7 @@ TEST(what_threads_wrote_leaves_after_a_fence_and_a_barrier)
                  SIM_FAULT_RACE, "without a barrier between");
 }
 
-TEST(shared_memory_stays_as_it_is_until_a_copy_has_read_it)
+TEST(overwriting_the_source_of_a_pending_bulk_store_is_a_fault)
 {
     assert_fault("y[t] = in[t]; fence(); __syncthreads();\n"
                  "if (t == 0) { store(out, y, 256); commit(); y[3] = 0; leave(); }",
@@ -131,7 +131,7 @@ TEST(shared_memory_stays_as_it_is_until_a_copy_has_read_it)
                  "written while a bulk copy to it");
 }
 
-TEST(a_barrier_that_nothing_completes_is_told_with_what_is_missing)
+TEST(an_incomplete_mbarrier_names_the_missing_arrivals)
 {
     assert_fault("if (t == 0) { init(full, 1); expect(full, 272); load(x, in, 256, full); } "
                  "__syncthreads();\n"
@@ -149,7 +149,7 @@ TEST(a_barrier_that_nothing_completes_is_told_with_what_is_missing)
                  SIM_FAULT_BARRIER, "3 arrivals");
 }
 
-TEST(a_barrier_must_be_initialised_and_the_others_told)
+TEST(an_mbarrier_needs_initialisation_that_other_threads_see)
 {
     assert_fault("arrive(full);", SIM_FAULT_BARRIER, "nothing has initialised it");
     assert_fault("if (t == 0) load(x, in, 256, full);", SIM_FAULT_BARRIER,
@@ -196,7 +196,7 @@ TEST(a_pipeline_between_warps_is_right_and_its_mistakes_are_found)
                  SIM_FAULT_RACE, "written while a bulk copy to it");
 }
 
-TEST(arrivals_and_waits_order_what_threads_do_themselves)
+TEST(arrivals_and_waits_order_plain_accesses)
 {
     assert_copies("if (t == 0) init(full, 64); __syncthreads();\n"
                   "y[t] = in[t] + 3; arrive(full); await(full, 0); out[63 - t] = y[63 - t];",

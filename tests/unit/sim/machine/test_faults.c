@@ -3,7 +3,7 @@
 
 #include "device/plan.h"
 
-TEST(a_write_behind_a_buffer_names_buffer_thread_and_line)
+TEST(a_write_past_a_buffer_names_buffer_thread_and_line)
 {
     sim_test t;
     sim_fault_kind kind = run(&t,
@@ -21,7 +21,7 @@ TEST(a_write_behind_a_buffer_names_buffer_thread_and_line)
     sim_test_deinit(&t);
 }
 
-TEST(faults_name_elements_where_a_plan_says_what_a_buffer_holds)
+TEST(faults_name_elements_if_the_plan_gives_the_element_type)
 {
     static const buffer_plan matrix = {
         .name = "m", .type = DTYPE_FLOAT, .count = 12, .rank = 2, .shape = {3, 4}};
@@ -89,7 +89,7 @@ TEST(a_read_before_a_buffer_is_out_of_bounds)
                  "12 bytes before the start of in");
 }
 
-TEST(shared_and_local_arrays_have_ends)
+TEST(accesses_past_shared_and_local_arrays_are_faults)
 {
     assert_fault("__shared__ int s[32]; s[in[threadIdx.x] + 1] = 1; __syncthreads(); "
                  "out[threadIdx.x] = s[in[threadIdx.x]];",
@@ -112,7 +112,7 @@ TEST(a_misaligned_vector_load_is_a_fault)
                  1, 1, SIM_FAULT_MISALIGNED, "for 16 bytes");
 }
 
-TEST(reads_of_what_nothing_wrote_are_faults)
+TEST(reads_of_unwritten_memory_are_faults)
 {
     assert_fault("out[threadIdx.x] += in[threadIdx.x];", 1, 8, SIM_FAULT_UNINITIALISED,
                  "byte 0 of out");
@@ -139,14 +139,14 @@ TEST(a_barrier_that_some_lanes_miss_is_a_fault)
                  SIM_FAULT_NONE, NULL);
 }
 
-TEST(a_shuffle_whose_partners_are_elsewhere_is_a_fault)
+TEST(a_shuffle_that_some_lanes_of_its_mask_miss_is_a_fault)
 {
     assert_fault("int v = in[threadIdx.x]; if (v < 9) v = __shfl_xor_sync(~0u, v, 1) + 2; "
                  "out[threadIdx.x] = v;",
                  1, 32, SIM_FAULT_SHUFFLE, NULL);
 }
 
-TEST(an_endless_loop_ends)
+TEST(an_endless_loop_reaches_the_limit_of_instructions)
 {
     sim_test t;
     sim_fault_kind kind =
@@ -163,7 +163,7 @@ TEST(an_endless_loop_ends)
     sim_test_deinit(&t);
 }
 
-TEST(a_kernel_that_comes_to_the_launch_s_limit_is_told_with_its_loop)
+TEST(a_launch_that_reaches_its_limit_names_the_loop)
 {
     sim_test t;
     int in[8] = {0};
@@ -182,7 +182,7 @@ TEST(a_kernel_that_comes_to_the_launch_s_limit_is_told_with_its_loop)
     sim_test_deinit(&t);
 }
 
-TEST(a_loop_that_repeats_its_state_has_no_end)
+TEST(a_loop_that_repeats_its_state_is_endless)
 {
     assert_fault("\n"
                  "    int at = in[threadIdx.x] & 7;\n"
@@ -192,7 +192,7 @@ TEST(a_loop_that_repeats_its_state_has_no_end)
                  1, 32, SIM_FAULT_ENDLESS, "endless loop in k at test.cu:5 ");
 }
 
-TEST(a_loop_that_comes_to_new_states_may_have_an_end)
+TEST(a_loop_that_reaches_new_states_is_no_fault)
 {
     assert_fault("\n"
                  "    unsigned at = in[threadIdx.x], sum = 0;\n"
@@ -202,7 +202,7 @@ TEST(a_loop_that_comes_to_new_states_may_have_an_end)
                  1, 32, SIM_FAULT_NONE, NULL);
 }
 
-TEST(a_wait_for_what_nothing_changes_is_a_deadlock_with_its_line)
+TEST(a_poll_of_memory_that_nothing_changes_is_a_deadlock)
 {
     sim_test t;
     sim_fault_kind kind = run(&t,
@@ -230,7 +230,7 @@ TEST(a_trap_is_a_crash)
     sim_test_deinit(&t);
 }
 
-TEST(a_copy_that_is_not_waited_for_is_seen)
+TEST(a_missing_wait_for_a_copy_is_a_fault)
 {
     sim_test t;
     sim_fault_kind kind = run(
@@ -307,7 +307,7 @@ TEST(an_unknown_instruction_ends_a_run_that_executes_it)
 }
 
 /* The kernel calls one of two functions by address. The second function traps. */
-TEST(a_call_by_address_reaches_the_functions_that_its_table_names)
+TEST(a_call_by_address_reaches_the_functions_in_its_table)
 {
     static const char kernel[] =
         ".version 8.0\n.target sm_90\n.address_size 64\n"
@@ -357,7 +357,7 @@ TEST(a_function_may_take_and_return_registers)
     }
 }
 
-TEST(what_cannot_be_read_matters_where_it_is_executed)
+TEST(an_unreadable_statement_matters_only_if_it_is_executed)
 {
     static const char *const unread[] = {"frobnicate {%p1 ~ %p1}, [[8], {9}];",
                                          "ld.u32 1, [8, 4];",
@@ -379,7 +379,7 @@ TEST(what_cannot_be_read_matters_where_it_is_executed)
     }
 }
 
-TEST(a_mask_holds_the_lane_that_executes)
+TEST(a_lane_must_be_in_its_own_mask)
 {
     static const char *const bodies[] = {
         "out[threadIdx.x] = __shfl_sync(0xffffu, in[threadIdx.x], 0);",
@@ -394,7 +394,7 @@ TEST(a_mask_holds_the_lane_that_executes)
         assert_fault(bodies[i], 1, 32, SIM_FAULT_SHUFFLE, "leaves out lane");
 }
 
-TEST(what_a_shuffle_reads_of_a_lane_that_takes_no_part_is_not_used)
+TEST(a_use_of_a_value_shuffled_from_an_absent_lane_is_a_fault)
 {
     assert_fault(
         "if (threadIdx.x < 16) out[threadIdx.x] = __shfl_sync(0xffffu, in[threadIdx.x], 20);"
@@ -420,7 +420,7 @@ TEST(what_a_shuffle_reads_of_a_lane_that_takes_no_part_is_not_used)
         1, 32, SIM_FAULT_NONE, NULL);
 }
 
-TEST(all_who_meet_at_a_barrier_mean_the_same)
+TEST(warps_that_use_one_barrier_differently_are_a_fault)
 {
     assert_fault("if (threadIdx.x < 32) asm volatile(\"bar.sync 1, 64;\"); else asm "
                  "volatile(\"bar.sync 1, 32;\");"
@@ -440,21 +440,21 @@ TEST(all_who_meet_at_a_barrier_mean_the_same)
         1, 64, SIM_FAULT_BARRIER, "another kind of barrier");
 }
 
-TEST(local_memory_that_nothing_wrote_is_not_read)
+TEST(a_read_of_unwritten_local_memory_is_a_fault)
 {
     assert_fault(
         "int l[8]; l[in[threadIdx.x] & 7] = 3; out[threadIdx.x] = l[(in[threadIdx.x] + 1) & 7];", 1,
         32, SIM_FAULT_UNINITIALISED, "local memory");
 }
 
-TEST(an_index_that_wrapped_ends_in_no_other_buffer)
+TEST(an_index_that_wraps_reaches_no_other_buffer)
 {
     assert_fault("out[threadIdx.x] = in[(unsigned)(in[0] - 1)];", 1, 32, SIM_FAULT_BOUNDS,
                  "after the end of in");
 }
 
 /* No instruction initialises the sum. */
-TEST(a_sum_that_begins_with_no_value_is_no_sum)
+TEST(a_sum_that_starts_uninitialised_has_no_value)
 {
     assert_fault("int s; for (int i = 1; i <= in[1]; i++) s += in[i]; out[s - 1] = 1;", 1, 1,
                  SIM_FAULT_UNINITIALISED,
@@ -462,7 +462,7 @@ TEST(a_sum_that_begins_with_no_value_is_no_sum)
 }
 
 /* The code is inline PTX: NVRTC would remove code that uses a missing value. */
-TEST(a_register_that_nothing_wrote_is_no_value)
+TEST(a_use_of_an_unwritten_register_is_a_fault)
 {
     static const struct {
         const char *body, *story;
@@ -494,7 +494,7 @@ TEST(a_register_that_nothing_wrote_is_no_value)
         assert_fault(wrong[i].body, 1, 1, SIM_FAULT_UNINITIALISED, wrong[i].story);
 }
 
-TEST(what_discards_a_value_needs_none)
+TEST(instructions_that_discard_a_value_accept_a_missing_one)
 {
     static const char *const right[] = {
         "asm volatile(\"{ .reg .b64 l, h; .reg .b128 q; mov.b128 q, {%0, h}; mov.b128 {l, _}, q; "

@@ -519,37 +519,37 @@ static void try_all(placement where, bool is_shared)
     assert_int_equal(wrong, 0);
 }
 
-TEST(lanes_of_a_warp_find_in_global_memory_what_the_model_allows)
+TEST(lanes_of_a_warp_have_the_allowed_outcomes_in_global_memory)
 {
     try_all(LANES, false);
 }
 
-TEST(warps_of_a_block_find_in_global_memory_what_the_model_allows)
+TEST(warps_of_a_block_have_the_allowed_outcomes_in_global_memory)
 {
     try_all(WARPS, false);
 }
 
-TEST(blocks_of_a_cluster_find_in_global_memory_what_the_model_allows)
+TEST(blocks_of_a_cluster_have_the_allowed_outcomes_in_global_memory)
 {
     try_all(CLUSTER, false);
 }
 
-TEST(other_blocks_find_in_global_memory_what_the_model_allows)
+TEST(other_blocks_have_the_allowed_outcomes_in_global_memory)
 {
     try_all(BLOCKS, false);
 }
 
-TEST(lanes_of_a_warp_find_in_shared_memory_what_the_model_allows)
+TEST(lanes_of_a_warp_have_the_allowed_outcomes_in_shared_memory)
 {
     try_all(LANES, true);
 }
 
-TEST(warps_of_a_block_find_in_shared_memory_what_the_model_allows)
+TEST(warps_of_a_block_have_the_allowed_outcomes_in_shared_memory)
 {
     try_all(WARPS, true);
 }
 
-TEST(blocks_of_a_cluster_find_in_shared_memory_what_the_model_allows)
+TEST(blocks_of_a_cluster_have_the_allowed_outcomes_in_shared_memory)
 {
     try_all(CLUSTER, true);
 }

@@ -34,7 +34,7 @@ static void assert_product(const matrix_form *f, uint64_t *random)
     sim_test_deinit(&t);
 }
 
-TEST(products_are_those_of_rows_and_columns)
+TEST(products_equal_the_sums_over_rows_and_columns)
 {
     uint64_t random = 7;
     for (const matrix_form *f = matrix_forms; f->opcode; f++)
@@ -88,7 +88,7 @@ static void assert_small_product(const char *type, int bits, int k, const char *
     sim_test_deinit(&t);
 }
 
-TEST(fragments_of_parts_of_bytes_come_from_memory)
+TEST(fragments_of_elements_below_a_byte_are_loaded)
 {
     assert_small_product("s4", 4, 32, "");
     assert_small_product("u4", 4, 32, "");
@@ -104,7 +104,7 @@ static const matrix_form *form_of(const char *opcode, const char *sparse)
     return f;
 }
 
-TEST(what_is_not_a_number_stays_so_in_its_row)
+TEST(a_nan_stays_in_its_row)
 {
     const matrix_form *f = form_of("m16n8k16.row.col.f32.f16.f16.f32", "");
     sim_test t;
@@ -128,7 +128,7 @@ static sim_fault_kind fault_with(const matrix_form *f, int first, int second, si
     return sim_test_run(t, 1, 1, MATRIX_THREADS, 1, 0);
 }
 
-TEST(metadata_that_means_nothing_is_a_fault)
+TEST(invalid_metadata_is_a_fault)
 {
     const char *halves = "m16n8k32.row.col.f32.f16.f16.f32",
                *singles = "m16n8k8.row.col.f32.tf32.tf32.f32";
@@ -169,7 +169,7 @@ static void metadata_of(int lanes, sim_fault_kind kind)
     assert_fault(body, 1, 32, kind, kind ? "where elements of a sparse row are" : NULL);
 }
 
-TEST(metadata_needs_to_be_written_where_it_is_taken_from)
+TEST(missing_metadata_is_a_fault)
 {
     metadata_of(1, SIM_FAULT_UNINITIALISED);
     metadata_of(2, SIM_FAULT_NONE);

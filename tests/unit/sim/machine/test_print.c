@@ -69,7 +69,7 @@ TEST(the_text_is_bounded_and_does_not_depend_on_host_threads)
     free(first);
 }
 
-TEST(nothing_printed_is_no_text)
+TEST(a_launch_that_prints_nothing_has_no_text)
 {
     sim_fault fault;
     assert_null(
@@ -77,7 +77,7 @@ TEST(nothing_printed_is_no_text)
                    2, 32, 2, &fault));
 }
 
-TEST(an_assertion_ends_the_run_with_its_words)
+TEST(a_failed_assertion_ends_the_run_with_its_text)
 {
     sim_fault fault;
     char *text = printed_by("extern \"C\" __global__ void k()\n"
@@ -98,7 +98,7 @@ TEST(an_assertion_ends_the_run_with_its_words)
 }
 
 /* The test reads the workspace as cooperative_groups does. */
-TEST(a_grids_workspace_is_where_its_registers_say)
+TEST(the_special_registers_hold_the_address_of_the_workspace)
 {
     sim_test t;
     uint32_t workspace[2] = {0}, seen = 0;

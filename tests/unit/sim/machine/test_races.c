@@ -31,7 +31,7 @@ TEST(overwriting_what_another_warp_reads_is_a_race)
                  "test.cu:7 ... written by this thread after a read by thread");
 }
 
-TEST(a_warp_that_synchronises_itself_may_share)
+TEST(lanes_that_synchronise_their_warp_may_share_memory)
 {
 #define SHARE "__shared__ int s[32]; s[threadIdx.x] = in[threadIdx.x]; "
     assert_fault(SHARE "__syncwarp(); out[threadIdx.x] = s[31 - threadIdx.x];", 1, 32,
@@ -41,7 +41,7 @@ TEST(a_warp_that_synchronises_itself_may_share)
 }
 
 /* Accesses of whole warps are tracked by line, not by thread. */
-TEST(a_thread_alone_is_told_of_the_one_of_a_whole_warp_that_it_races_with)
+TEST(a_race_with_a_whole_warp_names_the_conflicting_thread)
 {
     assert_fault("__shared__ int s[32]; int x = threadIdx.x; if (x < 32) s[x] = in[x]; "
                  "if (x == 40) out[0] = s[7];",
@@ -58,7 +58,7 @@ TEST(a_thread_alone_is_told_of_the_one_of_a_whole_warp_that_it_races_with)
                  1, 64, SIM_FAULT_RACE, "byte 36 of out");
 }
 
-TEST(whole_warps_that_write_one_line_race_unless_they_write_the_same)
+TEST(warps_that_write_one_line_race_unless_values_are_equal)
 {
     assert_fault("int l = threadIdx.x % 32; out[l] = l;", 1, 64, SIM_FAULT_NONE, NULL);
     assert_fault("int l = threadIdx.x % 32; out[l] = threadIdx.x;", 1, 64, SIM_FAULT_RACE,
@@ -71,7 +71,7 @@ TEST(whole_warps_that_write_one_line_race_unless_they_write_the_same)
                  SIM_FAULT_RACE, "byte 124 of out");
 }
 
-TEST(two_lanes_that_write_different_values_to_one_place_race)
+TEST(two_lanes_that_write_different_values_to_one_address_race)
 {
     assert_fault("__shared__ int s; s = in[threadIdx.x]; __syncthreads(); out[threadIdx.x] = s;", 1,
                  32, SIM_FAULT_RACE, NULL);
@@ -79,7 +79,7 @@ TEST(two_lanes_that_write_different_values_to_one_place_race)
                  SIM_FAULT_NONE, NULL);
 }
 
-TEST(blocks_that_write_different_values_to_one_place_race)
+TEST(blocks_that_write_different_values_to_one_address_race)
 {
     assert_fault("out[threadIdx.x] = blockIdx.x;", 2, 32, SIM_FAULT_RACE,
                  "byte 0 of out: written by this thread and by thread (0,0,0) of block");
@@ -91,7 +91,7 @@ TEST(blocks_that_write_different_values_to_one_place_race)
     assert_fault("in[threadIdx.x] += blockIdx.x;", 2, 32, SIM_FAULT_RACE, "of in");
 }
 
-TEST(what_another_block_wrote_needs_a_fence)
+TEST(a_read_of_another_blocks_write_needs_a_fence)
 {
     static const char *const form[] = {
         "__shared__ bool last; if (threadIdx.x == 0) { out[blockIdx.x] = blockIdx.x + 7; ",
@@ -105,7 +105,7 @@ TEST(what_another_block_wrote_needs_a_fence)
 }
 
 /* Blocks run in order. The reader is the last block and finds all values. */
-TEST(what_another_block_published_counts_once_an_atomic_has_seen_it)
+TEST(an_atomic_that_reads_a_release_orders_the_published_writes)
 {
     static const char form[] =
         "extern \"C\" __global__ void k(int *in, int *out) { if (threadIdx.x == 0) {"
@@ -133,7 +133,7 @@ TEST(what_another_block_published_counts_once_an_atomic_has_seen_it)
 
 /* One block stores a value and then sets a flag. Another block sees the flag and then reads the
  * value. The memory orders decide whether they race. */
-TEST(a_flag_orders_what_is_released_and_acquired_through_it)
+TEST(a_flag_orders_the_writes_before_its_release)
 {
     static const char form[] =
         "extern \"C\" __global__ void k(int *in, int *out) { if (threadIdx.x > 0) return;"
@@ -185,7 +185,7 @@ TEST(a_flag_orders_what_is_released_and_acquired_through_it)
 }
 
 /* Two blocks read the values, one after the other. A third block overwrites them. */
-TEST(every_block_that_read_has_to_publish_that_before_a_write)
+TEST(each_reading_block_must_release_before_another_block_overwrites)
 {
     static const char form[] =
         "extern \"C\" __global__ void k(int *in, int *out) { if (threadIdx.x == 0) {"
@@ -204,7 +204,7 @@ TEST(every_block_that_read_has_to_publish_that_before_a_write)
     }
 }
 
-TEST(a_block_that_overwrites_what_another_read_races)
+TEST(overwriting_what_another_block_reads_is_a_race)
 {
     assert_fault(
         "out[threadIdx.x + 32 * blockIdx.x] = in[(threadIdx.x + 32 * blockIdx.x + 1) % 64];"
@@ -212,7 +212,7 @@ TEST(a_block_that_overwrites_what_another_read_races)
         2, 32, SIM_FAULT_RACE, "of in");
 }
 
-TEST(threads_of_a_block_share_global_memory_by_barriers)
+TEST(barriers_order_global_memory_within_a_block)
 {
     static const char *const form[] = {"in[threadIdx.x] = threadIdx.x + 100; ",
                                        " out[threadIdx.x] = in[63 - threadIdx.x];"};
@@ -220,7 +220,7 @@ TEST(threads_of_a_block_share_global_memory_by_barriers)
     assert_fault_with(form, "", 1, 64, SIM_FAULT_RACE, "without a barrier between");
 }
 
-TEST(a_warp_barrier_orders_the_lanes_of_its_mask_alone)
+TEST(a_warp_barrier_orders_only_the_lanes_of_its_mask)
 {
     static const char *const form[] = {"__shared__ int s[32]; s[threadIdx.x] = threadIdx.x;"
                                        " __syncwarp(threadIdx.x < 16 ? 0xffffu : 0xffff0000u);"
@@ -230,7 +230,7 @@ TEST(a_warp_barrier_orders_the_lanes_of_its_mask_alone)
     assert_fault_with(form, "31", 1, 32, SIM_FAULT_RACE, "without a barrier between");
 }
 
-TEST(a_copy_into_what_others_still_read_races)
+TEST(a_copy_to_memory_that_other_threads_still_read_is_a_race)
 {
     static const char *const form[] = {
         "__shared__ int s[64]; s[threadIdx.x] = in[threadIdx.x]; __syncthreads();"

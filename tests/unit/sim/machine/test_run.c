@@ -65,7 +65,7 @@ static const char slct_source[] =
     "    asm(\"slct.ftz.u32.f32 %0, 1, 2, %1;\" : \"=r\"(flushed[i]) : \"f\"(in[i]));\n"
     "}\n";
 
-TEST(slct_takes_the_first_from_zero_on_and_with_ftz_for_a_negative_subnormal)
+TEST(slct_selects_the_first_for_zero_and_for_flushed_subnormals)
 {
     float in[32] = {1.0f, 0.0f, -1.0f, -1e-40f};
     const unsigned expected[4] = {1, 1, 2, 2}, expected_flushed[4] = {1, 1, 2, 1};
@@ -91,7 +91,7 @@ static const char tiny_source[] =
     "}\n";
 
 /* Expected: results of an H100 for -2^-126 + a * a, rounded to nearest. */
-TEST(ftz_flushes_what_is_below_the_normal_numbers_with_all_digits_of_one)
+TEST(ftz_compares_the_unrounded_result_with_the_smallest_normal_number)
 {
     float a[32] = {0x1p-75f, 0x1.8p-76f, 0x1.6ap-76f, 0x1p-76f, 0x1p-126f}, c[32], nearest[32],
           up[32];
@@ -202,7 +202,7 @@ static const char scan_source[] =
     "    if (t < n) out[t] = temp[from][t];\n"
     "}\n";
 
-TEST(atomics_of_128_bits_change_both_halves_or_none)
+TEST(atomics_of_128_bits_change_both_halves_or_neither)
 {
     const char *source =
         "struct alignas(16) pair { unsigned long long count, sum; };\n"

@@ -173,7 +173,7 @@ static void assert_store(const struct shape *shape, const struct form *form, int
     sim_test_deinit(&t);
 }
 
-TEST(stores_change_those_bytes_and_no_others)
+TEST(stores_change_only_the_bytes_that_the_coordinates_name)
 {
     uint64_t random = 11;
     for (int s = 0; s < SHAPES; s++)
@@ -182,7 +182,7 @@ TEST(stores_change_those_bytes_and_no_others)
                 assert_store(&shapes[s], &forms[f], mode, &random);
 }
 
-TEST(reductions_add_to_what_is_there)
+TEST(reductions_update_the_stored_elements)
 {
     static world w;
     char text[2048];
@@ -229,7 +229,7 @@ static void assert_refused(const char *body, const struct shape *shape, bool is_
     sim_test_deinit(&t);
 }
 
-TEST(what_leaves_a_surface_or_is_none_is_a_fault)
+TEST(accesses_outside_surfaces_and_wrong_handles_are_faults)
 {
     static const char load[] = "suld.b.2d.b32.trap {%v0}, [%d0, {%x, %y}];",
                       store[] = "mov.b32 %v0, %t; sust.b.2d.b32.trap [%d0, {%x, %y}], {%v0};";

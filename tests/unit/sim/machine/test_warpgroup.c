@@ -26,7 +26,7 @@ static void assert_product(const warpgroup_form *f)
     sim_test_deinit(&t);
 }
 
-TEST(products_are_those_of_rows_and_columns)
+TEST(products_equal_the_sums_over_rows_and_columns)
 {
     for (const warpgroup_form *f = warpgroup_forms; f->types; f++)
         assert_product(f);
