@@ -54,13 +54,13 @@ PARTS = {
     "larger problems": Part((), {"run/setup/proof_problems.c:proof_problems_enlarge": ""}, "executed/|sizes/"),
     "bits of values": Part(
         (), {"sim/machine/values.c:put": """SIM_EACH_OF(l, mask) {
-                 if (width == 8) sim_lacks64(w, slot)[l] = lacks[l] ? UINT64_MAX : 0;
-                 else sim_lacks32(w, slot)[l] = (uint32_t)lacks[l] ? UINT32_MAX : 0; }""",
+                 if (width == 8) sim_missing64(w, slot)[l] = missing[l] ? UINT64_MAX : 0;
+                 else sim_missing32(w, slot)[l] = (uint32_t)missing[l] ? UINT32_MAX : 0; }""",
              "sim/machine/values.c:compute_lane": """uint64_t any = 0;
                  for (int i = 0; i < 4; i++)
                      if (c->widths[i] && slots[i] >= 0)
-                         any |= lacks_of(w, slots[i], c->widths[i], l);
-                 *lacks = any ? UINT64_MAX : 0;"""}, "registers/|heap/|matrices/|warpgroups/"),
+                         any |= missing_of(w, slots[i], c->widths[i], l);
+                 *missing = any ? UINT64_MAX : 0;"""}, "registers/|heap/|matrices/|warpgroups/"),
     "older writes": Part(
         ("machine/strong.c", "machine/strong.h", "machine/history.c", "machine/history.h"),
         {"sim/machine/strong.c:sim_strong_read": "return 0;", "sim/machine/strong.c:sim_strong_store": "return true;",

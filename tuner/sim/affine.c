@@ -332,7 +332,7 @@ bool affine_ends(const affine_box *box, const affine *v, int bytes, affine_order
 }
 
 /* Returns whether a result is NaN or infinite. */
-static bool is_odd(uint64_t v, int bytes, affine_order order)
+static bool is_not_finite(uint64_t v, int bytes, affine_order order)
 {
     return order == AFFINE_REAL &&
            (bytes == 4 ? !isfinite(float_of_bits((uint32_t)v)) : !isfinite(double_of_bits(v)));
@@ -344,7 +344,7 @@ affine affine_between(const affine_box *box, const uint64_t *results, int count,
     affine v = {.kind = AFFINE_RANGE, .order = (uint8_t)order, .axis = axis};
     uint64_t low = results[0], high = results[0];
     for (int i = 0; i < count; i++) {
-        if (count > 1 && is_odd(results[i], bytes, order))
+        if (count > 1 && is_not_finite(results[i], bytes, order))
             return affine_halve_range(box, &v);
         low = affine_is_less(results[i], low, bytes, order) ? results[i] : low;
         high = affine_is_less(high, results[i], bytes, order) ? results[i] : high;

@@ -16,16 +16,17 @@ static const uint64_t distances[] = {UINT64_C(1) << 36, UINT64_C(1) << 33};
 
 /* Finds the lowest address with room at `distance` from other buffers, and the link that will point
  * to the new buffer. Returns false if there is no room. */
-static bool find_place(device *d, uint64_t size_bytes, uint64_t distance, device_buffer ***before,
-                       uint64_t *place)
+static bool find_room(device *d, uint64_t size_bytes, uint64_t distance, device_buffer ***before,
+                      uint64_t *place)
 {
     *place = first_base;
     for (*before = &d->buffers; **before; *before = &(**before)->next) {
         const device_buffer *next = **before;
-        if (next->place >= *place + distance && size_bytes <= next->place - *place - distance)
+        if (next->own_address >= *place + distance &&
+            size_bytes <= next->own_address - *place - distance)
             return true;
-        *place = (next->place + next->region.size_bytes + distance + alignment - 1) / alignment *
-                 alignment;
+        *place = (next->own_address + next->region.size_bytes + distance + alignment - 1) /
+                 alignment * alignment;
     }
     return *place < SIM_HEAP_BASE - distance && size_bytes < SIM_HEAP_BASE - distance - *place;
 }
@@ -75,13 +76,13 @@ at_status sim_buffer_new(device *d, const char *name, uint64_t size_bytes, devic
                          (double)size_bytes / 1048576.0);
     }
     device_buffer **before;
-    if (!find_place(d, size_bytes, distances[0], &before, &b->place) &&
-        !find_place(d, size_bytes, distances[1], &before, &b->place)) {
+    if (!find_room(d, size_bytes, distances[0], &before, &b->own_address) &&
+        !find_room(d, size_bytes, distances[1], &before, &b->own_address)) {
         sim_buffer_free(d, b);
         return error_set(error, AT_DEVICE, "there is no room for buffer %s: too many are open",
                          name);
     }
-    b->region.base = b->place;
+    b->region.base = b->own_address;
     b->next = *before;
     *before = b;
     *out = b;

@@ -113,7 +113,7 @@ static void prepare_chunk(source *s, uint64_t from, uint64_t to)
             continue;
         status = sim_owners_write(d->owners, s->index, at, &found, &error);
         /* The filler writes nothing to this buffer. */
-        if (!status && !found && !sim_owners_knows(d->owners, s->index))
+        if (!status && !found && !sim_owners_has_footprint(d->owners, s->index))
             return;
         all_found = all_found && found;
     }

@@ -14,10 +14,10 @@
 #include "sim/sweep.h"
 
 struct device_buffer {
-    /* The memory that kernels access. Its `bytes`, `valid` and `made` are owned. Its base is
-     * `place`, or the address of a variable if the buffer receives the variable's contents. */
+    /* The memory that kernels access; owns `bytes`, `valid` and `made`. Its base is `own_address`,
+     * or the address of a variable whose contents the buffer receives. */
     sim_region region;
-    uint64_t place; /* the buffer's own simulated address */
+    uint64_t own_address; /* the buffer's own simulated address */
     device_buffer *next;
 };
 
@@ -36,7 +36,7 @@ void sim_map_clear(uint8_t *bytes, uint64_t size_bytes);
 struct device {
     device_properties properties;
     sim_chip chip;
-    device_buffer *buffers; /* sorted by `place` */
+    device_buffer *buffers; /* sorted by `own_address` */
     sim_fault fault;        /* fault of the last launch */
     uint64_t most_work; /* limit of the work of each launch (sim_launch.work_limit); 0: no limit */
     char *printed;      /* text printed by the first launch since it was last taken, or by the last

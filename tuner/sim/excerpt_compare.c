@@ -182,7 +182,7 @@ static at_status compare_buffer(comparing *c, at_error *error)
 }
 
 /* Returns whether elements are compared by index. A part of a multiset has no meaning. */
-static bool is_placed(const buffer_plan *b)
+static bool is_by_index(const buffer_plan *b)
 {
     return plan_is_compared(b) && !b->record;
 }
@@ -194,7 +194,7 @@ static at_status compare_buffers(excerpt_check *c, sim_owners *owners, size_t ch
     at_status status = AT_OK;
     for (uint32_t i = 0; !status && i < x->plan.buffer_count; i++) {
         comparing one = comparing_of(c, i, out);
-        if (!is_placed(one.plan))
+        if (!is_by_index(one.plan))
             continue;
         one.chunks = chunks;
         one.owners = owners;
@@ -213,7 +213,8 @@ static bool has_results(const excerpt_check *c)
     for (uint32_t i = 0; i < x->plan.buffer_count; i++) {
         const comparing one = comparing_of(c, i, NULL);
         size_t count = 0;
-        const uint64_t *touched = is_placed(one.plan) ? sim_data_touched(x->data, i, &count) : NULL;
+        const uint64_t *touched =
+            is_by_index(one.plan) ? sim_data_touched(x->data, i, &count) : NULL;
         for (size_t k = 0; k < count; k++) {
             uint64_t first, end;
             elements_of(&one, touched[k], &first, &end);
@@ -255,7 +256,7 @@ static const char *reason(const excerpt_check *c, bool ended, const sim_owners *
     const bool is_reference = c->excerpt->plan.oracle == ORACLE_REFERENCE;
     if (!ended)
         return "no block came to its end";
-    if (sim_owners_spent(owners) && has_results(c))
+    if (sim_owners_is_exhausted(owners) && has_results(c))
         return is_reference
                    ? "a block of the reference takes too long there: give it smaller blocks, or "
                      "less to do for an element"

@@ -12,7 +12,7 @@
 #include "base/rng.h"
 #include "sim/excerpt.h"
 
-enum { MOST_PLACES = 512 }; /* elements that are compared */
+enum { MOST_ELEMENTS = 512 }; /* elements that are compared */
 
 typedef enum hole_kind {
     HOLE_NONE,
@@ -22,8 +22,8 @@ typedef enum hole_kind {
 
 typedef struct hole {
     hole_kind kind;
-    char why[320];                 /* one sentence */
-    uint64_t written[MOST_PLACES]; /* elements that blocks of both kernels wrote */
+    char why[320];                   /* one sentence */
+    uint64_t written[MOST_ELEMENTS]; /* elements that blocks of both kernels wrote */
     size_t written_count;
 } hole;
 
@@ -55,8 +55,8 @@ typedef struct search {
 
 static bool goes_on(const search *s)
 {
-    return !s->status && !s->is_certain && !sim_owners_spent(s->variant) &&
-           !sim_owners_spent(s->reference) &&
+    return !s->status && !s->is_certain && !sim_owners_is_exhausted(s->variant) &&
+           !sim_owners_is_exhausted(s->reference) &&
            sim_owners_fault(s->variant)->kind == SIM_FAULT_NONE &&
            sim_owners_fault(s->reference)->kind == SIM_FAULT_NONE;
 }
@@ -64,7 +64,7 @@ static bool goes_on(const search *s)
 static void judge_doubled(search *s, uint64_t element)
 {
     uint64_t blocks[2], from;
-    if (!sim_owners_doubled(s->variant, s->buffer, blocks, &from))
+    if (!sim_owners_find_overlap(s->variant, s->buffer, blocks, &from))
         return;
     s->is_certain = true;
     snprintf(s->out->why, sizeof s->out->why,
@@ -107,7 +107,7 @@ static void look(search *s, uint64_t element)
     s->asked++;
     s->expected += expected;
     s->found += expected && found;
-    if (found && s->out->written_count < MOST_PLACES)
+    if (found && s->out->written_count < MOST_ELEMENTS)
         s->out->written[s->out->written_count++] = element;
     if (!expected || found)
         return;
@@ -201,7 +201,7 @@ static void look_where_rows_end(search *s, const launch_plan *launch)
 }
 
 /* Returns whether all blocks together write fewer bytes than expected. */
-static bool are_too_few(const search *s, uint64_t blocks)
+static bool is_too_little(const search *s, uint64_t blocks)
 {
     const uint64_t most = sim_owners_most_bytes(s->variant, s->buffer);
     return most < UINT64_MAX &&
@@ -214,7 +214,7 @@ static void conclude(search *s, uint64_t blocks)
     hole *out = s->out;
     if (s->is_certain) {
         out->kind = HOLE_CERTAIN;
-    } else if (s->missing < UINT64_MAX && are_too_few(s, blocks)) {
+    } else if (s->missing < UINT64_MAX && is_too_little(s, blocks)) {
         out->kind = HOLE_CERTAIN;
         snprintf(out->why, sizeof out->why,
                  "no block writes element %" PRIu64 " of %s: %" PRIu64
@@ -262,7 +262,7 @@ static at_status look_for_holes(sim_owners *variant, sim_owners *reference, cons
 }
 
 /* Lowest budget of work for the search, since each element may need a block of its own. */
-static const uint64_t most_at_places = 1 << 20;
+static const uint64_t least_search_work = 1 << 20;
 
 /* Most instructions of all sweeps that search one unwritten element. */
 static const uint64_t most_sought = 1 << 24;
@@ -377,7 +377,7 @@ static at_status find_unwritten(const excerpt_check *c, uint32_t i, const buffer
 at_status excerpt_find_holes(excerpt_check *c, device_excerpt_result *out, at_error *error)
 {
     device_excerpt *x = c->excerpt;
-    const uint64_t most = c->budget > most_at_places ? c->budget : most_at_places;
+    const uint64_t most = c->budget > least_search_work ? c->budget : least_search_work;
     sim_data_reset(x->data);
     sim_data_reset_twins(x->data);
     at_status status = AT_OK;

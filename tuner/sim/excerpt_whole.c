@@ -127,7 +127,7 @@ static uint64_t count_written(const device_buffer *expected, uint64_t count, uin
 
 /* Changes bytes that the reference overwrote and the variant did not write. They may hold the
  * expected result from before, and must compare as wrong. */
-static void spoil_missed(const device_buffer *found, const device_buffer *expected)
+static void invalidate_unwritten(const device_buffer *found, const device_buffer *expected)
 {
     for (uint64_t i = 0;
          found->region.valid && expected->region.valid && i < found->region.size_bytes; i++)
@@ -147,7 +147,7 @@ static at_status compare_all(excerpt_check *c, device_excerpt_result *out, at_er
         poison_unwritten(found, plan.role);
         poison_unwritten(x->view[i], plan.role);
         if (x->overwritten[i])
-            spoil_missed(found, x->view[i]);
+            invalidate_unwritten(found, x->view[i]);
         if (x->answers[i])
             memcpy(x->view[i]->region.bytes, x->answers[i], plan_buffer_bytes(&plan));
         plan.count = c->ends[i];

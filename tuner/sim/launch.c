@@ -321,12 +321,12 @@ static at_status gather_memory(const device_kernel *k, device_buffer *const *buf
 }
 
 /* Gives each buffer its address: a variable's if the buffer receives the variable's contents. */
-static at_status place_results(const device_kernel *k, const launch_plan *plan,
-                               device_buffer *const *buffers, at_error *error)
+static at_status assign_addresses(const device_kernel *k, const launch_plan *plan,
+                                  device_buffer *const *buffers, at_error *error)
 {
     at_status status = AT_OK;
     for (uint32_t i = 0; i < PLAN_MAX_BUFFERS && buffers[i]; i++)
-        buffers[i]->region.base = buffers[i]->place;
+        buffers[i]->region.base = buffers[i]->own_address;
     for (uint32_t i = 0; !status && i < plan->constant_count; i++) {
         const constant_plan *c = &plan->constants[i];
         device_buffer *b = buffers[c->buffer];
@@ -363,7 +363,7 @@ static at_status prepare(const device *d, const device_kernel *k, const launch_p
     prepared *p = memory_new(1, sizeof *p);
     at_status status = check_resources(d, k, i, launch, error);
     if (!status)
-        status = place_results(k, plan, buffers, error);
+        status = assign_addresses(k, plan, buffers, error);
     if (!status)
         status = pack_arguments(program, plan, launch, buffers, p->parameters, error);
     if (!status)

@@ -123,7 +123,7 @@ void sim_owners_run_first_warps(sim_owners *o)
     o->first_warps = true;
 }
 
-bool sim_owners_spent(const sim_owners *o)
+bool sim_owners_is_exhausted(const sim_owners *o)
 {
     return o->cut || o->work >= o->most;
 }
@@ -150,7 +150,7 @@ uint64_t sim_owners_cluster_blocks(const sim_owners *o)
     return (uint64_t)cluster[0] * cluster[1] * cluster[2];
 }
 
-bool sim_owners_knows(const sim_owners *o, uint32_t i)
+bool sim_owners_has_footprint(const sim_owners *o, uint32_t i)
 {
     return o->origins[FROM_FIRST].prints[i].count > 0;
 }
@@ -514,7 +514,7 @@ at_status sim_owners_write(sim_owners *o, uint32_t i, uint64_t offset, bool *fou
     return status;
 }
 
-bool sim_owners_doubled(const sim_owners *o, uint32_t i, uint64_t clusters[2], uint64_t *from)
+bool sim_owners_find_overlap(const sim_owners *o, uint32_t i, uint64_t clusters[2], uint64_t *from)
 {
     for (size_t k = 0; k < o->ran_count; k++)
         for (size_t n = 0; n < k && o->ran[k].from[i] != UINT64_MAX; n++)

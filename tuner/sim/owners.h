@@ -34,11 +34,11 @@ uint64_t sim_owners_cluster_blocks(const sim_owners *o);
 
 /* Returns whether buffer `i` was written by the blocks that ran. Returns false before
  * sim_owners_write(). */
-bool sim_owners_knows(const sim_owners *o, uint32_t i);
+bool sim_owners_has_footprint(const sim_owners *o, uint32_t i);
 
 /* Returns whether two clusters that ran begin to write buffer `i` at the same byte. If so, sets
  * `clusters` and *from, this byte. */
-bool sim_owners_doubled(const sim_owners *o, uint32_t i, uint64_t clusters[2], uint64_t *from);
+bool sim_owners_find_overlap(const sim_owners *o, uint32_t i, uint64_t clusters[2], uint64_t *from);
 
 /* Returns the most bytes of buffer `i` that a cluster wrote, or UINT64_MAX if fewer than half of
  * the clusters that ran wrote as many. */
@@ -48,7 +48,7 @@ uint64_t sim_owners_most_bytes(const sim_owners *o, uint32_t i);
 at_status sim_owners_write_all(sim_owners *o, at_error *error);
 
 /* Returns whether the limit of work stopped a block or is used up. */
-bool sim_owners_spent(const sim_owners *o);
+bool sim_owners_is_exhausted(const sim_owners *o);
 
 /* Returns the first fault of a block. Its kind is SIM_FAULT_NONE if there was no fault. */
 const sim_fault *sim_owners_fault(const sim_owners *o);

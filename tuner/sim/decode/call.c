@@ -124,7 +124,7 @@ static void take_results(decoder *d, const ptx_function *f, const call *c, const
 }
 
 /* Finds the offsets in local memory of the variables that a group of operands names. */
-static void find_places(decoder *d, const ptx_operand *group, int registers, int64_t *at)
+static void find_offsets(decoder *d, const ptx_operand *group, int registers, int64_t *at)
 {
     for (int i = registers; i < group->count && !d->status; i++) {
         const ptx_operand *o = decode_part(d, group, i);
@@ -214,7 +214,7 @@ static int32_t find_body(decoder *d, int function)
 }
 
 /* Lists what a call copies: offset in the caller's frame, offset in the callee's frame, bytes. */
-static void list_places(decoder *d, const ptx_variable *variables, const int64_t *from,
+static void list_copies(decoder *d, const ptx_variable *variables, const int64_t *from,
                         const int64_t *to, int count)
 {
     for (int i = 0; i < count; i++) {
@@ -235,9 +235,9 @@ static void call_with_frame(decoder *d, const ptx_function *f, const binding *ow
     decode_list(d, d->body);
     decode_list(d, f->parameter_count);
     decode_list(d, f->result_count);
-    list_places(d, &d->module->variables[f->first_parameter], own->at + f->result_count,
+    list_copies(d, &d->module->variables[f->first_parameter], own->at + f->result_count,
                 b->at + f->result_count, f->parameter_count);
-    list_places(d, &d->module->variables[f->first_result], own->at, b->at, f->result_count);
+    list_copies(d, &d->module->variables[f->first_result], own->at, b->at, f->result_count);
     sim_instruction *c = emit_unguarded(d, SIM_CALL);
     c->list = list;
     c->target = body;
@@ -285,8 +285,8 @@ static at_status call_function(decoder *d, const ptx_function *f, const call *c,
     /* Not on the C stack, because decoding nests as deep as the calls. */
     binding *b = memory_new(1, sizeof *b);
     int32_t *registers = memory_new(2 * MOST_ARGUMENTS, sizeof *registers);
-    find_places(d, c->results, f->register_results, b->at);
-    find_places(d, c->arguments, f->register_parameters, b->at + f->result_count);
+    find_offsets(d, c->results, f->register_results, b->at);
+    find_offsets(d, c->arguments, f->register_parameters, b->at + f->result_count);
     give_registers(d, f, c, *framed, registers);
     if (!d->status && *framed)
         call_with_frame(d, f, b);
@@ -385,8 +385,8 @@ static bool call_built_in(decoder *d, const ptx_function *f, const call *c)
             continue;
         binding b;
         const int32_t first = (int32_t)d->program->list_count;
-        find_places(d, c->arguments, 0, b.at);
-        find_places(d, c->results, 0, b.at + f->parameter_count);
+        find_offsets(d, c->arguments, 0, b.at);
+        find_offsets(d, c->results, 0, b.at + f->parameter_count);
         for (int k = 0; k < f->parameter_count + f->result_count; k++)
             decode_list(d, (int32_t)b.at[k]);
         sim_instruction *emitted = decode_emit(d, built_in[i].kind, SIM_CLASS_CONTROL);

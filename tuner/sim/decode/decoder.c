@@ -98,7 +98,7 @@ sim_instruction *decode_emit(decoder *d, sim_kind kind, sim_class count_class)
         d->status = error_set(d->error, AT_NO_MEMORY, "no memory to decode a kernel");
     if (!d->status)
         memory_add(&p->code, &p->code_count, &c, sizeof c);
-    return d->status ? &d->nowhere : &p->code[p->code_count - 1];
+    return d->status ? &d->discarded : &p->code[p->code_count - 1];
 }
 
 void decode_list(decoder *d, int32_t value)

@@ -55,8 +55,8 @@ typedef struct choice {
 } choice;
 
 typedef struct decoder {
-    at_status status;        /* status of the first failure */
-    sim_instruction nowhere; /* instruction that is returned after a failure */
+    at_status status;          /* status of the first failure */
+    sim_instruction discarded; /* instruction that is returned after a failure */
     const ptx_module *module;
     sim_program *program;
     frame *frame;

@@ -9,7 +9,7 @@ sim_instruction *decode_compute(decoder *d, const char *name, int32_t to, const 
     const sim_operation *op = sim_operation_find(name);
     if (!op) {
         decode_unknown(d);
-        return &d->nowhere;
+        return &d->discarded;
     }
     sim_instruction *c = decode_emit(d, SIM_COMPUTE, (sim_class)op->count_class);
     int32_t *sources[4] = {&c->a, &c->b, &c->c, &c->e};

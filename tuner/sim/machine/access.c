@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "sim/machine/fault.h"
-#include "sim/machine/places.h"
+#include "sim/machine/lane_memory.h"
 #include "sim/machine/repeat.h"
 #include "sim/machine/strong.h"
 #include "sim/machine/values.h"
@@ -56,17 +56,17 @@ static bool apply_lane(const sim_instruction *c, const operands *o, ptx_space sp
 
 /* Returns whether lanes execute an atomic in reverse order, as a GPU may. An adverse schedule
  * chooses at random if the last atomic's results may decide which lanes are active now. */
-static bool begins_with_last(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
+static bool runs_backwards(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
-    const uint32_t given = w->order.given;
+    const uint32_t given = w->order.last_atomic;
     if (c->d2 != 0)
-        w->order.given = mask;
+        w->order.last_atomic = mask;
     return b->adverse && ((mask & ~given) || mask == given || rng_below(&b->order, 2));
 }
 
 /* Finds the bits without a value that a lane gets from an exchange. Returns whether any exist. */
-static bool find_lost(const sim_instruction *c, int lane, const sim_places *p, uint32_t bytes,
-                      uint64_t lost[2][SIM_LANES])
+static bool find_missing(const sim_instruction *c, int lane, const sim_lane_memory *p,
+                         uint32_t bytes, uint64_t lost[2][SIM_LANES])
 {
     uint64_t all = 0;
     for (uint32_t v = 0; v < c->vector; v++) {
@@ -77,19 +77,19 @@ static bool find_lost(const sim_instruction *c, int lane, const sim_places *p, u
 }
 
 static bool execute_atomic(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
-                           const sim_places *p, uint32_t bytes)
+                           const sim_lane_memory *p, uint32_t bytes)
 {
     const uint32_t total = bytes * c->vector;
     uint64_t old[2][SIM_LANES], lost[2][SIM_LANES];
     uint32_t old32[SIM_LANES], losing = 0; /* lanes that get bits without a value */
     bool changed = false;
     sim_race_access a = sim_race_access_of(b, w, c, 0);
-    const bool backwards = begins_with_last(b, w, c, mask);
+    const bool backwards = runs_backwards(b, w, c, mask);
     sim_repeat_end(w);
     for (uint32_t left = mask; left;) {
         int l = backwards ? 31 - __builtin_clz(left) : __builtin_ctz(left);
         left &= ~(1u << l);
-        if (b->launch->check && c->op == SIM_ATOMIC_EXCH && find_lost(c, l, p, bytes, lost))
+        if (b->launch->check && c->op == SIM_ATOMIC_EXCH && find_missing(c, l, p, bytes, lost))
             losing |= 1u << l;
         const operands o = operands_of(w, c, l);
         const void *const sought = c->op == SIM_ATOMIC_CAS ? o.first : NULL;
@@ -137,7 +137,7 @@ static bool execute_atomic(sim_block *b, sim_warp *w, const sim_instruction *c, 
         sim_put32(w, c->d, old32, mask);
     for (int32_t v = 0; v < c->vector; v++)
         SIM_EACH_OF(l, losing)
-    sim_lose_bits(b, w, c, l, p, 0, c->d + v * SIM_HIGH_HALF, lost[v][l]);
+    sim_mark_missing_bits(b, w, c, l, p, 0, c->d + v * SIM_HIGH_HALF, lost[v][l]);
     return true;
 }
 
@@ -153,8 +153,8 @@ static uint64_t extend(uint64_t v, ptx_type type)
     }
 }
 
-static void load_element(sim_warp *w, const sim_instruction *c, uint32_t mask, const sim_places *p,
-                         int32_t to, uint32_t skip, uint32_t bytes)
+static void load_element(sim_warp *w, const sim_instruction *c, uint32_t mask,
+                         const sim_lane_memory *p, int32_t to, uint32_t skip, uint32_t bytes)
 {
     uint32_t r32[SIM_LANES];
     uint64_t r64[SIM_LANES];
@@ -177,11 +177,11 @@ static void load_element(sim_warp *w, const sim_instruction *c, uint32_t mask, c
 
 /* Executes strong loads. Returns the lanes that loaded older writes than memory holds. */
 static uint32_t load_strongly(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
-                              const sim_places *p, uint32_t bytes)
+                              const sim_lane_memory *p, uint32_t bytes)
 {
     _Alignas(SIM_WRITE_BYTES) uint8_t value[SIM_LANES][SIM_WRITE_BYTES];
     const uint32_t stale = sim_strong_read(b, w, c, mask, p, bytes * c->vector, value);
-    sim_places older;
+    sim_lane_memory older;
     SIM_EACH_OF(l, stale) older.at[l] = value[l];
     for (int v = 0; stale && v < c->vector; v++)
         load_element(w, c, stale, &older, b->program->lists[c->list + v], (uint32_t)v * bytes,
@@ -199,7 +199,7 @@ static uint32_t find_dropping(const sim_block *b, const sim_warp *w, const sim_i
 }
 
 static bool load(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
-                 const sim_places *p, uint32_t bytes)
+                 const sim_lane_memory *p, uint32_t bytes)
 {
     uint32_t total = bytes * c->vector;
     const bool constant = sim_is_constant(mask, p);
@@ -223,7 +223,7 @@ static bool load(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t m
         load_element(w, c, mask, p, slots[v], (uint32_t)v * bytes, bytes);
     const uint32_t stale = c->scope ? load_strongly(b, w, c, mask, p, bytes) : 0;
     if (b->met_unwritten)
-        sim_lose_unwritten(b, w, c, mask, p, bytes);
+        sim_mark_missing_bytes(b, w, c, mask, p, bytes);
     if (c->scope && p->space != PTX_SPACE_LOCAL && stale == 0)
         sim_strong_poll(b, w, c, mask, p, bytes, NULL);
     if (c->scope && p->space != PTX_SPACE_LOCAL)
@@ -232,7 +232,8 @@ static bool load(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t m
 }
 
 static inline bool store_elements(const sim_warp *w, const sim_instruction *c, uint32_t mask,
-                                  const sim_places *p, int32_t slot, uint32_t skip, uint32_t bytes)
+                                  const sim_lane_memory *p, int32_t slot, uint32_t skip,
+                                  uint32_t bytes)
 {
     const uint64_t of_type = bytes < 8 ? (UINT64_C(1) << 8 * bytes) - 1 : UINT64_MAX;
     uint64_t changed = 0;
@@ -263,7 +264,8 @@ static const uint8_t *pack_fresh(const sim_block *b, const sim_warp *w, const si
 /* Stores a lane's elements (`fresh`: or NULL). Returns false, with a fault, if a value is
  * missing. */
 static bool store_lane(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
-                       const sim_places *p, uint32_t bytes, const uint8_t *fresh, bool *changed)
+                       const sim_lane_memory *p, uint32_t bytes, const uint8_t *fresh,
+                       bool *changed)
 {
     const int32_t *slots = b->program->lists + c->list;
     if (fresh && c->scope && !sim_strong_store(b, w, c, lane, p, fresh, bytes * c->vector))
@@ -271,11 +273,11 @@ static bool store_lane(sim_block *b, sim_warp *w, const sim_instruction *c, int 
     for (int v = 0; v < c->vector; v++)
         *changed |= store_elements(w, c, 1u << lane, p, slots[v], (uint32_t)v * bytes, bytes);
     sim_mark_written(b, p->valid[lane], bytes * c->vector, p->space);
-    return !w->lacks || !b->launch->check || sim_store_missing(b, w, c, lane, p, bytes);
+    return !w->missing || !b->launch->check || sim_store_missing(b, w, c, lane, p, bytes);
 }
 
 static bool store(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
-                  const sim_places *p, uint32_t bytes)
+                  const sim_lane_memory *p, uint32_t bytes)
 {
     const uint32_t total = bytes * c->vector;
     const int32_t *slots = b->program->lists + c->list;
@@ -289,7 +291,7 @@ static bool store(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t 
     const uint32_t left =
         watch ? sim_touch_together(&a, mask, p, total, SIM_TOUCH_WRITE, fresh, &fine) : 0;
     sim_repeat_end(w);
-    if (left == 0 && !w->lacks && c->scope == 0) {
+    if (left == 0 && !w->missing && c->scope == 0) {
         for (int v = 0; fine && v < c->vector; v++)
             changed |= bytes == 4
                            ? store_elements(w, c, mask, p, slots[v], (uint32_t)v * 4, 4)
@@ -318,10 +320,10 @@ static bool store(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t 
 }
 
 static bool access_space(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
-                         sim_places *p)
+                         sim_lane_memory *p)
 {
     uint32_t bytes = ptx_type_bytes((ptx_type)c->type), total = bytes * c->vector;
-    if (!sim_places_find(b, w, c, mask, total, c->kind != SIM_LOAD, p))
+    if (!sim_lane_memory_find(b, w, c, mask, total, c->kind != SIM_LOAD, p))
         return false;
     sim_count_requests(b, c, mask, p->space, p->address, total);
     if (c->kind == SIM_LOAD)
@@ -333,7 +335,7 @@ static bool access_space(sim_block *b, sim_warp *w, const sim_instruction *c, ui
 
 /* Accesses shared memory in several blocks of the cluster, one block at a time. */
 static bool access_cluster(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
-                           sim_places *p)
+                           sim_lane_memory *p)
 {
     p->space = PTX_SPACE_SHARED;
     while (mask) {
@@ -357,11 +359,11 @@ static bool access_cluster(sim_block *b, sim_warp *w, const sim_instruction *c, 
 
 bool sim_access(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
-    sim_places p;
+    sim_lane_memory p;
     p.owner = b;
     p.space = (ptx_space)c->space;
     w->accesses++;
-    sim_places_address(w, c->a, c->source_width, c->offset, p.address);
+    sim_lane_addresses(w, c->a, c->source_width, c->offset, p.address);
     if (c->cluster)
         return access_cluster(b, w, c, mask, &p);
     if (c->space != PTX_SPACE_GENERIC)
@@ -399,12 +401,12 @@ bool sim_discard(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t m
 {
     const uint32_t bytes = c->vector;
     uint8_t unknown[UINT8_MAX];
-    sim_places p;
+    sim_lane_memory p;
     p.owner = b;
     p.space = PTX_SPACE_GLOBAL;
     memset(unknown, 0xa5, sizeof unknown);
-    sim_places_address(w, c->a, c->source_width, c->offset, p.address);
-    if (!sim_places_find(b, w, c, mask, bytes, true, &p))
+    sim_lane_addresses(w, c->a, c->source_width, c->offset, p.address);
+    if (!sim_lane_memory_find(b, w, c, mask, bytes, true, &p))
         return false;
     sim_race_access a = sim_race_access_of(b, w, c, 0);
     SIM_EACH_OF(l, mask)

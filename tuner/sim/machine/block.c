@@ -327,7 +327,7 @@ static void hold_some(sim_block *b)
 }
 
 /* Lets a held warp go on if the other warps only poll or wait. Returns whether a warp went on. */
-static bool let_one_go_on(sim_block *b, bool others_ran)
+static bool resume_one(sim_block *b, bool others_ran)
 {
     if (!b->held ||
         (others_ran && b->cluster->idle_polls < HELD_POLLS && ++b->held_turns < HELD_TURNS))
@@ -342,7 +342,7 @@ static bool let_one_go_on(sim_block *b, bool others_ran)
 }
 
 /* Records that the warp which executed most reached a limit. Returns false if all warps ended. */
-static bool end_late(sim_block *b, sim_fault_kind kind, const char *of)
+static bool fail_at_limit(sim_block *b, sim_fault_kind kind, const char *of)
 {
     const sim_warp *w = NULL;
     for (uint32_t i = 0; i < b->warp_count; i++)
@@ -361,9 +361,9 @@ static bool is_over(sim_block *b)
     const sim_launch *l = b->launch;
     return (((l->work_limit && __atomic_load_n(l->work, __ATOMIC_RELAXED) > l->work_limit) ||
              (l->lane_limit && __atomic_load_n(l->lanes, __ATOMIC_RELAXED) > l->lane_limit)) &&
-            end_late(b, SIM_FAULT_LATE, "the launch")) ||
+            fail_at_limit(b, SIM_FAULT_LATE, "the launch")) ||
            (l->block_limit && b->work >= l->block_limit &&
-            end_late(b, SIM_FAULT_BUDGET, "the block"));
+            fail_at_limit(b, SIM_FAULT_BUDGET, "the block"));
 }
 
 static sim_turn run_warps(sim_block *b)
@@ -399,9 +399,9 @@ static sim_turn run_warps(sim_block *b)
             return SIM_TURN_FAULT;
     }
     const bool goes_on = ran || opened || b->moment != moment;
-    return let_one_go_on(b, goes_on) || goes_on ? SIM_TURN_ON
-           : polled                             ? SIM_TURN_POLLING
-                                                : SIM_TURN_STUCK;
+    return resume_one(b, goes_on) || goes_on ? SIM_TURN_ON
+           : polled                          ? SIM_TURN_POLLING
+                                             : SIM_TURN_STUCK;
 }
 
 sim_turn sim_block_turn(sim_block *b)

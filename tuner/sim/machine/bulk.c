@@ -11,7 +11,7 @@
 #include "sim/machine/arguments.h"
 #include "sim/machine/execute.h"
 #include "sim/machine/fault.h"
-#include "sim/machine/places.h"
+#include "sim/machine/lane_memory.h"
 #include "sim/machine/values.h"
 #include "sim/machine/watch.h"
 #include "sim/program/operations.h"
@@ -32,13 +32,13 @@ typedef struct bulk_part {
 
 /* Finds the global memory of a copy, and counts it in requests of 512 bytes. */
 static bool resolve(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint64_t address,
-                    uint32_t bytes, bool is_write, sim_places *p)
+                    uint32_t bytes, bool is_write, sim_lane_memory *p)
 {
     p->address[lane] = address;
-    if (!sim_places_find_global(b, w, c, 1u << lane, bytes, is_write, p))
+    if (!sim_lane_memory_find_global(b, w, c, 1u << lane, bytes, is_write, p))
         return false;
     for (uint32_t at = 0; at < bytes; at += 16 * SIM_LANES) {
-        sim_places piece;
+        sim_lane_memory piece;
         uint32_t left = (bytes - at) / 16,
                  lanes = left >= SIM_LANES ? UINT32_MAX : (1u << left) - 1;
         SIM_EACH_LANE(l) piece.address[l] = address + at + 16u * (uint32_t)l;
@@ -51,10 +51,10 @@ static bool resolve(sim_block *b, sim_warp *w, const sim_instruction *c, int lan
 static bool read_global(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                         const bulk_part *part, sim_flight *f, uint8_t *to)
 {
-    sim_places p;
+    sim_lane_memory p;
     if (!resolve(b, w, c, lane, part->global, part->moved, false, &p))
         return false;
-    sim_places_region(&p, lane, &f->region, &f->offset);
+    sim_lane_memory_region(&p, lane, &f->region, &f->offset);
     if (b->launch->check && (!sim_global_begin(b, w, c, lane, f->region, f->offset, part->moved,
                                                SIM_TOUCH_READ, f->number, true) ||
                              !sim_check_written(b, w, c, lane, &p, part->moved, "copy")))
@@ -69,10 +69,10 @@ static bool write_global(sim_block *b, sim_warp *w, const sim_instruction *c, in
                          const bulk_part *part, sim_flight *f)
 {
     const uint8_t *from = b->shared + f->at;
-    sim_places p;
+    sim_lane_memory p;
     if (!resolve(b, w, c, lane, part->global, part->moved, true, &p))
         return false;
-    sim_places_region(&p, lane, &f->region, &f->offset);
+    sim_lane_memory_region(&p, lane, &f->region, &f->offset);
     const bool adds = c->reduction >= 0;
     if (b->launch->check &&
         (!sim_global_begin(b, w, c, lane, f->region, f->offset, part->moved,
@@ -143,12 +143,13 @@ static bool copy_in(sim_block *b, sim_warp *w, const sim_instruction *c, int lan
         barrier = barrier % SIM_PEER_BYTES + (uint64_t)(rank + 1) * SIM_PEER_BYTES;
     }
     f.number = sim_engine_of(b)->flights_begun++;
-    if (!sim_shared_place(b, w, c, lane, to, f.bytes, BULK_BYTES, "a bulk copy", false, &owner,
-                          &f.at) ||
+    if (!sim_shared_find(b, w, c, lane, to, f.bytes, BULK_BYTES, "a bulk copy", false, &owner,
+                         &f.at) ||
         !sim_mbarrier_find_report(b, w, c, lane, barrier, owner, &f.barrier))
         return false;
     if (c->kind == SIM_BULK_MOVE &&
-        (!sim_own_place(b, w, c, lane, p->global, f.bytes, BULK_BYTES, "a bulk copy", &f.from_at) ||
+        (!sim_shared_find_own(b, w, c, lane, p->global, f.bytes, BULK_BYTES, "a bulk copy",
+                              &f.from_at) ||
          !sim_shared_begin(b, b, w, c, lane, f.from_at, f.bytes, SIM_TOUCH_READ, f.number, true)))
         return false;
     f.data = memory_require(malloc(f.bytes + 1u));
@@ -184,7 +185,7 @@ static bool part_out(sim_block *b, sim_warp *w, const sim_instruction *c, int la
     f.leaving = true;
     f.group = sim_engine_of(b)->groups[f.thread];
     f.number = b->engine->flights_begun++;
-    if (!sim_own_place(b, w, c, lane, p->shared, p->bytes, BULK_BYTES, "a bulk copy", &f.at))
+    if (!sim_shared_find_own(b, w, c, lane, p->shared, p->bytes, BULK_BYTES, "a bulk copy", &f.at))
         return false;
     f.at += p->skip;
     if (!sim_shared_begin(b, b, w, c, lane, f.at, f.bytes, SIM_TOUCH_READ, f.number, true) ||
@@ -376,8 +377,8 @@ bool sim_store_async(sim_block *b, sim_warp *w, const sim_instruction *c, uint32
         sim_flight f = flight_of(b, w, c, l, each * c->vector);
         sim_block *owner = b;
         f.number = sim_engine_of(b)->flights_begun++;
-        if (!sim_shared_place(b, w, c, l, sim_lane_address(w, c->a, c->source_width, c->offset, l),
-                              f.bytes, f.bytes, "an asynchronous store", false, &owner, &f.at) ||
+        if (!sim_shared_find(b, w, c, l, sim_lane_address(w, c->a, c->source_width, c->offset, l),
+                             f.bytes, f.bytes, "an asynchronous store", false, &owner, &f.at) ||
             !sim_mbarrier_find_report(b, w, c, l,
                                       sim_lane_address(w, c->e, (uint32_t)c->d2, c->e_offset, l),
                                       owner, &f.barrier))

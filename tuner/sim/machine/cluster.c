@@ -134,7 +134,7 @@ void sim_cluster_run(sim_cluster *cl, uint64_t position)
 }
 
 /* Returns whether a warp polls memory that other clusters may change, or (`ever`) has polled it. */
-static bool asks_others(const sim_cluster *cl, bool ever)
+static bool polls_others(const sim_cluster *cl, bool ever)
 {
     for (uint32_t r = 0; r < cl->size; r++)
         for (uint32_t i = 0; i < cl->blocks[r].warp_count; i++) {
@@ -152,8 +152,8 @@ static bool waits_for_others(const sim_cluster *cl)
 {
     const sim_fault_kind kind = cl->fault.kind;
     const bool gave_up = kind == SIM_FAULT_TRAP || kind == SIM_FAULT_ASSERTION;
-    return ((kind == SIM_FAULT_BUDGET || kind == SIM_FAULT_DEADLOCK) && asks_others(cl, false)) ||
-           (gave_up && asks_others(cl, true));
+    return ((kind == SIM_FAULT_BUDGET || kind == SIM_FAULT_DEADLOCK) && polls_others(cl, false)) ||
+           (gave_up && polls_others(cl, true));
 }
 
 bool sim_excerpt_goes_on(const sim_launch *launch)

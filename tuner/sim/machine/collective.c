@@ -28,7 +28,7 @@ static bool check_members(sim_block *b, sim_warp *w, const sim_instruction *c, u
     return true;
 }
 
-static bool lacks_members(const sim_warp *w, int32_t members_slot, uint32_t mask)
+static bool has_missing_members(const sim_warp *w, int32_t members_slot, uint32_t mask)
 {
     uint32_t named = 0;
     SIM_EACH_OF(l, mask) named |= sim_lanes32(w, members_slot)[l];
@@ -105,13 +105,13 @@ static void take_away(const exchange *x, sim_warp *w, const sim_instruction *c, 
 }
 
 /* Marks a value read from an absent lane as missing: it is unpredictable (PTX ISA, "shfl.sync"). */
-static void lose_absent(sim_block *b, sim_warp *w, const exchange *x, int lane, int from)
+static void mark_absent(sim_block *b, sim_warp *w, const exchange *x, int lane, int from)
 {
     const sim_instruction *c = x->of[lane];
     char where[SIM_ORIGIN_BYTES];
     snprintf(where, sizeof where, "lane %d of a shuffle, which %s", from,
              x->lanes >> from & 1 ? "its mask leaves out" : "does not execute it");
-    sim_values_lose(b, w, c, lane, c->d, UINT64_MAX, where, NULL);
+    sim_values_mark_missing(b, w, c, lane, c->d, UINT64_MAX, where, NULL);
 }
 
 static void shuffle(sim_block *b, sim_warp *w, exchange *x)
@@ -122,7 +122,7 @@ static void shuffle(sim_block *b, sim_warp *w, exchange *x)
         const int from = x->from[l];
         const bool present = x->lanes & x->members[l] & 1u << from;
         if (!present && b->launch->check)
-            lose_absent(b, w, x, l, from);
+            mark_absent(b, w, x, l, from);
         given |= (uint32_t)present << l;
         x->result[l] = (uint32_t)x->a[from];
     }
@@ -195,7 +195,7 @@ static bool exchange_values(sim_block *b, sim_warp *w, exchange *x)
 {
     const sim_instruction *c = x->of[__builtin_ctz(x->lanes)];
     sim_repeat_forget(w);
-    if (w->lacks && !sim_values_exchange(b, w, x->of, x->from, x->lanes))
+    if (w->missing && !sim_values_exchange(b, w, x->of, x->from, x->lanes))
         return false;
     switch (c->kind) {
     case SIM_SHUFFLE:
@@ -302,7 +302,7 @@ bool sim_collective(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_
         return true;
     }
     bool done = false;
-    if (((w->meeting.released & mask) || lacks_members(w, members_slot(c), mask)) &&
+    if (((w->meeting.released & mask) || has_missing_members(w, members_slot(c), mask)) &&
         (!meet_elsewhere(b, w, c, mask, &done) || done))
         return done;
     mask &= ~w->meeting.released;

@@ -7,8 +7,8 @@
 #include "sim/machine/clock.h"
 #include "sim/machine/execute.h"
 #include "sim/machine/fault.h"
+#include "sim/machine/lane_memory.h"
 #include "sim/machine/order.h"
-#include "sim/machine/places.h"
 #include "sim/machine/race.h"
 #include "sim/machine/values.h"
 #include "sim/machine/watch.h"
@@ -16,19 +16,19 @@
 
 bool sim_copy_async(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
-    sim_places from, to;
+    sim_lane_memory from, to;
     to.owner = b;
     to.space = PTX_SPACE_SHARED;
     uint32_t bytes = c->vector, reading = mask, given[SIM_LANES];
-    sim_places_address(w, c->a, c->source_width, c->offset, from.address);
-    sim_places_address(w, c->b, c->op, c->d2, to.address);
+    sim_lane_addresses(w, c->a, c->source_width, c->offset, from.address);
+    sim_lane_addresses(w, c->b, c->op, c->d2, to.address);
     SIM_EACH_LANE(l)
     {
         given[l] = c->c == SIM_NO_SLOT ? bytes : sim_lanes32(w, c->c)[l];
         given[l] = given[l] > bytes ? bytes : given[l];
         reading &= given[l] == 0 ? ~(1u << l) : UINT32_MAX;
     }
-    if (reading && !sim_places_check_alignment(b, w, c, reading, from.address, bytes))
+    if (reading && !sim_check_alignment(b, w, c, reading, from.address, bytes))
         return false;
     /* Bytes that are not read need not exist. The destination gets zeros. */
     for (uint32_t left = reading; left;) {
@@ -36,11 +36,11 @@ bool sim_copy_async(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_
         uint32_t alike = 0;
         SIM_EACH_OF(l, left)
         alike |= given[l] == first ? 1u << l : 0;
-        if (!sim_places_find_global(b, w, c, alike, first, false, &from))
+        if (!sim_lane_memory_find_global(b, w, c, alike, first, false, &from))
             return false;
         left &= ~alike;
     }
-    if (!sim_places_find(b, w, c, mask, bytes, true, &to))
+    if (!sim_lane_memory_find(b, w, c, mask, bytes, true, &to))
         return false;
     if (reading)
         sim_count_request(b, c, reading, PTX_SPACE_GLOBAL, from.address, bytes);
@@ -54,7 +54,7 @@ bool sim_copy_async(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_
                          .instruction = c};
         if (given[l] && b->launch->check) {
             copy.from_bytes = given[l];
-            sim_places_region(&from, l, &copy.from, &copy.from_at);
+            sim_lane_memory_region(&from, l, &copy.from, &copy.from_at);
             if (!sim_global_begin(b, w, c, l, copy.from, copy.from_at, given[l], SIM_TOUCH_READ,
                                   copy.number, false) ||
                 !sim_check_written(b, w, c, l, &from, given[l], "copy"))

@@ -29,7 +29,7 @@ typedef enum sim_party { SIM_PARTY_OWN, SIM_PARTY_OTHERS, SIM_PARTY_READS, SIM_P
 
 typedef struct sim_mbarrier_state {
     uint32_t at;                /* offset in shared memory */
-    uint32_t expected, pending; /* arrivals of each phase; arrivals that this phase still lacks */
+    uint32_t expected, pending; /* arrivals of each phase; arrivals missing in this phase */
     sim_tracked *tracked;       /* pending arrivals that wait for copies; owned */
     size_t tracked_count;
     int64_t due_bytes;               /* bytes expected minus bytes arrived */

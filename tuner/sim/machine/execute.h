@@ -15,7 +15,7 @@ typedef bool sim_executor(sim_block *b, sim_warp *w, const sim_instruction *c, u
 sim_executor sim_access;  /* loads, stores and atomics of any space */
 sim_executor sim_discard; /* `discard`: a write of unspecified values */
 
-/* places.c */
+/* lane_memory.c */
 sim_executor sim_aligned; /* faults if an address is not a multiple of c->vector */
 
 /* texture.c */

@@ -238,7 +238,7 @@ uint32_t sim_global_touch_row(sim_race_access *a, uint64_t offset, uint32_t byte
                    shift = (uint32_t)__builtin_ctz(of_lane), line_bytes = step * SIM_LINE_CELLS;
     uint32_t done = 0;
     const sim_watched *p = watched_of(watch, a->region);
-    if (offset % line_bytes != 0 || !sim_line_suits(a, touch) || !p)
+    if (offset % line_bytes != 0 || !sim_line_can_record(a, touch) || !p)
         return 0;
     for (uint32_t j = 0; *fine && j < of_lane; j++) {
         uint32_t first;

@@ -87,8 +87,8 @@ static piece *find(const sim_heap *h, uint64_t address)
 }
 
 /* Allocates memory for a lane. Sets *address to 0 if there is no memory, or no such alignment. */
-static bool give(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint64_t bytes,
-                 uint64_t alignment, uint64_t *address)
+static bool allocate(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint64_t bytes,
+                     uint64_t alignment, uint64_t *address)
 {
     sim_heap *h = b->launch->heap;
     *address = 0;
@@ -129,8 +129,8 @@ static bool overwrite(sim_block *b, sim_warp *w, const sim_instruction *c, int l
     return true;
 }
 
-static bool take_back(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
-                      uint64_t address)
+static bool free_piece(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                       uint64_t address)
 {
     sim_heap *h = b->launch->heap;
     piece *p = find(h, address);
@@ -161,8 +161,8 @@ bool sim_heap_call(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t
         memcpy(&v, local + places[0], sizeof v);
         if (c->op == SIM_HEAP_ALIGNED)
             memcpy(&alignment, local + places[1], sizeof alignment);
-        if (c->op == SIM_HEAP_FREE ? !take_back(b, w, c, l, v)
-                                   : !give(b, w, c, l, v, alignment, &v))
+        if (c->op == SIM_HEAP_FREE ? !free_piece(b, w, c, l, v)
+                                   : !allocate(b, w, c, l, v, alignment, &v))
             return false;
         if (c->op == SIM_HEAP_FREE)
             continue;

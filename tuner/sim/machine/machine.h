@@ -70,13 +70,14 @@ typedef struct sim_warp_meeting {
 
 /* The position of a warp in the order of all operations (order.c, strong.c). */
 typedef struct sim_warp_order {
-    uint32_t epoch;     /* grows whenever the warp synchronises or releases */
-    uint32_t met;       /* epoch after the last barrier of the whole warp; 0: no such barrier yet */
+    uint32_t epoch; /* grows whenever the warp synchronises or releases */
+    uint32_t
+        barrier_epoch;  /* epoch after the last barrier of the whole warp; 0: no such barrier yet */
     sim_clocks *clocks; /* clocks of each lane; NULL until a lane knows operations of other warps;
                            owned */
     uint32_t strong_accesses; /* strong accesses since the warp last let other warps run */
-    uint32_t given;           /* lanes that executed the warp's last atomic with a result */
-    uint32_t heard; /* lanes whose last choice of a write was a new write of another thread */
+    uint32_t last_atomic;     /* lanes that executed the warp's last atomic with a result */
+    uint32_t chose_new; /* lanes whose last choice of a write was a new write of another thread */
 } sim_warp_order;
 
 /* The cp.async copies of a warp that have not landed (copies.c). */
@@ -106,24 +107,25 @@ typedef struct sim_warp_loop {
         *branch;   /* the backward branch at which the state was kept; NULL if no state is kept */
     uint8_t *kept; /* registers, then paths; owned */
     int depth;     /* number of kept paths */
-    uint32_t lasts, looks; /* comparisons after which the state is replaced; comparisons so far */
+    uint32_t interval, comparisons; /* comparisons after which the state is replaced; comparisons so
+                                       far */
 } sim_warp_loop;
 
 /* The state with which a warp is compared at a poll (repeat.c). */
 typedef struct sim_warp_stuck {
-    uint64_t change;       /* sim_cluster.changes when the members below were set */
-    uint32_t polls;        /* polls so far */
-    uint32_t lanes;        /* lanes that came to the same poll again in the same state */
-    uint32_t mask;         /* lanes whose state at a poll is known */
-    int32_t pc;            /* instruction of the poll */
-    uint64_t state;        /* hash of the registers at the poll */
-    uint32_t lasts, looks; /* as in sim_warp_loop */
+    uint64_t change;                /* sim_cluster.changes when the members below were set */
+    uint32_t polls;                 /* polls so far */
+    uint32_t lanes;                 /* lanes that came to the same poll again in the same state */
+    uint32_t mask;                  /* lanes whose state at a poll is known */
+    int32_t pc;                     /* instruction of the poll */
+    uint64_t state;                 /* hash of the registers at the poll */
+    uint32_t interval, comparisons; /* as in sim_warp_loop */
 } sim_warp_stuck;
 
 struct sim_warp {
     uint8_t *registers;
-    uint8_t *lacks;      /* mask beside `registers`: bits without a value; NULL if all bits have one
-                            (values.h) */
+    uint8_t *missing;    /* mask beside `registers`: bits without a value; NULL if all bits have one
+                          (values.h) */
     uint16_t *origin_of; /* origin of missing values, by slot / SIM_SLOT_STEP */
     uint8_t *local;      /* local memory of the warp, as [lane][local_bytes] */
     uint8_t *local_valid;  /* whether each byte of local memory was written; NULL if not checked */
@@ -229,7 +231,7 @@ struct sim_block {
     uint8_t *local;       /* local memory of all warps */
     uint8_t *local_valid; /* sim_warp.local_valid of all warps */
     bool met_unwritten;   /* the last load has read uninitialised bytes */
-    uint8_t *lacks;       /* sim_warp.lacks of all warps; NULL until needed */
+    uint8_t *missing;     /* sim_warp.missing of all warps; NULL until needed */
     uint16_t *origin_of;
     uint8_t *origin_in; /* origin of the missing value of each byte of local memory; NULL until
                            needed */

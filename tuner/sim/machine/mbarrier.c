@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "sim/machine/execute.h"
 #include "sim/machine/fault.h"
-#include "sim/machine/places.h"
+#include "sim/machine/lane_memory.h"
 #include "sim/machine/watch.h"
 #include "sim/program/operations.h"
 
@@ -345,10 +345,10 @@ bool sim_mbarrier(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t 
         sim_block *owner = b;
         const uint64_t address = sim_lane_address(w, c->a, c->source_width, c->offset, l);
         addresses[l] = address;
-        if (is_for_all(c) ? !sim_shared_place(b, w, c, l, address, MBARRIER_BYTES, MBARRIER_BYTES,
-                                              "a barrier", true, &owner, &at)
-                          : !sim_own_place(b, w, c, l, address, MBARRIER_BYTES, MBARRIER_BYTES,
-                                           "a barrier", &at))
+        if (is_for_all(c) ? !sim_shared_find(b, w, c, l, address, MBARRIER_BYTES, MBARRIER_BYTES,
+                                             "a barrier", true, &owner, &at)
+                          : !sim_shared_find_own(b, w, c, l, address, MBARRIER_BYTES,
+                                                 MBARRIER_BYTES, "a barrier", &at))
             return false;
         if (c->op == SIM_MBARRIER_INIT) {
             if (!init_barrier(b, w, c, l, at))
@@ -377,8 +377,8 @@ bool sim_mbarrier_find_report(sim_block *b, sim_warp *w, const sim_instruction *
                               uint64_t barrier, sim_block *owner, uint32_t *at)
 {
     sim_block *of;
-    if (!sim_shared_place(b, w, c, lane, barrier, MBARRIER_BYTES, MBARRIER_BYTES, "a barrier",
-                          false, &of, at))
+    if (!sim_shared_find(b, w, c, lane, barrier, MBARRIER_BYTES, MBARRIER_BYTES, "a barrier", false,
+                         &of, at))
         return false;
     if (of != owner)
         return sim_fail(b, w, c, lane, SIM_FAULT_BARRIER,

@@ -15,7 +15,7 @@
 
 enum { SIM_CHUNK_BYTES = 512 };
 
-enum { SIM_PLACE_BYTES = 320 }; /* most bytes of a text that names an address */
+enum { SIM_ADDRESS_TEXT_BYTES = 320 }; /* most bytes of a text that names an address */
 
 /* Values of sim_region.valid; 0 is an uninitialised byte. Values other than SIM_BYTE_WRITTEN occur
  * only if not all blocks of a launch run. */

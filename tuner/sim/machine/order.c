@@ -80,7 +80,7 @@ bool sim_order_follows(const sim_block *b, const sim_warp *w, int lane, const si
             return true;
         if (s->unit == w->first_thread / SIM_LANES) {
             lanes &= ~(1u << lane);
-            if (lanes == 0 || s->order < w->order.met)
+            if (lanes == 0 || s->order < w->order.barrier_epoch)
                 return true;
         }
     }
@@ -117,9 +117,9 @@ static void add_own(sim_block *b, const sim_warp *w, uint32_t mask, sim_clock **
     sim_known own[3];
     own[n++] =
         (sim_known){.block = b->number, .unit = unit, .lanes = mask, .until = w->order.epoch};
-    if (w->order.met > 0)
+    if (w->order.barrier_epoch > 0)
         own[n++] = (sim_known){
-            .block = b->number, .unit = unit, .lanes = ~mask, .until = w->order.met - 1};
+            .block = b->number, .unit = unit, .lanes = ~mask, .until = w->order.barrier_epoch - 1};
     if (b->epoch > 0)
         own[n++] =
             (sim_known){.block = b->number, .unit = SIM_UNIT_BLOCK, .lanes = 1, .until = b->epoch};
@@ -167,7 +167,7 @@ void sim_order_warp(sim_block *b, sim_warp *w, uint32_t mask)
     sim_clocks_deinit(&all);
     w->order.epoch++;
     if (whole)
-        w->order.met = w->order.epoch;
+        w->order.barrier_epoch = w->order.epoch;
 }
 
 void sim_order_exchange(sim_block *b, sim_warp *w, uint32_t mask, const int8_t from[SIM_LANES])
@@ -199,7 +199,7 @@ void sim_order_block(sim_block *b, uint32_t barrier)
         sim_warp *w = &b->warps[i];
         if (!sim_waits(w, barrier))
             continue;
-        w->order.met = ++w->order.epoch;
+        w->order.barrier_epoch = ++w->order.epoch;
         if (b->learned)
             collect_clocks(w, UINT32_MAX, &all);
     }

@@ -6,8 +6,8 @@
  * warp's operation is sim_warp_order.epoch, which grows whenever the warp synchronises or releases.
  * A thread knows all that its block did before the last barrier of the whole block
  * (sim_block.epoch), and all that its warp did before the last barrier of the whole warp
- * (sim_warp_order.met). Clocks hold the other known operations; most kernels never need clocks. At
- * a barrier, each participant learns what the others know.
+ * (sim_warp_order.barrier_epoch). Clocks hold the other known operations; most kernels never need
+ * clocks. At a barrier, each participant learns what the others know.
  *
  * Two rules are wider than the ISA's, because CUDA's documentation and samples rely on them and
  * GPUs keep them. First, a fence also works across a barrier: all threads fence and meet, then one

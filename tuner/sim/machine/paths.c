@@ -74,7 +74,7 @@ static int find_families(const sim_warp_flow *f, int begins[SIM_MAX_PATHS])
     return count;
 }
 
-static bool turn_family(sim_block *b, sim_warp *w)
+static bool switch_family(sim_block *b, sim_warp *w)
 {
     int begins[SIM_MAX_PATHS], count = find_families(&w->flow, begins);
     if (count == 0)
@@ -94,7 +94,7 @@ void sim_paths_switch(sim_block *b, sim_warp *w, bool polls)
     if (w->flow.depth > 1 && (polls || rng_below(&b->order, SPLITS_ONE_IN) == 0) &&
         split_waiting(&w->flow))
         return;
-    turn_family(b, w);
+    switch_family(b, w);
 }
 
 /* Merges siblings that are at the top path's instruction and wait for no other path. Paths that
@@ -148,7 +148,8 @@ bool sim_paths_yield(sim_block *b, sim_warp *w)
     sim_repeat_poll(b, w, sim_top(w)->pc, sim_top(w)->mask);
     if (merge(w) || end_waiting(b, w))
         return true;
-    if (w->flow.stalled < (uint32_t)w->flow.depth * (uint32_t)w->flow.depth && turn_family(b, w)) {
+    if (w->flow.stalled < (uint32_t)w->flow.depth * (uint32_t)w->flow.depth &&
+        switch_family(b, w)) {
         w->flow.stalled++;
         return true;
     }
@@ -264,13 +265,13 @@ struct sim_frame {
     uint32_t level;              /* depth of the call, from 1 on */
     uint32_t mask;               /* lanes that have not returned */
     int32_t reconverge;          /* sim_path.reconverge of the calling path */
-    uint8_t *saved; /* registers of the caller; NULL if the kernel is the caller; owned */
-    uint8_t *lacks; /* sim_warp.lacks of these registers, in `saved`; NULL if all had a value */
+    uint8_t *saved;   /* registers of the caller; NULL if the kernel is the caller; owned */
+    uint8_t *missing; /* sim_warp.missing of these registers, in `saved`; NULL if all had a value */
     uint16_t *origin_of; /* sim_warp.origin_of of these registers, stored in `saved` */
 };
 
 /* The entries of a call in sim_program.lists. */
-enum { LIST_CALLEE, LIST_CALLER, LIST_PARAMETERS, LIST_RESULTS, LIST_PLACES };
+enum { LIST_CALLEE, LIST_CALLER, LIST_PARAMETERS, LIST_RESULTS, LIST_COPIES };
 
 /* Returns the address of a frame in local memory. At level 0 are the kernel's own variables. */
 static uint64_t base_of(const sim_program *p, uint32_t level)
@@ -317,12 +318,12 @@ static void save(sim_warp *w, const sim_body *caller, sim_frame *f)
 {
     const size_t first = (size_t)caller->first_slot, bytes = (size_t)caller->slot_bytes;
     const size_t origins = bytes / SIM_SLOT_STEP * sizeof *w->origin_of;
-    f->saved = memory_require(malloc(w->lacks ? 2 * bytes + origins + 1 : bytes + 1));
+    f->saved = memory_require(malloc(w->missing ? 2 * bytes + origins + 1 : bytes + 1));
     memcpy(f->saved, w->registers + first, bytes);
-    if (w->lacks) {
-        f->lacks = f->saved + bytes;
-        f->origin_of = (uint16_t *)(void *)(f->lacks + bytes);
-        memcpy(f->lacks, w->lacks + first, bytes);
+    if (w->missing) {
+        f->missing = f->saved + bytes;
+        f->origin_of = (uint16_t *)(void *)(f->missing + bytes);
+        memcpy(f->missing, w->missing + first, bytes);
         memcpy(f->origin_of, w->origin_of + first / SIM_SLOT_STEP, origins);
     }
 }
@@ -359,9 +360,9 @@ static void restore(const sim_program *p, sim_warp *w, const sim_body *caller, c
                     uint32_t mask)
 {
     put_lanes(p, caller, w->registers, f->saved, 0, mask);
-    if (w->lacks)
-        put_lanes(p, caller, w->lacks, f->lacks, 0, mask);
-    if (w->lacks && f->lacks)
+    if (w->missing)
+        put_lanes(p, caller, w->missing, f->missing, 0, mask);
+    if (w->missing && f->missing)
         memcpy(w->origin_of + caller->first_slot / SIM_SLOT_STEP, f->origin_of,
                (size_t)caller->slot_bytes / SIM_SLOT_STEP * sizeof *w->origin_of);
 }
@@ -377,7 +378,7 @@ static void end_frame(sim_warp *w, sim_frame *f)
 bool sim_frames_call(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     const sim_program *p = b->program;
-    const int32_t *list = &p->lists[c->list], *place = list + LIST_PLACES;
+    const int32_t *list = &p->lists[c->list], *place = list + LIST_COPIES;
     sim_path *top = sim_top(w);
     const uint32_t outer = level_of(w, top->frame), level = outer + 1;
     sim_frame f = {.call = c,
@@ -394,8 +395,8 @@ bool sim_frames_call(sim_block *b, sim_warp *w, const sim_instruction *c, uint32
         save(w, &p->bodies[list[LIST_CALLER]], &f);
     memory_add(&w->flow.frames, &w->flow.frame_count, &f, sizeof f);
     forget(p, w, level, mask);
-    if (w->lacks && p->reads_unwritten)
-        put_lanes(p, &p->bodies[list[LIST_CALLEE]], w->lacks, NULL, 0xff, mask);
+    if (w->missing && p->reads_unwritten)
+        put_lanes(p, &p->bodies[list[LIST_CALLEE]], w->missing, NULL, 0xff, mask);
     for (int32_t i = 0; i < list[LIST_PARAMETERS]; i++, place += 3)
         copy_variable(b, w, base_of(p, outer) + (uint32_t)place[0],
                       base_of(p, level) + (uint32_t)place[1], (size_t)place[2], mask);
@@ -413,7 +414,7 @@ bool sim_frames_return(sim_block *b, sim_warp *w, const sim_instruction *c, uint
     sim_path *top = sim_top(w);
     sim_frame *f = &w->flow.frames[top->frame - 1];
     const int32_t *list = &p->lists[f->call->list],
-                  *place = list + LIST_PLACES + 3 * (size_t)list[LIST_PARAMETERS];
+                  *place = list + LIST_COPIES + 3 * (size_t)list[LIST_PARAMETERS];
     const uint32_t outer = level_of(w, f->outer);
     for (int32_t i = 0; i < list[LIST_RESULTS]; i++, place += 3)
         copy_variable(b, w, base_of(p, f->level) + (uint32_t)place[1],

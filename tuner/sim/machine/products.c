@@ -27,7 +27,7 @@ bool sim_multiply(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t 
     bool early;
     if (!sim_has_all_lanes(b, w, c, mask, &early))
         return early;
-    if (w->lacks && !sim_values_multiply(b, w, c))
+    if (w->missing && !sim_values_multiply(b, w, c))
         return false;
     if (sim_matrix_of(b->program, c)->sparse && !check_metadata(b, w, c))
         return false;
@@ -289,7 +289,7 @@ static bool multiply(sim_block *b, sim_warp *w, const sim_instruction *c)
                                              own, pieces[i]);
     if (!begin(b, w, c, pieces[0], counts[0]) || !begin(b, w, c, pieces[1], counts[1]))
         return false;
-    if (w->lacks || b->met_unwritten)
+    if (w->missing || b->met_unwritten)
         sim_values_warpgroup(b, w, c, pieces[0], pieces[1], keeps);
     sim_warpgroup_multiply(b->program, c, b->shared, pieces[0], pieces[1], keeps, w->registers);
     const uint64_t parts[] = {(uint64_t)(c - b->program->code), of.descriptors[0],

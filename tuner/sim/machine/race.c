@@ -521,7 +521,7 @@ void sim_race_land(const sim_race_access *a, sim_cell *cell, bool writes, uint32
         sim_set_add(a, &cell->reads, landed);
 }
 
-bool sim_line_suits(const sim_race_access *a, sim_touch touch)
+bool sim_line_can_record(const sim_race_access *a, sim_touch touch)
 {
     return touch != SIM_TOUCH_ATOMIC && a->stamp.scope == 0 && !a->warp->order.clocks;
 }

@@ -243,7 +243,7 @@ static inline uint32_t sim_line_lanes(uint32_t j, uint32_t shift, uint32_t *firs
 
 /* Returns whether one cell of a line can record the access: the access is weak, and its warp knows
  * other warps only by barriers of the block. (Clocks may differ from lane to lane.) */
-bool sim_line_suits(const sim_race_access *a, sim_touch touch);
+bool sim_line_can_record(const sim_race_access *a, sim_touch touch);
 
 /* Prepares an access to a line by a whole warp, whose lanes from `first` on access 1 << shift cells
  * each. `run` is 0 in global memory. Returns whether line->cell may record it, as lane `first`. */

@@ -9,7 +9,7 @@
 #include "sim/machine/order.h"
 
 /* Writes the name of the accessed byte: "dst[1] (byte 4 of dst)". */
-static void describe_place(const sim_race_access *a, char *text, size_t bytes)
+static void describe_address(const sim_race_access *a, char *text, size_t bytes)
 {
     const sim_block *owner = a->owner;
     if (a->region)
@@ -46,7 +46,7 @@ static bool is_this_thread(const sim_race_access *a, const sim_stamp *s)
 }
 
 /* Writes "thread (1,0,0) of block (2,0,0)", without the block if no other block has the memory. */
-static void describe_party(const sim_race_access *a, const sim_stamp *s, char *text, size_t bytes)
+static void describe_thread(const sim_race_access *a, const sim_stamp *s, char *text, size_t bytes)
 {
     const uint32_t *grid = a->block->launch->grid;
     uint32_t at[3], block = s->block - 1;
@@ -70,14 +70,14 @@ static void describe_line(const sim_race_access *a, const sim_stamp *s, char *te
 }
 
 typedef struct report_parts {
-    char place[SIM_PLACE_BYTES], party[96], line[PTX_LOCATION_BYTES + 32];
+    char place[SIM_ADDRESS_TEXT_BYTES], party[96], line[PTX_LOCATION_BYTES + 32];
 } report_parts;
 
 static report_parts describe_all(const sim_race_access *a, const sim_stamp *s)
 {
     report_parts parts;
-    describe_place(a, parts.place, sizeof parts.place);
-    describe_party(a, s, parts.party, sizeof parts.party);
+    describe_address(a, parts.place, sizeof parts.place);
+    describe_thread(a, s, parts.party, sizeof parts.party);
     describe_line(a, s, parts.line, sizeof parts.line);
     return parts;
 }
@@ -105,7 +105,7 @@ bool sim_race_report_under_way(const sim_race_access *a, const sim_stamp *s, boo
            touches(a);
 }
 
-static const char *what_is_missing(const sim_race_access *a, const sim_stamp *s)
+static const char *missing_order(const sim_race_access *a, const sim_stamp *s)
 {
     sim_reach reach = sim_order_reach(a->block, s);
     if (a->stamp.scope && s->scope && (a->stamp.scope <= (int)reach || s->scope <= (int)reach))
@@ -170,8 +170,8 @@ bool sim_race_report(const sim_race_access *a, const sim_stamp *s, const char *w
     char overrun[200];
     describe_overrun(a, s, overrun, sizeof overrun);
     return sim_fail(a->block, a->warp, a->instruction, a->lane, SIM_FAULT_RACE,
-                    "%s: %s %s without %s%s%s", parts.place, what, parts.party,
-                    what_is_missing(a, s), parts.line, overrun) ||
+                    "%s: %s %s without %s%s%s", parts.place, what, parts.party, missing_order(a, s),
+                    parts.line, overrun) ||
            touches(a);
 }
 

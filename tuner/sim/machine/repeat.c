@@ -28,8 +28,8 @@ static void keep(const sim_block *b, sim_warp *w, const sim_instruction *c)
     sim_warp_loop *k = &w->loop;
     if (!k->kept)
         k->kept = memory_require(malloc(registers + sizeof w->flow.paths));
-    k->lasts = k->branch ? 2 * k->lasts : 1;
-    k->looks = 0;
+    k->interval = k->branch ? 2 * k->interval : 1;
+    k->comparisons = 0;
     k->branch = c;
     k->depth = w->flow.depth;
     memcpy(k->kept, w->registers, registers);
@@ -52,7 +52,7 @@ bool sim_repeat_branch(sim_block *b, sim_warp *w, const sim_instruction *c, uint
     if (w->loop.branch && is_as_kept(b, w, c))
         return sim_fail(b, w, c, __builtin_ctz(mask), SIM_FAULT_ENDLESS,
                         "its loop is in the same state again, and nothing else can end it");
-    if (!w->loop.branch || ++w->loop.looks >= w->loop.lasts)
+    if (!w->loop.branch || ++w->loop.comparisons >= w->loop.interval)
         keep(b, w, c);
     return true;
 }
@@ -81,10 +81,10 @@ void sim_repeat_poll(const sim_block *b, sim_warp *w, int32_t pc, uint32_t mask)
     const bool is_again = k->mask == mask && k->pc == pc && k->state == state;
     if (is_again)
         k->lanes |= mask;
-    if (!is_again && k->mask && ++k->looks < k->lasts)
+    if (!is_again && k->mask && ++k->comparisons < k->interval)
         return;
-    k->lasts = k->mask ? 2 * k->lasts : 1;
-    k->looks = 0;
+    k->interval = k->mask ? 2 * k->interval : 1;
+    k->comparisons = 0;
     k->mask = mask;
     k->pc = pc;
     k->state = state;

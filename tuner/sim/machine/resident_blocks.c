@@ -196,7 +196,7 @@ static bool hold(resident_blocks *r, resident *one)
 }
 
 /* Lets a held cluster go on, because others may wait for it: the one held first or a random one. */
-static void let_one_go_on(resident_blocks *r)
+static void resume_one(resident_blocks *r)
 {
     resident *one = any_in(r, IS_HELD);
     if (!one)
@@ -339,13 +339,13 @@ static at_status run(resident_blocks *r, at_error *error)
             quiet = 0;
         }
         if (r->in[RUNS] == 0 && (r->in[IS_HELD] == 0 || !try_all(r)))
-            let_one_go_on(r);
+            resume_one(r);
         if (r->in[RUNS] > 0) {
             quiet = 0;
             since += advance(r);
             turns++;
             if (r->left && rng_below(&r->order, GOES_ON_ONE_IN) == 0)
-                let_one_go_on(r);
+                resume_one(r);
             if (r->fault->kind == SIM_FAULT_NONE)
                 try_between(r);
         }

@@ -34,7 +34,7 @@ typedef enum sim_fault_kind {
     SIM_FAULT_RACE,          /* unordered accesses to shared or global memory */
     SIM_FAULT_BARRIER,       /* a diverged warp at a barrier, a barrier that never completes, or one
                                 barrier used in two ways */
-    SIM_FAULT_SHUFFLE, /* a warp operation whose mask names absent lanes or lacks the lane itself,
+    SIM_FAULT_SHUFFLE, /* a warp operation whose mask names absent lanes or not the lane itself,
                           or which reads from a lane outside the mask */
     SIM_FAULT_TRAP,
     SIM_FAULT_ASSERTION, /* a failed assertion */

@@ -72,10 +72,10 @@ static bool look_for_unwritten(const sim_race_access *a, uint32_t bytes)
 {
     const uint8_t *valid = a->owner->shared_valid + a->offset;
     for (uint32_t i = 0; i < bytes; i++)
-        if (valid[i] == SIM_NEVER_WRITTEN && sim_values_may_lack(a->instruction)) {
+        if (valid[i] == SIM_NEVER_WRITTEN && sim_values_may_be_missing(a->instruction)) {
             a->block->met_unwritten = true;
         } else if (valid[i] != SIM_WRITTEN) {
-            char place[SIM_PLACE_BYTES];
+            char place[SIM_ADDRESS_TEXT_BYTES];
             sim_shared_name(a->owner, (uint32_t)a->offset + i, place, sizeof place);
             return sim_fail(a->block, a->warp, a->instruction, a->lane, SIM_FAULT_UNINITIALISED,
                             "%s was never written", place) ||
@@ -138,7 +138,7 @@ uint32_t sim_shared_touch_row(sim_race_access *a, uint32_t offset, uint32_t byte
                    shift = (uint32_t)__builtin_ctz(of_lane);
     uint32_t done = 0;
     if (!owner->cells || owner->cluster->size > 1 || offset % (step * SIM_LINE_CELLS) != 0 ||
-        !sim_line_suits(a, touch))
+        !sim_line_can_record(a, touch))
         return 0;
     for (uint32_t j = 0; *fine && j < of_lane; j++) {
         uint32_t at = offset + j * step * SIM_LINE_CELLS, first;
@@ -211,7 +211,7 @@ static bool is_under_way_to(const sim_cell *cell)
 }
 
 /* Returns whether each cp.async under way to these bytes brings the same value as `copy`. */
-static bool all_bring(const sim_block *b, const sim_copy *copy, uint32_t at, uint32_t bytes)
+static bool all_bring_same(const sim_block *b, const sim_copy *copy, uint32_t at, uint32_t bytes)
 {
     for (uint32_t w = 0; w < b->warp_count; w++)
         for (size_t i = 0; i < b->warps[w].copies.count; i++) {
@@ -236,7 +236,7 @@ bool sim_shared_begin_async(sim_block *b, sim_warp *w, const sim_copy *copy)
         a.offset = at;
         a.as_there = b->shared_valid[at] == SIM_WRITTEN &&
                      memcmp(b->shared + at, copy->data + (at - copy->to), step) == 0;
-        a.as_under_way = is_under_way_to(cell) && all_bring(b, copy, at, step);
+        a.as_under_way = is_under_way_to(cell) && all_bring_same(b, copy, at, step);
         if (!sim_race_begin(&a, cell, SIM_TOUCH_WRITE, copy->number, false))
             return false;
     }
@@ -307,9 +307,9 @@ sim_block *sim_cluster_owner(sim_block *b, sim_warp *w, const sim_instruction *c
     return owner;
 }
 
-bool sim_shared_place(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
-                      uint64_t address, uint32_t bytes, uint32_t alignment, const char *what,
-                      bool visits, sim_block **owner, uint32_t *offset)
+bool sim_shared_find(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                     uint64_t address, uint32_t bytes, uint32_t alignment, const char *what,
+                     bool visits, sim_block **owner, uint32_t *offset)
 {
     if (address - SIM_SHARED_WINDOW < SIM_WINDOW_BYTES)
         address -= SIM_SHARED_WINDOW;
@@ -330,12 +330,12 @@ bool sim_shared_place(sim_block *b, sim_warp *w, const sim_instruction *c, int l
     return true;
 }
 
-bool sim_own_place(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint64_t address,
-                   uint32_t bytes, uint32_t alignment, const char *what, uint32_t *offset)
+bool sim_shared_find_own(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                         uint64_t address, uint32_t bytes, uint32_t alignment, const char *what,
+                         uint32_t *offset)
 {
     sim_block *owner;
-    return sim_shared_place(b, w, c, lane, address, bytes, alignment, what, false, &owner,
-                            offset) &&
+    return sim_shared_find(b, w, c, lane, address, bytes, alignment, what, false, &owner, offset) &&
            (owner == b ||
             sim_fail(b, w, c, lane, SIM_FAULT_BOUNDS,
                      "%s in shared memory of another block: only its own is possible", what));

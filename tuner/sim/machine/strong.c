@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "sim/machine/places.h"
+#include "sim/machine/lane_memory.h"
 #include "sim/machine/race.h"
 #include "sim/machine/repeat.h"
 #include "sim/machine/watch.h"
@@ -16,7 +16,7 @@ enum {
 
 /* Returns the history of the memory that a lane accesses, or NULL if strong reads there can only
  * return the newest write. Global memory of several host threads is not used to communicate. */
-static sim_history *history_of(const sim_block *b, const sim_places *p, int lane)
+static sim_history *history_of(const sim_block *b, const sim_lane_memory *p, int lane)
 {
     if (!b->launch->check)
         return NULL;
@@ -28,7 +28,7 @@ static sim_history *history_of(const sim_block *b, const sim_places *p, int lane
                : NULL;
 }
 
-static uint64_t address_of(const sim_places *p, int lane)
+static uint64_t address_of(const sim_lane_memory *p, int lane)
 {
     return p->address[lane] + (p->space == PTX_SPACE_SHARED ? SIM_SHARED_WINDOW : 0);
 }
@@ -127,24 +127,24 @@ static bool may_precede(const sim_location *x, uint32_t index)
     return true;
 }
 
-typedef enum leaning { TO_NEWEST, TO_NEWER, TO_OLDER, TO_OLDEST } leaning;
+typedef enum preference { TO_NEWEST, TO_NEWER, TO_OLDER, TO_OLDEST } preference;
 
 /* Draws whether an instruction's lanes prefer old or new writes; the schedule decides how. Some
  * outcomes need old values: at random (store buffering), or after a new value (message passing). No
  * interleaving of the accesses has these outcomes. */
-static leaning draw_leaning(sim_block *b, const sim_warp *w, uint32_t mask, bool reads)
+static preference draw_preference(sim_block *b, const sim_warp *w, uint32_t mask, bool reads)
 {
     enum { AT_RANDOM, OLD, AFTER_NEW, MODES, OF = 8 };
     const uint32_t mode = reads ? b->launch->schedule / 4 % MODES : AT_RANDOM,
-                   old = mode == AT_RANDOM                        ? OF / 2
-                         : mode == OLD || (w->order.heard & mask) ? OF - 1
-                                                                  : 1;
+                   old = mode == AT_RANDOM                            ? OF / 2
+                         : mode == OLD || (w->order.chose_new & mask) ? OF - 1
+                                                                      : 1;
     const bool far = rng_below(&b->order, 2);
     return rng_below(&b->order, OF) >= old ? (far ? TO_NEWEST : TO_NEWER)
                                            : (far ? TO_OLDEST : TO_OLDER);
 }
 
-static uint32_t draw_index(sim_block *b, leaning how, uint32_t oldest, uint32_t newest)
+static uint32_t draw_index(sim_block *b, preference how, uint32_t oldest, uint32_t newest)
 {
     if (how == TO_NEWEST || oldest == newest)
         return newest;
@@ -154,27 +154,27 @@ static uint32_t draw_index(sim_block *b, leaning how, uint32_t oldest, uint32_t 
 }
 
 /* Notes whether the lane has read a new write of another thread. */
-static void note_heard(const sim_block *b, sim_warp *w, int lane, const sim_write *write,
-                       leaning how)
+static void note_choice(const sim_block *b, sim_warp *w, int lane, const sim_write *write,
+                        preference how)
 {
     const sim_stamp *s = &write->by;
     const bool is_own =
         s->block == b->number && s->unit == w->first_thread / SIM_LANES && s->lanes == 1u << lane;
     if (how >= TO_OLDER)
-        w->order.heard &= ~(1u << lane);
+        w->order.chose_new &= ~(1u << lane);
     else if (s->block != 0 && !is_own)
-        w->order.heard |= 1u << lane;
+        w->order.chose_new |= 1u << lane;
 }
 
 uint32_t sim_strong_read(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
-                         const sim_places *p, uint32_t bytes,
+                         const sim_lane_memory *p, uint32_t bytes,
                          uint8_t value[SIM_LANES][SIM_WRITE_BYTES])
 {
     const sim_history *h = history_of(b, p, __builtin_ctz(mask));
     if (!h || h->count == 0)
         return 0;
     const bool chooses = keeps_older(b, bytes);
-    const leaning how = chooses ? draw_leaning(b, w, mask, true) : TO_NEWEST;
+    const preference how = chooses ? draw_preference(b, w, mask, true) : TO_NEWEST;
     uint32_t stale = 0;
     SIM_EACH_OF(l, mask)
     {
@@ -192,7 +192,7 @@ uint32_t sim_strong_read(sim_block *b, sim_warp *w, const sim_instruction *c, ui
         }
         sim_order_read(b, w, c, l, &x->writes[index]);
         if (chooses) {
-            note_heard(b, w, l, &x->writes[index], how);
+            note_choice(b, w, l, &x->writes[index], how);
             note_reader(b, w, c, l, x, index);
         }
     }
@@ -265,7 +265,7 @@ static void pass_on(sim_location *x, uint32_t index, bool flush)
 }
 
 bool sim_strong_store(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
-                      const sim_places *p, const uint8_t *fresh, uint32_t bytes)
+                      const sim_lane_memory *p, const uint8_t *fresh, uint32_t bytes)
 {
     sim_history *h = history_of(b, p, lane);
     if (!h)
@@ -276,7 +276,7 @@ bool sim_strong_store(sim_block *b, sim_warp *w, const sim_instruction *c, int l
     }
     sim_location *x = open_location(h, address_of(p, lane), bytes, p->at[lane]);
     uint32_t index = x->count;
-    const leaning how = draw_leaning(b, w, 0, false);
+    const preference how = draw_preference(b, w, 0, false);
     if (how != TO_NEWEST && x->count > 1)
         index = draw_index(b, how, find_floor(b, w, lane, x) + 1, index);
     while (!may_precede(x, index))
@@ -292,14 +292,14 @@ bool sim_strong_store(sim_block *b, sim_warp *w, const sim_instruction *c, int l
     return false;
 }
 
-int sim_strong_choose(sim_block *b, const sim_warp *w, int lane, const sim_places *p,
+int sim_strong_choose(sim_block *b, const sim_warp *w, int lane, const sim_lane_memory *p,
                       uint32_t bytes, const void *sought, uint8_t *value)
 {
     sim_history *h = history_of(b, p, lane);
     if (!h || !keeps_older(b, bytes))
         return SIM_READS_MEMORY;
     sim_location *x = sim_history_find(h, address_of(p, lane));
-    const leaning how = draw_leaning(b, w, 1u << lane, true);
+    const preference how = draw_preference(b, w, 1u << lane, true);
     if (!x || x->count <= 1 || x->bytes != bytes || how == TO_NEWEST)
         return SIM_READS_MEMORY;
     memcpy(sim_location_newest(x)->value, p->at[lane], bytes);
@@ -319,7 +319,7 @@ int sim_strong_choose(sim_block *b, const sim_warp *w, int lane, const sim_place
 }
 
 void sim_strong_updated(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
-                        const sim_places *p, uint32_t bytes, int from, const uint64_t *old,
+                        const sim_lane_memory *p, uint32_t bytes, int from, const uint64_t *old,
                         bool writes, const uint8_t *fresh, uint64_t operand)
 {
     sim_history *h = history_of(b, p, lane);
@@ -365,8 +365,8 @@ void sim_strong_updated(sim_block *b, sim_warp *w, const sim_instruction *c, int
 }
 
 /* Returns a hash of the instruction, the addresses, the values there, and the operands. */
-static uint64_t look_at(const sim_block *b, const sim_instruction *c, uint32_t mask,
-                        const sim_places *p, uint32_t bytes, const uint32_t *offered)
+static uint64_t hash_poll(const sim_block *b, const sim_instruction *c, uint32_t mask,
+                          const sim_lane_memory *p, uint32_t bytes, const uint32_t *offered)
 {
     uint64_t sum = (uint64_t)(c - b->program->code);
     SIM_EACH_OF(l, mask)
@@ -379,9 +379,9 @@ static uint64_t look_at(const sim_block *b, const sim_instruction *c, uint32_t m
 }
 
 void sim_strong_poll(const sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
-                     const sim_places *p, uint32_t bytes, const uint32_t *offered)
+                     const sim_lane_memory *p, uint32_t bytes, const uint32_t *offered)
 {
-    sim_note_poll(b, w, c, mask, look_at(b, c, mask, p, bytes, offered),
+    sim_note_poll(b, w, c, mask, hash_poll(b, c, mask, p, bytes, offered),
                   p->space == PTX_SPACE_GLOBAL);
 }
 

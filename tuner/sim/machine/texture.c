@@ -9,7 +9,7 @@
 #include "base/bits.h"
 #include "sim/machine/arguments.h"
 #include "sim/machine/fault.h"
-#include "sim/machine/places.h"
+#include "sim/machine/lane_memory.h"
 #include "sim/machine/values.h"
 
 enum { CHANNELS = 4, SIDES = 3 };
@@ -43,7 +43,7 @@ static uint32_t value_of(const sim_texture *t, const uint8_t *at)
 }
 
 /* Applies the addressing mode to the index of a texel. Returns -1 if the texel reads as 0. */
-static int64_t place_of(const sim_texture *t, int64_t i, uint32_t axis)
+static int64_t texel_index(const sim_texture *t, int64_t i, uint32_t axis)
 {
     const int64_t n = t->size[axis];
     if (i >= 0 && i < n)
@@ -61,10 +61,10 @@ static int64_t place_of(const sim_texture *t, int64_t i, uint32_t axis)
 static bool read_bytes(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                        uint64_t address, uint32_t bytes, uint8_t *to)
 {
-    sim_places p = {.owner = b};
+    sim_lane_memory p = {.owner = b};
     p.address[lane] = address;
     w->accesses++;
-    if (!sim_places_find_global(b, w, c, 1u << lane, bytes, false, &p))
+    if (!sim_lane_memory_find_global(b, w, c, 1u << lane, bytes, false, &p))
         return false;
     if (b->launch->check && !sim_is_constant(1u << lane, &p)) {
         sim_race_access a = sim_race_access_of(b, w, c, lane);
@@ -85,7 +85,7 @@ static bool read_texel(const fetch *f, const int64_t at[SIDES], uint32_t out[CHA
     uint64_t address = t->base + f->layer * t->layer_bytes;
     memset(out, 0, CHANNELS * sizeof *out);
     for (uint32_t axis = 0; axis < t->rank; axis++) {
-        const int64_t place = place_of(t, at[axis], axis);
+        const int64_t place = texel_index(t, at[axis], axis);
         if (place < 0)
             return true;
         address += (uint64_t)place * t->step_bytes[axis];

@@ -13,7 +13,7 @@
 struct sim_origin {
     int32_t pc;
     char where[SIM_ORIGIN_BYTES];
-    bool is_placed; /* the members below are valid */
+    bool is_located; /* the members below are valid */
     const sim_block *owner;
     ptx_space space;
     uint64_t address;
@@ -23,12 +23,12 @@ enum { MOST_ORIGINS = 64 };
 
 void sim_values_free(sim_block *b)
 {
-    free(b->lacks);
+    free(b->missing);
     free(b->origin_of);
     free(b->origins);
     free(b->origin_in);
     b->origin_in = NULL;
-    b->lacks = NULL;
+    b->missing = NULL;
     b->origin_of = NULL;
     b->origins = NULL;
     b->origin_count = 0;
@@ -37,7 +37,7 @@ void sim_values_free(sim_block *b)
 void sim_values_reserve(sim_block *b)
 {
     size_t bytes = b->program->register_bytes;
-    b->lacks = memory_require(aligned_alloc(64, (b->warp_count * bytes + 63) / 64 * 64 + 64));
+    b->missing = memory_require(aligned_alloc(64, (b->warp_count * bytes + 63) / 64 * 64 + 64));
     b->origin_of = memory_new(b->warp_count * bytes / SIM_SLOT_STEP + 1, sizeof *b->origin_of);
 }
 
@@ -45,13 +45,13 @@ void sim_values_reserve(sim_block *b)
 static void begin(sim_block *b)
 {
     size_t bytes = b->program->register_bytes, slots = bytes / SIM_SLOT_STEP;
-    memset(b->lacks, 0, b->warp_count * bytes);
+    memset(b->missing, 0, b->warp_count * bytes);
     memset(b->origin_of, 0, b->warp_count * slots * sizeof *b->origin_of);
     b->origin_count = 0;
     free(b->origin_in);
     b->origin_in = NULL;
     for (uint32_t i = 0; i < b->warp_count; i++) {
-        b->warps[i].lacks = b->lacks + i * bytes;
+        b->warps[i].missing = b->missing + i * bytes;
         b->warps[i].origin_of = b->origin_of + i * slots;
     }
 }
@@ -60,18 +60,18 @@ void sim_values_start(sim_block *b)
 {
     const sim_program *p = b->program;
     for (uint32_t i = 0; i < b->warp_count; i++)
-        b->warps[i].lacks = NULL;
+        b->warps[i].missing = NULL;
     if (!b->launch->check || !p->reads_unwritten)
         return;
     begin(b);
     for (uint32_t i = 0; i < b->warp_count; i++) {
         const sim_warp *w = &b->warps[i];
-        memset(w->lacks, 0xff, p->register_bytes);
+        memset(w->missing, 0xff, p->register_bytes);
         for (size_t k = 0; k < p->constant_count; k++)
-            memset(w->lacks + p->constants[k].slot, 0, (size_t)p->constants[k].width * SIM_LANES);
+            memset(w->missing + p->constants[k].slot, 0, (size_t)p->constants[k].width * SIM_LANES);
         for (int k = 0; k < SIM_SPECIAL_COUNT; k++)
             if (p->special_slots[k] != SIM_NO_SLOT)
-                memset(w->lacks + p->special_slots[k], 0, sizeof(uint32_t) * SIM_LANES);
+                memset(w->missing + p->special_slots[k], 0, sizeof(uint32_t) * SIM_LANES);
     }
 }
 
@@ -87,7 +87,7 @@ bool sim_values_fail(sim_block *b, const sim_warp *w, const sim_instruction *c, 
     ptx_format_location(b->program->module, b->program->code[o->pc].location, place, sizeof place);
     return sim_fail(b, w, c, lane, SIM_FAULT_UNINITIALISED, "%s comes from %s, read at %s", what,
                     o->where, place) ||
-           (o->is_placed && sim_fault_add_address(b, o->owner, o->space, o->address));
+           (o->is_located && sim_fault_add_address(b, o->owner, o->space, o->address));
 }
 
 uint16_t sim_values_origin(sim_block *b, int32_t pc, const char *where)
@@ -105,21 +105,21 @@ uint16_t sim_values_origin(sim_block *b, int32_t pc, const char *where)
 
 void sim_values_keep(sim_block *b, const sim_warp *w)
 {
-    if (w->lacks)
+    if (w->missing)
         return;
-    if (!b->lacks)
+    if (!b->missing)
         sim_values_reserve(b);
     begin(b);
 }
 
-void sim_values_lose(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, int32_t slot,
-                     uint64_t bits, const char *where, const uint8_t *local)
+void sim_values_mark_missing(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                             int32_t slot, uint64_t bits, const char *where, const uint8_t *local)
 {
     sim_values_keep(b, w);
     if (c->width == 8)
-        sim_lacks64(w, slot)[lane] = bits;
+        sim_missing64(w, slot)[lane] = bits;
     else
-        sim_lacks32(w, slot)[lane] = (uint32_t)bits;
+        sim_missing32(w, slot)[lane] = (uint32_t)bits;
     uint16_t kept =
         local && b->origin_in ? b->origin_in[local - b->local_valid] : SIM_ORIGIN_REGISTER;
     w->origin_of[slot / SIM_SLOT_STEP] =
@@ -148,7 +148,7 @@ static bool is_seen(const sim_region *r, const uint8_t *valid, uint32_t bytes)
 }
 
 bool sim_find_unwritten(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
-                        const sim_places *p, uint32_t bytes, const char *what)
+                        const sim_lane_memory *p, uint32_t bytes, const char *what)
 {
     const bool in_region = p->space == PTX_SPACE_GLOBAL || p->space == PTX_SPACE_CONST;
     const sim_region *region = in_region ? p->region[lane] : NULL;
@@ -157,18 +157,18 @@ bool sim_find_unwritten(sim_block *b, sim_warp *w, const sim_instruction *c, int
         return sim_fail(b, w, c, lane, SIM_FAULT_UNSEEN, "it reads what other blocks write");
     if (!p->valid[lane] || (region && region->filled) || all_written(p->valid[lane], bytes))
         return true;
-    if (sim_values_may_lack(c)) {
+    if (sim_values_may_be_missing(c)) {
         b->met_unwritten = true;
         return true;
     }
-    char where[SIM_PLACE_BYTES];
+    char where[SIM_ADDRESS_TEXT_BYTES];
     sim_memory_describe(b->launch->memory, p->address[lane], where, sizeof where);
     return sim_fail(b, w, c, lane, SIM_FAULT_UNINITIALISED,
                     "%s of %u bytes that nothing wrote at %s", what, bytes, where) ||
            sim_fault_add_address(b, p->owner, p->space, p->address[lane]);
 }
 
-bool sim_is_constant(uint32_t mask, const sim_places *p)
+bool sim_is_constant(uint32_t mask, const sim_lane_memory *p)
 {
     bool all =
         p->space == PTX_SPACE_PARAM || p->space == PTX_SPACE_CONST || p->space == PTX_SPACE_GLOBAL;
@@ -189,11 +189,11 @@ void sim_mark_written(const sim_block *b, uint8_t *valid, uint32_t bytes, ptx_sp
         __atomic_store_n(&valid[i], (uint8_t)mark, __ATOMIC_RELAXED);
 }
 
-static void tell_byte(const sim_block *b, int lane, const sim_places *p, uint32_t byte, char *text,
-                      size_t size_bytes)
+static void describe_byte(const sim_block *b, int lane, const sim_lane_memory *p, uint32_t byte,
+                          char *text, size_t size_bytes)
 {
     uint64_t at = p->address[lane] + byte;
-    char where[SIM_PLACE_BYTES];
+    char where[SIM_ADDRESS_TEXT_BYTES];
     if (p->space == PTX_SPACE_SHARED) {
         sim_shared_name(p->owner, (uint32_t)at, where, sizeof where);
         snprintf(text, size_bytes, "%s, to which no value was written", where);
@@ -207,7 +207,7 @@ static void tell_byte(const sim_block *b, int lane, const sim_places *p, uint32_
 }
 
 /* Returns the map of a lane's written bytes, or NULL if all are written. */
-static const uint8_t *written_map(const sim_places *p, int lane)
+static const uint8_t *written_map(const sim_lane_memory *p, int lane)
 {
     if (p->space == PTX_SPACE_SHARED)
         return p->owner->shared_valid + p->address[lane];
@@ -215,7 +215,7 @@ static const uint8_t *written_map(const sim_places *p, int lane)
     return in_region && p->region[lane]->filled ? NULL : p->valid[lane];
 }
 
-uint64_t sim_unwritten_bits(const sim_places *p, int lane, uint32_t bytes, uint32_t *first)
+uint64_t sim_unwritten_bits(const sim_lane_memory *p, int lane, uint32_t bytes, uint32_t *first)
 {
     uint64_t bits = 0;
     const uint32_t from = *first;
@@ -229,35 +229,35 @@ uint64_t sim_unwritten_bits(const sim_places *p, int lane, uint32_t bytes, uint3
 }
 
 /* Sets the address of the register's origin, if it has none, to that of a lane's missing byte. */
-static void place_origin(sim_block *b, const sim_warp *w, int32_t slot, const sim_places *p,
-                         uint64_t address)
+static void locate_origin(sim_block *b, const sim_warp *w, int32_t slot, const sim_lane_memory *p,
+                          uint64_t address)
 {
     const uint16_t number = w->origin_of[slot / SIM_SLOT_STEP];
     if (number == SIM_ORIGIN_REGISTER || number > b->origin_count)
         return;
     sim_origin *o = &b->origins[number - 1];
-    if (o->is_placed)
+    if (o->is_located)
         return;
-    o->is_placed = true;
+    o->is_located = true;
     o->owner = p->owner;
     o->space = p->space;
     o->address = address;
 }
 
-void sim_lose_bits(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
-                   const sim_places *p, uint32_t first, int32_t slot, uint64_t bits)
+void sim_mark_missing_bits(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                           const sim_lane_memory *p, uint32_t first, int32_t slot, uint64_t bits)
 {
     char where[SIM_ORIGIN_BYTES];
     if (bits == 0)
         return;
-    tell_byte(b, lane, p, first, where, sizeof where);
-    sim_values_lose(b, w, c, lane, slot, bits, where,
-                    p->space == PTX_SPACE_LOCAL ? &p->valid[lane][first] : NULL);
-    place_origin(b, w, slot, p, p->address[lane] + first);
+    describe_byte(b, lane, p, first, where, sizeof where);
+    sim_values_mark_missing(b, w, c, lane, slot, bits, where,
+                            p->space == PTX_SPACE_LOCAL ? &p->valid[lane][first] : NULL);
+    locate_origin(b, w, slot, p, p->address[lane] + first);
 }
 
-void sim_lose_unwritten(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
-                        const sim_places *p, uint32_t bytes)
+void sim_mark_missing_bytes(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
+                            const sim_lane_memory *p, uint32_t bytes)
 {
     const int32_t *slots = b->program->lists + c->list;
     bool is_signed = c->type == PTX_S8 || c->type == PTX_S16 || c->type == PTX_S32;
@@ -269,7 +269,7 @@ void sim_lose_unwritten(sim_block *b, sim_warp *w, const sim_instruction *c, uin
             uint64_t bits = sim_unwritten_bits(p, l, bytes, &first);
             if (is_signed && bits >> (8 * bytes - 1) & 1)
                 bits |= UINT64_MAX << (8 * bytes - 1);
-            sim_lose_bits(b, w, c, l, p, first, slots[v], bits);
+            sim_mark_missing_bits(b, w, c, l, p, first, slots[v], bits);
         }
     }
 }
@@ -280,12 +280,12 @@ static void keep_origin(sim_block *b, const sim_warp *w, int32_t slot, const uin
 {
     if (!b->origin_in)
         b->origin_in = calloc(b->warp_count, (size_t)b->program->local_bytes * SIM_LANES + 1);
-    if (b->origin_in) /* if there is no memory, a fault lacks its origin */
+    if (b->origin_in) /* without memory, a fault names no origin */
         memset(b->origin_in + (valid - b->local_valid), w->origin_of[slot / SIM_SLOT_STEP], bytes);
 }
 
 bool sim_store_missing(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
-                       const sim_places *p, uint32_t bytes)
+                       const sim_lane_memory *p, uint32_t bytes)
 {
     const int32_t *slots = b->program->lists + c->list;
     uint32_t part = c->vector > 1 || bytes < 4 ? bytes : bytes / 2, kept = 0;
@@ -295,19 +295,19 @@ bool sim_store_missing(sim_block *b, sim_warp *w, const sim_instruction *c, int 
     int32_t lost = SIM_NO_SLOT;
     bool broken = false;
     for (int v = 0; v < c->vector; v++) {
-        const uint64_t lacks = c->width == 8 ? sim_lacks64(w, slots[v])[lane]
-                                             : sim_lacks32(w, slots[v])[lane],
-                       missing = lacks & sim_low_bits(bytes);
+        const uint64_t missing = c->width == 8 ? sim_missing64(w, slots[v])[lane]
+                                               : sim_missing32(w, slots[v])[lane],
+                       lost_bits = missing & sim_low_bits(bytes);
         for (uint32_t at = 0; at < bytes; at += part) {
-            uint64_t of_part = missing >> 8 * at & whole;
+            uint64_t of_part = lost_bits >> 8 * at & whole;
             kept += of_part == 0;
             broken = broken || (of_part != 0 && of_part != whole);
             for (uint32_t i = 0; written && of_part && i < part; i++)
                 if (of_part >> 8 * i & 0xff)
                     __atomic_store_n(&written[(uint32_t)v * bytes + at + i], 0, __ATOMIC_RELAXED);
         }
-        lost = missing ? slots[v] : lost;
-        if (missing && p->space == PTX_SPACE_LOCAL)
+        lost = lost_bits ? slots[v] : lost;
+        if (lost_bits && p->space == PTX_SPACE_LOCAL)
             keep_origin(b, w, slots[v], &written[(uint32_t)v * bytes], bytes);
     }
     if (lost == SIM_NO_SLOT || p->space == PTX_SPACE_LOCAL || p->space == PTX_SPACE_SHARED ||

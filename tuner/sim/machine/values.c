@@ -5,15 +5,15 @@
 #include "sim/program/warpgroup.h"
 
 /* Returns the lanes in which some bit of `bits` has no value. The width of a predicate is 0. */
-static uint32_t lacking(const sim_warp *w, int32_t slot, uint32_t width, uint64_t bits)
+static uint32_t lanes_missing(const sim_warp *w, int32_t slot, uint32_t width, uint64_t bits)
 {
     uint32_t lanes = 0;
     if (slot < 0)
         return 0;
     if (width == 0)
-        return *sim_lacks32(w, slot);
+        return *sim_missing32(w, slot);
     for (int l = 0; l < SIM_LANES; l++)
-        lanes |= (uint32_t)(((width == 8 ? sim_lacks64(w, slot)[l] : sim_lacks32(w, slot)[l]) &
+        lanes |= (uint32_t)(((width == 8 ? sim_missing64(w, slot)[l] : sim_missing32(w, slot)[l]) &
                              bits) != 0)
                  << l;
     return lanes;
@@ -25,53 +25,53 @@ static void inherit(sim_warp *w, int32_t to, int32_t from)
     w->origin_of[to / SIM_SLOT_STEP] = w->origin_of[from / SIM_SLOT_STEP];
 }
 
-static void put(sim_warp *w, int32_t slot, uint32_t width, const uint64_t *lacks, uint32_t mask)
+static void put(sim_warp *w, int32_t slot, uint32_t width, const uint64_t *missing, uint32_t mask)
 {
     SIM_EACH_OF(l, mask)
     {
         if (width == 8)
-            sim_lacks64(w, slot)[l] = lacks[l];
+            sim_missing64(w, slot)[l] = missing[l];
         else
-            sim_lacks32(w, slot)[l] = (uint32_t)lacks[l];
+            sim_missing32(w, slot)[l] = (uint32_t)missing[l];
     }
 }
 
 static void put_predicate(sim_warp *w, int32_t slot, uint32_t lanes, uint32_t mask)
 {
     if (slot >= 0)
-        *sim_lacks32(w, slot) = (*sim_lacks32(w, slot) & ~mask) | (lanes & mask);
+        *sim_missing32(w, slot) = (*sim_missing32(w, slot) & ~mask) | (lanes & mask);
 }
 
 /* Marks a result: it has no value in `lanes`, and a value in the other lanes of `mask`. */
 static void put_whole(sim_warp *w, int32_t slot, uint32_t width, uint32_t lanes, uint32_t mask)
 {
-    uint64_t lacks[SIM_LANES];
+    uint64_t missing[SIM_LANES];
     if (slot < 0)
         return;
     if (width == 0) {
         put_predicate(w, slot, lanes, mask);
         return;
     }
-    SIM_EACH_LANE(l) lacks[l] = lanes >> l & 1 ? UINT64_MAX : 0;
-    put(w, slot, width, lacks, mask);
+    SIM_EACH_LANE(l) missing[l] = lanes >> l & 1 ? UINT64_MAX : 0;
+    put(w, slot, width, missing, mask);
 }
 
 /* Checks that the register has a value in all lanes of `mask`, which need it for `what`. */
 static bool need(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask, int32_t slot,
                  uint32_t width, const char *what)
 {
-    uint32_t lanes = lacking(w, slot, width, UINT64_MAX) & mask;
+    uint32_t lanes = lanes_missing(w, slot, width, UINT64_MAX) & mask;
     return lanes == 0 || sim_values_fail(b, w, c, __builtin_ctz(lanes), slot, what);
 }
 
-static uint64_t lacks_of(const sim_warp *w, int32_t slot, uint32_t width, int l)
+static uint64_t missing_of(const sim_warp *w, int32_t slot, uint32_t width, int l)
 {
-    return width == 8 ? sim_lacks64(w, slot)[l] : sim_lacks32(w, slot)[l];
+    return width == 8 ? sim_missing64(w, slot)[l] : sim_missing32(w, slot)[l];
 }
 
 /* Moves masks as the operation moves bits. If a selector has no value, all bits are missing. */
 static void move_bits(const sim_warp *w, const sim_instruction *c, const int32_t slots[4],
-                      int moved, uint64_t lacks[SIM_LANES])
+                      int moved, uint64_t missing[SIM_LANES])
 {
     union {
         uint32_t w32[SIM_LANES];
@@ -80,72 +80,73 @@ static void move_bits(const sim_warp *w, const sim_instruction *c, const int32_t
     const void *sources[4];
     uint32_t lost = 0;
     for (int i = 0; i < 4; i++) {
-        const uint8_t *from = i < moved ? w->lacks : w->registers;
+        const uint8_t *from = i < moved ? w->missing : w->registers;
         sources[i] = from + (slots[i] < 0 ? 0 : slots[i]);
         if (i >= moved && c->widths[i])
-            lost |= lacking(w, slots[i], c->widths[i], UINT64_MAX);
+            lost |= lanes_missing(w, slots[i], c->widths[i], UINT64_MAX);
     }
     c->compute(&result, sources);
     SIM_EACH_LANE(l)
-    lacks[l] = lost >> l & 1 ? UINT64_MAX : c->width == 8 ? result.w64[l] : result.w32[l];
+    missing[l] = lost >> l & 1 ? UINT64_MAX : c->width == 8 ? result.w64[l] : result.w32[l];
 }
 
 static void compute_lane(const sim_warp *w, const sim_instruction *c, const int32_t slots[4], int l,
-                         uint64_t *lacks)
+                         uint64_t *missing)
 {
     uint64_t any = 0, x = 0, y = 0, xl = 0, yl = 0;
     for (int i = 0; i < 4; i++)
         if (c->widths[i] && slots[i] >= 0)
-            any |= lacks_of(w, slots[i], c->widths[i], l);
+            any |= missing_of(w, slots[i], c->widths[i], l);
     if (c->widths[1]) {
         x = sim_lane(w, slots[0], c->widths[0], l), y = sim_lane(w, slots[1], c->widths[1], l);
-        xl = lacks_of(w, slots[0], c->widths[0], l), yl = lacks_of(w, slots[1], c->widths[1], l);
+        xl = missing_of(w, slots[0], c->widths[0], l),
+        yl = missing_of(w, slots[1], c->widths[1], l);
     }
     bool alone = slots[0] == slots[1], zero = (xl == 0 && x == 0) || (yl == 0 && y == 0);
     switch ((sim_flow)c->flow) {
     case SIM_FLOW_AND:
-        *lacks = (xl & (y | yl)) | (yl & (x | xl));
+        *missing = (xl & (y | yl)) | (yl & (x | xl));
         break;
     case SIM_FLOW_OR:
-        *lacks = (xl & (~y | yl)) | (yl & (~x | xl));
+        *missing = (xl & (~y | yl)) | (yl & (~x | xl));
         break;
     case SIM_FLOW_BITWISE:
-        *lacks = any;
+        *missing = any;
         break;
     case SIM_FLOW_EXCLUSIVE:
-        *lacks = alone ? 0 : any;
+        *missing = alone ? 0 : any;
         break;
     case SIM_FLOW_DIFFERENCE:
-        *lacks = any && !alone ? UINT64_MAX : 0;
+        *missing = any && !alone ? UINT64_MAX : 0;
         break;
     case SIM_FLOW_PRODUCT:
-        *lacks = any && !zero ? UINT64_MAX : 0;
+        *missing = any && !zero ? UINT64_MAX : 0;
         break;
     case SIM_FLOW_HALVES:
-        *lacks = (any & 0xffff ? 0xffff : 0) | (any >> 16 & 0xffff ? 0xffff0000u : 0);
+        *missing = (any & 0xffff ? 0xffff : 0) | (any >> 16 & 0xffff ? 0xffff0000u : 0);
         break;
     default:
-        *lacks = any ? UINT64_MAX : 0;
+        *missing = any ? UINT64_MAX : 0;
     }
 }
 
 static void compute(sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     const int32_t slots[4] = {c->a, c->b, c->c, c->e};
-    uint64_t lacks[SIM_LANES];
+    uint64_t missing[SIM_LANES];
     if (c->flow == SIM_FLOW_MOVES_ONE || c->flow == SIM_FLOW_MOVES_TWO ||
         c->flow == SIM_FLOW_MOVES_FOUR)
         move_bits(w, c, slots,
                   c->flow == SIM_FLOW_MOVES_ONE   ? 1
                   : c->flow == SIM_FLOW_MOVES_TWO ? 2
                                                   : 4,
-                  lacks);
+                  missing);
     else
-        SIM_EACH_LANE(l) compute_lane(w, c, slots, l, &lacks[l]);
+        SIM_EACH_LANE(l) compute_lane(w, c, slots, l, &missing[l]);
     for (int i = 3; i >= 0; i--)
-        if (c->widths[i] && lacking(w, slots[i], c->widths[i], UINT64_MAX) & mask)
+        if (c->widths[i] && lanes_missing(w, slots[i], c->widths[i], UINT64_MAX) & mask)
             inherit(w, c->d, slots[i]);
-    put(w, c->d, c->width, lacks, mask);
+    put(w, c->d, c->width, missing, mask);
 }
 
 static bool is_integer(ptx_type t)
@@ -172,7 +173,7 @@ static bool is_integer(ptx_type t)
 static void convert(sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     uint32_t bytes = ptx_type_bytes((ptx_type)c->source_type), width = bytes > 4 ? 8 : 4;
-    uint32_t lanes = lacking(w, c->a, width, sim_low_bits(bytes)) & mask;
+    uint32_t lanes = lanes_missing(w, c->a, width, sim_low_bits(bytes)) & mask;
     if (lanes)
         inherit(w, c->d, c->a);
     if (!is_integer((ptx_type)c->type) || !is_integer((ptx_type)c->source_type) || c->saturate ||
@@ -184,12 +185,12 @@ static void convert(sim_warp *w, const sim_instruction *c, uint32_t mask)
         uint32_t w32[SIM_LANES];
         uint64_t w64[SIM_LANES];
     } result;
-    uint64_t lacks[SIM_LANES];
+    uint64_t missing[SIM_LANES];
     const sim_conversion moves = {
         .to = (ptx_type)c->type, .from = (ptx_type)c->source_type, .rounding = (sim_rounding)c->op};
-    sim_convert(&moves, &result, w->lacks + c->a);
-    SIM_EACH_LANE(l) lacks[l] = c->width == 8 ? result.w64[l] : result.w32[l];
-    put(w, c->d, c->width, lacks, mask);
+    sim_convert(&moves, &result, w->missing + c->a);
+    SIM_EACH_LANE(l) missing[l] = c->width == 8 ? result.w64[l] : result.w32[l];
+    put(w, c->d, c->width, missing, mask);
 }
 
 static uint32_t combine(uint32_t op, uint32_t x, uint32_t xl, uint32_t y, uint32_t yl)
@@ -209,14 +210,14 @@ static uint32_t combine(uint32_t op, uint32_t x, uint32_t xl, uint32_t y, uint32
 static void compare(sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     uint32_t bytes = ptx_type_bytes((ptx_type)c->type), width = bytes > 4 ? 8 : 4;
-    uint32_t a = lacking(w, c->a, width, sim_low_bits(bytes)),
-             b = lacking(w, c->b, width, sim_low_bits(bytes));
+    uint32_t a = lanes_missing(w, c->a, width, sim_low_bits(bytes)),
+             b = lanes_missing(w, c->b, width, sim_low_bits(bytes));
     uint32_t lanes = a | b, third = 0;
     if ((a | b) & mask)
         inherit(w, c->d, a & mask ? c->a : c->b);
     if (c->c != SIM_NO_SLOT) {
         /* The comparison, which has no value, may give either result. */
-        third = *sim_lacks32(w, c->c);
+        third = *sim_missing32(w, c->c);
         if (third & mask)
             inherit(w, c->d, c->c);
         lanes = combine(c->op, UINT32_MAX, lanes, sim_predicate(w, c->c, c->negate_c), third) |
@@ -230,7 +231,7 @@ static void compare(sim_warp *w, const sim_instruction *c, uint32_t mask)
 
 static void logic(sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
-    uint32_t a = *sim_lacks32(w, c->a), b = *sim_lacks32(w, c->b);
+    uint32_t a = *sim_missing32(w, c->a), b = *sim_missing32(w, c->b);
     if ((a | b) & mask)
         inherit(w, c->d, a & mask ? c->a : c->b);
     put_predicate(w, c->d,
@@ -241,32 +242,33 @@ static void logic(sim_warp *w, const sim_instruction *c, uint32_t mask)
 
 static void select_lanes(sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
-    uint32_t p = sim_predicate(w, c->c, c->negate_c), lost = *sim_lacks32(w, c->c);
-    uint64_t lacks[SIM_LANES];
+    uint32_t p = sim_predicate(w, c->c, c->negate_c), lost = *sim_missing32(w, c->c);
+    uint64_t missing[SIM_LANES];
     SIM_EACH_LANE(l)
     {
         bool same = sim_lane(w, c->a, c->width, l) == sim_lane(w, c->b, c->width, l);
-        uint64_t a = lacks_of(w, c->a, c->width, l), b = lacks_of(w, c->b, c->width, l);
-        lacks[l] = !(lost >> l & 1) ? (p >> l & 1 ? a : b) : same ? a | b : UINT64_MAX;
-        if ((mask >> l & 1) && lacks[l])
+        uint64_t a = missing_of(w, c->a, c->width, l), b = missing_of(w, c->b, c->width, l);
+        missing[l] = !(lost >> l & 1) ? (p >> l & 1 ? a : b) : same ? a | b : UINT64_MAX;
+        if ((mask >> l & 1) && missing[l])
             inherit(w, c->d, lost >> l & 1 ? c->c : p >> l & 1 ? c->a : c->b);
     }
-    put(w, c->d, c->width, lacks, mask);
+    put(w, c->d, c->width, missing, mask);
 }
 
 static const char address[] = "the address", condition[] = "the condition",
                   operand[] = "an operand",
                   places_of_elements[] = "where elements of a sparse row are";
 
-/* Returns a lane's missing result bits; *from is the register that lacks them. A shuffle reads one
- * lane. Votes, matches and reductions read all lanes of the mask; a bit of a ballot reads one. */
+/* Returns a lane's missing result bits. *from is the register that they come from. A shuffle reads
+ * one lane. Votes, matches and reductions read all lanes of the mask, a bit of a ballot one lane.
+ */
 static uint64_t lost_in_exchange(const sim_warp *w, const sim_instruction *const of[], int lane,
                                  int source, uint32_t lost, int32_t *from)
 {
     const sim_instruction *c = of[lane];
     if (c->kind == SIM_SHUFFLE) {
         *from = of[source] ? of[source]->a : c->a;
-        return of[source] ? sim_lacks32(w, *from)[source] : 0;
+        return of[source] ? sim_missing32(w, *from)[source] : 0;
     }
     lost &= sim_lanes32(w, c->e)[lane];
     *from = of[lost ? __builtin_ctz(lost) : lane]->a;
@@ -278,7 +280,7 @@ bool sim_values_exchange(sim_block *b, sim_warp *w, const sim_instruction *const
                          const int8_t from[SIM_LANES], uint32_t mask)
 {
     uint32_t lost = 0;
-    uint64_t lacks[SIM_LANES];
+    uint64_t missing[SIM_LANES];
     int32_t lost_from[SIM_LANES];
     SIM_EACH_OF(l, mask)
     {
@@ -289,21 +291,21 @@ bool sim_values_exchange(sim_block *b, sim_warp *w, const sim_instruction *const
                           !need(b, w, c, 1u << l, c->c, 4, operand))))
             return false;
         uint32_t width = c->kind == SIM_VOTE ? 0 : c->kind == SIM_MATCH ? c->source_width : 4;
-        lost |= lacking(w, c->a, width, UINT64_MAX) & 1u << l;
+        lost |= lanes_missing(w, c->a, width, UINT64_MAX) & 1u << l;
     }
-    SIM_EACH_OF(l, mask) lacks[l] = lost_in_exchange(w, of, l, from[l], lost, &lost_from[l]);
+    SIM_EACH_OF(l, mask) missing[l] = lost_in_exchange(w, of, l, from[l], lost, &lost_from[l]);
     SIM_EACH_OF(l, mask)
     {
         const sim_instruction *c = of[l];
         bool is_predicate = c->kind == SIM_VOTE && c->op != SIM_VOTE_BALLOT;
-        if (lacks[l])
+        if (missing[l])
             inherit(w, c->d, lost_from[l]);
         if (is_predicate)
-            put_predicate(w, c->d, lacks[l] ? UINT32_MAX : 0, 1u << l);
+            put_predicate(w, c->d, missing[l] ? UINT32_MAX : 0, 1u << l);
         else
-            put(w, c->d, 4, lacks, 1u << l);
+            put(w, c->d, 4, missing, 1u << l);
         if (c->kind != SIM_VOTE)
-            put_predicate(w, c->d2, c->kind != SIM_SHUFFLE && lacks[l] ? UINT32_MAX : 0, 1u << l);
+            put_predicate(w, c->d2, c->kind != SIM_SHUFFLE && missing[l] ? UINT32_MAX : 0, 1u << l);
     }
     return true;
 }
@@ -319,10 +321,10 @@ bool sim_values_multiply(sim_block *b, sim_warp *w, const sim_instruction *c)
         all += x->registers[i];
     for (int i = all - 1; i >= x->registers[SIM_MATRIX_D]; i--) {
         uint32_t width = x->elements[SIM_MATRIX_A] == SIM_ELEMENT_F64 ? 8 : 4;
-        first = lacking(w, slots[i], width, UINT64_MAX) ? &slots[i] : first;
+        first = lanes_missing(w, slots[i], width, UINT64_MAX) ? &slots[i] : first;
     }
     const uint16_t origin = w->origin_of[*first / SIM_SLOT_STEP];
-    sim_matrix_mark_undefined(b->program, c, w->lacks);
+    sim_matrix_mark_undefined(b->program, c, w->missing);
     for (int i = 0; first != slots && i < x->registers[SIM_MATRIX_D]; i++)
         w->origin_of[slots[i] / SIM_SLOT_STEP] = origin;
     return true;
@@ -449,7 +451,7 @@ static bool step(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t m
         select_lanes(w, c, mask);
         return true;
     case SIM_SPACE_TEST:
-        put_predicate(w, c->d, lacking(w, c->a, 8, UINT64_MAX), mask);
+        put_predicate(w, c->d, lanes_missing(w, c->a, 8, UINT64_MAX), mask);
         return true;
     case SIM_LOAD:
     case SIM_STORE:
@@ -468,7 +470,7 @@ static bool step(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t m
 bool sim_values_step(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     uint32_t path = sim_top(w)->mask;
-    uint32_t unsure = c->guard != SIM_NO_SLOT ? *sim_lacks32(w, c->guard) & path : 0;
+    uint32_t unsure = c->guard != SIM_NO_SLOT ? *sim_missing32(w, c->guard) & path : 0;
     bool is_pure = c->kind == SIM_COMPUTE || c->kind == SIM_CONVERT || c->kind == SIM_COMPARE ||
                    c->kind == SIM_LOGIC || c->kind == SIM_SELECT || c->kind == SIM_SPACE_TEST;
     if (unsure && !is_pure)
@@ -495,13 +497,13 @@ void sim_values_warpgroup(sim_block *b, sim_warp *w, const sim_instruction *c,
                                        : SIM_ORIGIN_REGISTER;
     b->met_unwritten = false;
     for (int i = 0; i < x->part.registers[SIM_MATRIX_A]; i++)
-        if (lacking(w, a[i], 4, UINT64_MAX))
+        if (lanes_missing(w, a[i], 4, UINT64_MAX))
             origin = w->origin_of[a[i] / SIM_SLOT_STEP];
     for (int i = 0; keeps && i < x->part.registers[SIM_MATRIX_D]; i++)
-        if (lacking(w, d[i], 4, UINT64_MAX))
+        if (lanes_missing(w, d[i], 4, UINT64_MAX))
             origin = w->origin_of[d[i] / SIM_SLOT_STEP];
     if (sim_warpgroup_mark_undefined(b->program, c, b->shared_valid, a_pieces, b_pieces, keeps,
-                                     w->lacks))
+                                     w->missing))
         for (int i = 0; i < x->part.registers[SIM_MATRIX_D]; i++)
             w->origin_of[d[i] / SIM_SLOT_STEP] = origin;
 }

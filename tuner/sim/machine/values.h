@@ -11,11 +11,11 @@
 #ifndef AUTOTUNE_SIM_MACHINE_VALUES_H
 #define AUTOTUNE_SIM_MACHINE_VALUES_H
 
-#include "sim/machine/places.h"
+#include "sim/machine/lane_memory.h"
 
 /* Checks an instruction that the lanes of `mask` of the top path are about to execute, and computes
  * the masks of its results: result bits have no value if they depend on bits without one. Returns
- * false, with a fault, if a needed value is missing. Requires that w->lacks is not NULL. */
+ * false, with a fault, if a needed value is missing. Requires that w->missing is not NULL. */
 bool sim_values_step(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
 
 /* Does the same for an exchange: lane l executes of[l], and in a shuffle it reads lane from[l]. */
@@ -33,7 +33,7 @@ void sim_values_warpgroup(sim_block *b, sim_warp *w, const sim_instruction *c,
 /* The following functions are in unwritten.c. */
 
 enum {
-    SIM_ORIGIN_BYTES = SIM_PLACE_BYTES + 64, /* most bytes of the text of an origin */
+    SIM_ORIGIN_BYTES = SIM_ADDRESS_TEXT_BYTES + 64, /* most bytes of the text of an origin */
     SIM_ORIGIN_REGISTER = 0 /* the origin of bits that come from an uninitialised register */
 };
 
@@ -50,13 +50,13 @@ void sim_values_keep(sim_block *b, const sim_warp *w);
 uint16_t sim_values_origin(sim_block *b, int32_t pc, const char *where);
 
 /* Return the mask of a register of 4 or 8 bytes a lane: the bits that have no value. */
-static inline uint32_t *sim_lacks32(const sim_warp *w, int32_t slot)
+static inline uint32_t *sim_missing32(const sim_warp *w, int32_t slot)
 {
-    return (uint32_t *)(void *)(w->lacks + slot);
+    return (uint32_t *)(void *)(w->missing + slot);
 }
-static inline uint64_t *sim_lacks64(const sim_warp *w, int32_t slot)
+static inline uint64_t *sim_missing64(const sim_warp *w, int32_t slot)
 {
-    return (uint64_t *)(void *)(w->lacks + slot);
+    return (uint64_t *)(void *)(w->missing + slot);
 }
 
 /* Returns a mask with the low `bytes` of 8 bytes set. */
@@ -71,7 +71,7 @@ bool sim_values_fail(sim_block *b, const sim_warp *w, const sim_instruction *c, 
 
 /* Returns whether the instruction may read uninitialised bytes. Such a load is a fault only if its
  * value is used: the copy of a structure includes gaps. An exchange may be meant as a store. */
-static inline bool sim_values_may_lack(const sim_instruction *c)
+static inline bool sim_values_may_be_missing(const sim_instruction *c)
 {
     return c->kind == SIM_LOAD || c->kind == SIM_WARPGROUP_PRODUCT ||
            (c->kind == SIM_ATOMIC && c->op == SIM_ATOMIC_EXCH);
@@ -79,15 +79,15 @@ static inline bool sim_values_may_lack(const sim_instruction *c)
 
 /* Notes that a lane's register got `bits` without a value; `where` names their source. `local` is
  * the byte's entry in local_valid for local memory, otherwise NULL. */
-void sim_values_lose(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, int32_t slot,
-                     uint64_t bits, const char *where, const uint8_t *local);
+void sim_values_mark_missing(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                             int32_t slot, uint64_t bits, const char *where, const uint8_t *local);
 
 /* Checks that a lane's bytes are all written. If not: sets b->met_unwritten if the instruction may
  * read such bytes; otherwise returns false, with a fault that calls the access `what`. */
 bool sim_find_unwritten(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
-                        const sim_places *p, uint32_t bytes, const char *what);
+                        const sim_lane_memory *p, uint32_t bytes, const char *what);
 static inline bool sim_check_written(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
-                                     const sim_places *p, uint32_t bytes, const char *what)
+                                     const sim_lane_memory *p, uint32_t bytes, const char *what)
 {
     /* In an excerpt, bytes may be missing although they have no map. */
     return (!p->valid[lane] && !b->launch->excerpt) ||
@@ -95,18 +95,18 @@ static inline bool sim_check_written(sim_block *b, sim_warp *w, const sim_instru
 }
 
 /* Returns whether all these bytes are written and no launch changes them. */
-bool sim_is_constant(uint32_t mask, const sim_places *p);
+bool sim_is_constant(uint32_t mask, const sim_lane_memory *p);
 
 /* Marks the uninitialised bytes of the loaded elements of `bytes` as bits without a value. */
-void sim_lose_unwritten(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
-                        const sim_places *p, uint32_t bytes);
+void sim_mark_missing_bytes(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
+                            const sim_lane_memory *p, uint32_t bytes);
 
 /* Returns the uninitialised bits of a lane's `bytes` from byte *first on; *first moves to them. */
-uint64_t sim_unwritten_bits(const sim_places *p, int lane, uint32_t bytes, uint32_t *first);
+uint64_t sim_unwritten_bits(const sim_lane_memory *p, int lane, uint32_t bytes, uint32_t *first);
 
 /* Marks `bits` of a lane's register, which may be 0, as missing. They are from byte `first` on. */
-void sim_lose_bits(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
-                   const sim_places *p, uint32_t first, int32_t slot, uint64_t bits);
+void sim_mark_missing_bits(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                           const sim_lane_memory *p, uint32_t first, int32_t slot, uint64_t bits);
 
 /* Marks bytes as written in their map `valid`, which may be NULL. */
 void sim_mark_written(const sim_block *b, uint8_t *valid, uint32_t bytes, ptx_space space);
@@ -116,6 +116,6 @@ void sim_mark_written(const sim_block *b, uint8_t *valid, uint32_t bytes, ptx_sp
  * since a tile often reaches beyond the end of a problem; a later use of the value is a fault.
  * Otherwise returns false, with a fault. */
 bool sim_store_missing(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
-                       const sim_places *p, uint32_t bytes);
+                       const sim_lane_memory *p, uint32_t bytes);
 
 #endif

@@ -490,7 +490,7 @@ bool sim_warp_run(sim_block *b, sim_warp *w)
             note_ran(&b->launch->ran[top->pc],
                      mask != 0 && c->kind == SIM_BRANCH && c->target <= top->pc);
         top->pc++;
-        if ((w->lacks && !sim_values_step(b, w, c, mask)) ||
+        if ((w->missing && !sim_values_step(b, w, c, mask)) ||
             (w->products && mask != 0 && !sim_warpgroup_step(b, w, c)) ||
             (mask != 0 && !step(b, w, c, mask)))
             return false;

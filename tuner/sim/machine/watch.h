@@ -44,13 +44,14 @@ sim_block *sim_cluster_owner(sim_block *b, sim_warp *w, const sim_instruction *c
 /* Finds `bytes` at a shared or generic address in the block of the cluster that owns them. `what`
  * names the access in messages. `visits` is as above, and false for the copy engine. Returns false,
  * with a fault, if the access is not allowed. */
-bool sim_shared_place(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
-                      uint64_t address, uint32_t bytes, uint32_t alignment, const char *what,
-                      bool visits, sim_block **owner, uint32_t *offset);
+bool sim_shared_find(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                     uint64_t address, uint32_t bytes, uint32_t alignment, const char *what,
+                     bool visits, sim_block **owner, uint32_t *offset);
 
 /* Does the same where only the block's own shared memory is allowed. */
-bool sim_own_place(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint64_t address,
-                   uint32_t bytes, uint32_t alignment, const char *what, uint32_t *offset);
+bool sim_shared_find_own(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                         uint64_t address, uint32_t bytes, uint32_t alignment, const char *what,
+                         uint32_t *offset);
 
 /* Returns whether the block may end. If other blocks may access its memory, records a fault. */
 bool sim_cluster_allows_end(sim_block *b);

@@ -1,4 +1,4 @@
-#include "sim/machine/places.h"
+#include "sim/machine/lane_memory.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "sim/machine/watch.h"
 #include "sim/program/operations.h"
 
-void sim_places_address(const sim_warp *w, int32_t slot, uint32_t width, int64_t offset,
+void sim_lane_addresses(const sim_warp *w, int32_t slot, uint32_t width, int64_t offset,
                         uint64_t *address)
 {
     if (width == 8) {
@@ -21,8 +21,8 @@ void sim_places_address(const sim_warp *w, int32_t slot, uint32_t width, int64_t
     }
 }
 
-bool sim_places_check_alignment(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
-                                const uint64_t *address, uint32_t bytes)
+bool sim_check_alignment(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
+                         const uint64_t *address, uint32_t bytes)
 {
     uint64_t low = 0;
     if (mask == UINT32_MAX)
@@ -41,7 +41,7 @@ bool sim_places_check_alignment(sim_block *b, sim_warp *w, const sim_instruction
 }
 
 /* Finds the bytes of all lanes if they are in one region, as usual. Otherwise returns false. */
-static bool resolve_within(const sim_region *r, uint32_t bytes, bool is_write, sim_places *p)
+static bool resolve_within(const sim_region *r, uint32_t bytes, bool is_write, sim_lane_memory *p)
 {
     uint64_t low = UINT64_MAX, high = 0;
     SIM_EACH_LANE(l)
@@ -72,7 +72,7 @@ static bool refuse(sim_block *b, sim_warp *w, const sim_instruction *c, int lane
                    const sim_region *r, uint64_t address, uint32_t bytes, bool is_write)
 {
     const char *const access = is_write ? "write" : "read";
-    char where[SIM_PLACE_BYTES];
+    char where[SIM_ADDRESS_TEXT_BYTES];
     if (!r || bytes > r->size_bytes - (address - r->base)) {
         sim_memory_describe(b->launch->memory, address, where, sizeof where);
         w->region_hit = 0;
@@ -93,7 +93,7 @@ static bool refuse(sim_block *b, sim_warp *w, const sim_instruction *c, int lane
 }
 
 static bool find_in_regions(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
-                            uint32_t bytes, bool is_write, sim_places *p)
+                            uint32_t bytes, bool is_write, sim_lane_memory *p)
 {
     const sim_memory *memory = b->launch->memory;
     const sim_region *r = w->region_hit ? &memory->regions[w->region_hit - 1] : NULL,
@@ -131,7 +131,7 @@ static bool find_in_regions(sim_block *b, sim_warp *w, const sim_instruction *c,
  * l * `stride`. Each lane may access `size` bytes. */
 static bool resolve_window(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
                            uint32_t bytes, uint64_t size, uint8_t *first, uint8_t *valid,
-                           size_t stride, sim_places *p)
+                           size_t stride, sim_lane_memory *p)
 {
     SIM_EACH_OF(l, mask)
     {
@@ -150,7 +150,7 @@ static bool resolve_window(sim_block *b, sim_warp *w, const sim_instruction *c, 
 
 /* Checks that an access stays in the variable of its address. On a GPU, another may follow. */
 static bool is_within_object(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
-                             uint32_t bytes, const sim_places *p)
+                             uint32_t bytes, const sim_lane_memory *p)
 {
     const ptx_variable *v = &b->program->module->variables[c->object];
     const uint64_t first = b->program->addresses[c->object],
@@ -174,7 +174,7 @@ static bool is_within_object(sim_block *b, sim_warp *w, const sim_instruction *c
 }
 
 static bool find(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask, uint32_t bytes,
-                 bool is_write, sim_places *p)
+                 bool is_write, sim_lane_memory *p)
 {
     const sim_program *program = b->program;
     switch (p->space) {
@@ -192,16 +192,16 @@ static bool find(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t m
     }
 }
 
-bool sim_places_find(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
-                     uint32_t bytes, bool is_write, sim_places *p)
+bool sim_lane_memory_find(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
+                          uint32_t bytes, bool is_write, sim_lane_memory *p)
 {
-    return sim_places_check_alignment(b, w, c, mask, p->address, bytes) &&
+    return sim_check_alignment(b, w, c, mask, p->address, bytes) &&
            find(b, w, c, mask, bytes, is_write, p) &&
            (c->object < 0 || !b->launch->check || is_within_object(b, w, c, mask, bytes, p));
 }
 
-bool sim_places_find_global(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
-                            uint32_t bytes, bool is_write, sim_places *p)
+bool sim_lane_memory_find_global(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
+                                 uint32_t bytes, bool is_write, sim_lane_memory *p)
 {
     p->space = PTX_SPACE_GLOBAL;
     return find_in_regions(b, w, c, mask, bytes, is_write, p);
@@ -210,8 +210,8 @@ bool sim_places_find_global(sim_block *b, sim_warp *w, const sim_instruction *c,
 bool sim_aligned(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     uint64_t address[SIM_LANES];
-    sim_places_address(w, c->a, c->source_width, c->offset, address);
-    return sim_places_check_alignment(b, w, c, mask & (uint32_t)c->target, address, c->vector);
+    sim_lane_addresses(w, c->a, c->source_width, c->offset, address);
+    return sim_check_alignment(b, w, c, mask & (uint32_t)c->target, address, c->vector);
 }
 
 void sim_count_request(sim_block *b, const sim_instruction *c, uint32_t mask, ptx_space space,
@@ -258,7 +258,7 @@ void sim_count_requests(sim_block *b, const sim_instruction *c, uint32_t mask, p
     }
 }
 
-bool sim_touch_lane(sim_race_access *a, int lane, const sim_places *p, uint32_t bytes,
+bool sim_touch_lane(sim_race_access *a, int lane, const sim_lane_memory *p, uint32_t bytes,
                     sim_touch kind, const uint8_t *fresh)
 {
     sim_race_access_by(a, lane);
@@ -275,7 +275,7 @@ bool sim_touch_lane(sim_race_access *a, int lane, const sim_places *p, uint32_t 
 }
 
 /* Returns whether all lanes are active and their bytes are side by side. */
-static bool is_row(uint32_t mask, const sim_places *p, uint32_t bytes)
+static bool is_row(uint32_t mask, const sim_lane_memory *p, uint32_t bytes)
 {
     uint64_t apart = 0;
     if (mask != UINT32_MAX)
@@ -284,8 +284,8 @@ static bool is_row(uint32_t mask, const sim_places *p, uint32_t bytes)
     return apart == 0;
 }
 
-uint32_t sim_touch_together(sim_race_access *a, uint32_t mask, const sim_places *p, uint32_t bytes,
-                            sim_touch kind, const uint8_t *fresh, bool *fine)
+uint32_t sim_touch_together(sim_race_access *a, uint32_t mask, const sim_lane_memory *p,
+                            uint32_t bytes, sim_touch kind, const uint8_t *fresh, bool *fine)
 {
     if (p->space == PTX_SPACE_SHARED) {
         a->owner = p->owner;

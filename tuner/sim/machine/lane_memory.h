@@ -2,12 +2,12 @@
  *
  * An access to memory has four steps: compute each lane's address, find the host memory of the
  * lane's bytes, count the requests of a GPU, and show the access to the race detector. */
-#ifndef AUTOTUNE_SIM_MACHINE_PLACES_H
-#define AUTOTUNE_SIM_MACHINE_PLACES_H
+#ifndef AUTOTUNE_SIM_MACHINE_LANE_MEMORY_H
+#define AUTOTUNE_SIM_MACHINE_LANE_MEMORY_H
 
 #include "sim/machine/machine.h"
 
-typedef struct sim_places {
+typedef struct sim_lane_memory {
     ptx_space space;
     sim_block *owner;            /* block whose shared memory is accessed */
     uint64_t address[SIM_LANES]; /* address of each lane in `space` */
@@ -16,10 +16,10 @@ typedef struct sim_places {
                                   checked */
     const sim_region *region[SIM_LANES]; /* global memory: region of each lane */
     const sim_region *only; /* global memory: region of all lanes; NULL if it is not known */
-} sim_places;
+} sim_lane_memory;
 
 /* Computes each lane's address: the register at `slot`, of `width` bytes a lane, plus `offset`. */
-void sim_places_address(const sim_warp *w, int32_t slot, uint32_t width, int64_t offset,
+void sim_lane_addresses(const sim_warp *w, int32_t slot, uint32_t width, int64_t offset,
                         uint64_t *address);
 
 /* Computes the address of one lane. */
@@ -31,21 +31,21 @@ static inline uint64_t sim_lane_address(const sim_warp *w, int32_t slot, uint32_
 
 /* Checks that the addresses of the lanes of `mask` are multiples of `bytes`, a power of two.
  * Returns false, with a fault, if an address is not. */
-bool sim_places_check_alignment(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
-                                const uint64_t *address, uint32_t bytes);
+bool sim_check_alignment(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
+                         const uint64_t *address, uint32_t bytes);
 
 /* Finds `bytes` at p->address of each lane of `mask` in p->space (shared memory: in p->owner), and
  * checks the alignment. Returns false, with a fault, if a lane may not access its bytes. */
-bool sim_places_find(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
-                     uint32_t bytes, bool is_write, sim_places *p);
+bool sim_lane_memory_find(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
+                          uint32_t bytes, bool is_write, sim_lane_memory *p);
 
 /* Does the same for global memory, without a check of the alignment. */
-bool sim_places_find_global(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
-                            uint32_t bytes, bool is_write, sim_places *p);
+bool sim_lane_memory_find_global(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
+                                 uint32_t bytes, bool is_write, sim_lane_memory *p);
 
 /* Returns the region and the offset of the bytes that a lane accesses in global memory. */
-static inline void sim_places_region(const sim_places *p, int lane, const sim_region **region,
-                                     uint64_t *offset)
+static inline void sim_lane_memory_region(const sim_lane_memory *p, int lane,
+                                          const sim_region **region, uint64_t *offset)
 {
     *region = p->region[lane];
     *offset = p->address[lane] - p->region[lane]->base;
@@ -62,13 +62,13 @@ void sim_count_requests(sim_block *b, const sim_instruction *c, uint32_t mask, p
 
 /* Shows a lane's access to `bytes` of shared or global memory to the race detector (watch.h).
  * `fresh` has the bytes that it writes, or is NULL. Returns false, with a fault, at a race. */
-bool sim_touch_lane(sim_race_access *a, int lane, const sim_places *p, uint32_t bytes,
+bool sim_touch_lane(sim_race_access *a, int lane, const sim_lane_memory *p, uint32_t bytes,
                     sim_touch kind, const uint8_t *fresh);
 
 /* Shows the accesses of those lanes of `mask` that can be checked together. Returns the other
  * lanes. Sets *fine to false, with a fault, if there is a race. */
-uint32_t sim_touch_together(sim_race_access *a, uint32_t mask, const sim_places *p, uint32_t bytes,
-                            sim_touch kind, const uint8_t *fresh, bool *fine);
+uint32_t sim_touch_together(sim_race_access *a, uint32_t mask, const sim_lane_memory *p,
+                            uint32_t bytes, sim_touch kind, const uint8_t *fresh, bool *fine);
 
 /* Loads 1, 2, 4 or 8 bytes by a relaxed atomic of the host, since host threads that run other
  * blocks may access the same bytes. */
