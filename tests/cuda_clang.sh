@@ -6,8 +6,8 @@ work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 echo '__global__ void nothing(int *out) { *out = 1; }' >"$work/nothing.cu"
 for clang in clang++ $(seq -f clang++-%g 30 -1 14); do
-    # The Toolkit's headers may be linked to from /usr/local/include, where clang finds them before those of another
-    # Toolkit.
+    # /usr/local/include may link to a Toolkit's headers, which clang finds before
+    # those of another Toolkit.
     command="$clang -x cuda --cuda-path=$cuda -isystem $cuda/include --cuda-gpu-arch=sm_90 -std=c++17 -O3 -Wall -Wextra -Werror"
     command="$command -Wno-unknown-cuda-version"
     if command -v "$clang" >/dev/null && $command -c "$work/nothing.cu" -o "$work/nothing.o" 2>/dev/null; then

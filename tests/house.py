@@ -21,8 +21,7 @@ import re
 import subprocess
 import sys
 
-# Visible only for unit tests, besides the use inside their own module. Or for autotune-rank, which a build without MPI
-# lacks.
+# Outside their own module, only unit tests use these; or autotune-rank, which a build without MPI lacks.
 FOR_TESTS = {
     "worker_spawn", "candidate_next", "ceilings_parse", "next_limit_ns", "spending_search",
     "device_child_confine",
@@ -194,7 +193,7 @@ def main():
         if module.startswith(tuple(room + "/" for room in library)) and module != "base/memory" and wanted & ends:
             wrong.append(f"{module} of the library uses {min(wanted & ends)}, which may end its caller's process")
     told = table(source)
-    outer = {}  # the rooms that inner rooms use, too
+    outer = {}  # room: what it and the rooms within it may use
     for room in rooms:
         name = room.name.split("/")[0]
         outer.setdefault(name, set()).update(u.split("/")[0] for u in room.uses)

@@ -3,10 +3,10 @@
 
 Usage: run.py [-j JOBS] [-f FOLDER] [-v] [PART...]
 
-Prints a row of a table for each part, or for those that are named: the part, the lines of its files, the cases of
+Prints a row of a table for each part, or only for the named parts: the part, the lines of its files, the cases of
 tests/verdicts that it can affect, the verdicts that change without it, and the texts that change. A verdict changes if
-the exit code of `check` is another one; a text, if the exit code is the same and the output is another one. -v lists
-the cases. PART+PART leaves out both at once.
+the exit code of `check` changes; a text changes if only the output of `check` does. -v lists the cases. PART+PART
+leaves out both parts at once.
 
 The script copies the files of the last commit to FOLDER and builds the program there. FOLDER is kept, so that the next
 run builds less. For each part it replaces the bodies of some functions, so that the part does nothing, builds again

@@ -155,7 +155,7 @@ SAMPLED = {
     "conv2d": {"rows": 256, "cols": 512}, "stencil1d": {"n": 1 << 16}, "histogram": {"n": 1 << 16},
     "spill": {"n": 1 << 16, "rounds": 2}, "product": {"n": 256}, "stencil": {"n": 96},
 }
-OWN = ("product", "stencil")  # their scripts are in the folder landscapes beside this file
+OWN = ("product", "stencil")  # patterns with a script in the folder landscapes beside this file
 
 
 def sampled(folder):

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 
-# The problems of each pattern: ranges of numbers, lists of words.
+# The problems of each pattern: ranges of numbers, lists of strings.
 PATTERNS = {
     "transpose": {"rows": (256, 16384), "cols": (256, 16384)},
     "dot": {"n": (1 << 16, 1 << 28)},
@@ -105,7 +105,7 @@ class Tool:
         return os.path.exists(os.path.join(self.folder, name))
 
     def kept(self, name, *words):
-        """The same, but runs each command only once: keeps its output in FOLDER/name."""
+        """Does the same as run(), but runs each command only once: keeps its output in FOLDER/name."""
         path = os.path.join(self.folder, name)
         if os.path.exists(path):
             return json.load(open(path)), ""
@@ -248,7 +248,7 @@ def try_pattern(args, tool, pattern, ranges):
     if made is None:
         print("%-12s no portfolio: %s" % (name, why.splitlines()[-1]))
         return False
-    # Shapes with times, also for the tree only.
+    # The shapes on which the portfolio was made or its tree was grown.
     fixed = made["portfolio"]["fixed"]
     seen = [{n: v for n, v in p["problem"].items() if n in ranges}
             for p in made["tried"] + made["portfolio"]["problems"]]

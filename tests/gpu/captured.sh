@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Captured launches on a GPU: of a kernel's variants only the complete one is right, whether or not the program had run
 # the kernel before. Usage: tests/gpu/captured.sh [BUILD_FOLDER] (default build/release). Needs nvcc. Exit code: 0 if
-# all passed, 77 without a GPU or nvcc, else that of the failure.
+# all passed, 77 without a GPU or nvcc, else the code of the failure.
 set -u
 here=$(dirname "$(realpath "$0")")
 autotune=$(realpath "${1:-$here/../../build/release}")/bin/autotune
@@ -11,7 +11,7 @@ trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 1
 failed=0
 
-# MODE: 0 complete, 1 nothing, 2 half of each row, 3 one wrong element. IN_PLACE: rows are overwritten by results.
+# MODE 0 computes all elements, 1 none, 2 half of each row, 3 one wrong element. IN_PLACE: results overwrite rows.
 cat >norm.cu <<'CUDA'
 #include <cstdio>
 #include <cstdlib>

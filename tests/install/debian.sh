@@ -10,7 +10,7 @@ rm -rf "$build/tests/debian" "$build"/dist/*.deb
 (cd "$build" && cpack -G DEB >tests/cpack.log 2>&1) || { tail -20 "$build/tests/cpack.log"; exit 1; }
 mkdir -p "$root/var/lib/dpkg"
 touch "$root/var/lib/dpkg/status"
-# The packages that they depend on come from this system.
+# The dependencies of the packages are those of this system.
 dpkg --root="$root" --force-depends --force-not-root --force-script-chrootless --log=/dev/null \
     --install "$build"/dist/*.deb >"$build/tests/debian/dpkg.log" 2>&1 || { cat "$build/tests/debian/dpkg.log"; exit 1; }
 same() { [ "$1" = "$2" ] || { echo "$3: '$1', not '$2'"; exit 1; }; }

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Checks that every mutant of mutants.txt has its expected outcome. Usage: run.sh BINARY [DEVICE [EVERY [JOBS [SEEDS]]]]
 #
-# DEVICE check (the default): 'autotune check' rejects it as wrong, without a GPU. DEVICE cuda:0: the GPU is tuned with
+# DEVICE check (the default): 'autotune check' must reject it, without a GPU. DEVICE cuda:0: the GPU is tuned with
 # the mutant as its only variant, and nothing is recorded, with each of the seeds 1 to SEEDS (default 1), or of a range
-# as 3-5, which draw other data. EVERY 5 runs each fifth one; JOBS of them at a time (default 2). A mutant that is not a
-# mistake is proven, and recorded. Exit code 1 if a mutant has another outcome.
+# as 3-5, which draw other data. EVERY 5 runs every fifth mutant, JOBS at a time (default 2). A mutant that is not a
+# mistake is proven, and recorded. Exit code 1 if a mutant has an unexpected outcome.
 set -u
 binary=$(realpath "$1")
 device=${2:-check}

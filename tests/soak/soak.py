@@ -28,7 +28,7 @@ LIMIT_S = 240          # limit of one command, in seconds
 KILL_S = (1.0, 4.0)    # seconds between two kills
 GROWTH_KIB = 16 * 1024 # noise of a process's memory
 JOURNAL_KIB = 2 * 64 * 1024 # size of the journal, which a tuner reads whole, until it is put aside
-PROBLEMS = 240         # problems until they are tuned anew, because records must not grow forever
+PROBLEMS = 240         # different problems; then they are tuned again, because records must not grow forever
 SCRIPT = "soaked.lua"
 
 

@@ -4,8 +4,8 @@ tenth of the compilations.
 
 usage: thresholds.py AUTOTUNE sample|all
 
-`all` prints a Markdown table: docs/development/spill_thresholds.md. A response that goes back and forth is to be found out, and
-then costs every point; one whose exceptions are single caps may be taken for one without them, at the same threshold.
+`all` prints a Markdown table: docs/development/spill_thresholds.md. A response that goes back and forth must be
+found out, which costs every point. If its exceptions are single caps, they may be missed, but the threshold must be right.
 """
 import json
 import os

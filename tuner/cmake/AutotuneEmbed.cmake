@@ -8,9 +8,9 @@
 #
 # PATTERN  name of the pattern
 # FORMAT   header, or cuda (which needs the language CUDA)
-# SCRIPT   its script, if it is not an installed one
-# RESULTS  folder of records; default: those installed with autotune
-# OVER     for FORMAT cuda: further problems that get kernels, beside the recorded ones
+# SCRIPT   path of its script, if it is not installed
+# RESULTS  folder of records; default: the records installed with autotune
+# OVER     for FORMAT cuda: problems that get kernels besides the recorded problems
 function(autotune_embed target)
     cmake_parse_arguments(PARSE_ARGV 1 embed "" "PATTERN;FORMAT;SCRIPT;RESULTS" "OVER")
     if(NOT embed_PATTERN OR embed_UNPARSED_ARGUMENTS)

@@ -1,4 +1,4 @@
-# Finds the dependencies of autotune. A missing one stops the configure step with the package to install.
+# Finds the dependencies of autotune. If one is missing, the configure step stops and names its package.
 
 find_package(PkgConfig QUIET)
 if(NOT PkgConfig_FOUND)

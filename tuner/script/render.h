@@ -1,37 +1,37 @@
-/* Texts of data: a template over a table.
+/* Renders data as text: a template over a table.
  *
- * In: a template in the language of lua/lib/template.lua, and a JSON object, whose members are
- * names in the template. Out: one text, or several files. A template may require() Lua modules
- * beside it and the tool's own in lua/lib. It runs in the sandbox of scripts, a user's template
- * with the limits of memory and time of scripts. Templates can call
+ * Input: a template in the language of lua/lib/template.lua, and a JSON object, whose members are
+ * names in the template. Output: one text, or several files. A template may require() Lua modules
+ * beside it and the tool's own in lua/lib. It runs in the sandbox of scripts; a user's template
+ * also has the scripts' limits of memory and time. Templates can call
  *
  *   json(value, indent)   returns its text; data of the table keeps the order of its members;
- *                         `indent` 0 or none: on one line
+ *                         without `indent`, or with 0, it has one line
  *   names(table)          returns the names of its members in their order; pairs() sorts them
- *   has(table, name)      tells whether there is such a member; to read a missing one is an error
+ *   has(table, name)      tells whether a member exists; reading a missing member is an error
  *   object { { name, value }, ... }   returns a table whose members json() writes in this order
  *   slug(text)            returns the text as a part of a file's name: "nvidia-h200"
- *   refuse(message, kind, line)   ends with this message and, by `kind`, "usage" (the default,
+ *   refuse(message, kind, line)   fails with this message. `kind` is "usage" (the default,
  *                         AT_USAGE), "missing" (AT_NOT_FOUND) or "format" (AT_FORMAT); `line`
- *                         places the error in the file with the data, 0 in the whole file
+ *                         is the line of the file with the data, 0 for the whole file
  *   nearest_name(word, names)   returns the name that the word misspells, or nil
  *   parse_value(text)     returns the value that a person typed after NAME=
  *   file(name)            begins the text of another file
  *
  * and for texts that people read
  *
- *   cut(text, columns)    returns how many bytes fit on a line of so many characters, and how many
- *                         blanks the break replaces: base/wrap.h
+ *   cut(text, columns)    returns how many bytes fit on a line of `columns` characters, and how
+ *                         many blanks the break replaces: base/wrap.h
  *   units.NAME(number)    time (from ns), duration (from s), size (from bytes), rate (10^9 a
- *                         second), count, percent (from a share): base/units.h
- *   spell(value)          returns a value as scripts and records write it: base/value.h
+ *                         second), count, percent (from a share): base/text.h
+ *   spell(value)          returns a value in the form of scripts and records: base/value.h
  *   ceiling_of(name)      returns its unit ("bytes", "flops" or "items") and its words, "the FP32
  *                         rate", or nil for an unknown name
  *   median_of(samples_ns) returns the median and the ends of its 95 % interval
  *
- * A member that is null is nil, an element that is null is false. Lines are written as they stand,
- * with blanks and empty lines. A line with only ${...} gives whole lines, with its indentation, or
- * none. Errors: AT_SCRIPT with the template's file and line, AT_IO, AT_NO_MEMORY. */
+ * A null member is nil, a null element is false. Lines keep their blanks, and empty lines stay. A
+ * line with only ${...} becomes the lines of its value, with its indentation, or disappears.
+ * Errors: AT_SCRIPT with the template's file and line, AT_IO, AT_NO_MEMORY. */
 #ifndef AUTOTUNE_SCRIPT_RENDER_H
 #define AUTOTUNE_SCRIPT_RENDER_H
 

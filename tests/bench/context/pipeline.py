@@ -91,7 +91,7 @@ class Pipeline:
 
 
 def compare(pipeline, isolated, context, within):
-    """Returns the medians of both, and the interval of the ratio's median over blocks (order statistics, 95 %)."""
+    """Returns the medians of both winners' times, and the interval of the ratio's median over blocks (order statistics, 95 %)."""
     times = {True: [], False: []}
     for block in range(-2, BLOCKS):
         for is_context in ((True, False) if block % 2 else (False, True)):

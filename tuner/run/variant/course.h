@@ -53,8 +53,8 @@ typedef struct next_facts {
     bool compilers_idle;
 } next_facts;
 
-/* The first row that holds decides. "Suspected": the candidate shares parameter values that, of all
- * variants that were tried, only variants that hung have (run/variant/hangs.h).
+/* The first row that applies decides. A candidate is "suspected" if it has parameter values that
+ * were common to several hung variants and to no variant that ended (run/variant/hangs.h).
  *
  *   stage     the candidate                      the run                         next
  *   NEW       suspected                                                          REJECT_HANGING
@@ -65,7 +65,7 @@ typedef struct next_facts {
  *             failed                                                             WAIT
  *             leads by more than noise, and      wants its leader checked        CHECK
  *             was not checked on ragged problems
- *             leads, is checked, not proven      the same, and cores are idle    PROVE
+ *             leads, is checked, not proven      the same; cores are idle        PROVE
  *             one of the fastest, not compiled   a race is near, and compile     PREPARE
  *             for ragged problems                workers are idle
  *             else                                                               WAIT
