@@ -307,8 +307,8 @@ static __device__ u32 element_bytes(int type)
     }
 }
 
-// A value that is noticed where it does not belong: NaN or an index far behind the end; huge or far
-// before the start; the same with the other sign; or an ordinary value.
+// A value that is noticed in an output: NaN or an index far after the end; huge or far before the
+// start; the same with the other sign; or an ordinary value.
 static __device__ u64 guard_value(u64 r, int type, int pattern)
 {
     const u64 sign = (pattern & 3) == 3 ? ~r >> 63 : r >> 63;

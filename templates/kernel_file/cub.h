@@ -1,4 +1,4 @@
-// What device code has of CUB, in place of <cub/cub.cuh>, whose other parts are the host's.
+// The parts of CUB for device code, in place of <cub/cub.cuh>, whose other parts are for the host.
 #ifndef AUTOTUNE_KERNEL_FILE_CUB_H
 #define AUTOTUNE_KERNEL_FILE_CUB_H
 

@@ -1,5 +1,5 @@
-// nvcc includes headers of the host's C library by itself, and NVRTC does not: this has the parts of
-// them that device code uses.
+// nvcc includes headers of the host's C library by itself, and NVRTC does not. This header has the
+// parts of them that device code uses.
 #ifndef AUTOTUNE_KERNEL_FILE_HOST_H
 #define AUTOTUNE_KERNEL_FILE_HOST_H
 
@@ -10,7 +10,7 @@
 #define __x86_64__ 1
 #endif
 
-// Words of the host's compiler that say nothing to a device.
+// Words of the host's compiler that do not matter for device code.
 #define __extension__
 #define register
 
@@ -19,7 +19,7 @@
 #endif
 
 #ifdef __CUDACC_RTC__
-// The device's runtime library has these for dependent launches; nothing waits for one here.
+// The functions of the device runtime for dependent launches. autotune never launches a dependent kernel.
 static __device__ __forceinline__ void cudaTriggerProgrammaticLaunchCompletion(void)
 {
     asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
@@ -30,7 +30,7 @@ static __device__ __forceinline__ void cudaGridDependencySynchronize(void)
 }
 #endif
 
-// The same as the Toolkit's own, which some of its headers include.
+// Includes the Toolkit's <cuda/std/cstdint>, because some headers of the Toolkit do.
 #if __has_include(<cuda/std/cstdint>)
 #include <cuda/std/climits>
 #include <cuda/std/cstdint>
@@ -84,7 +84,7 @@ typedef unsigned int uint;
 typedef unsigned long ulong;
 typedef long ssize_t;
 
-// Of <cufft.h>, which is the host's.
+// The types of <cufft.h>, which is a header for the host.
 typedef float cufftReal;
 typedef double cufftDoubleReal;
 typedef float2 cufftComplex;

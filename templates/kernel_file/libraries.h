@@ -1,4 +1,4 @@
-// The headers of cuBLAS, cuSPARSE and cuSOLVER have types alone for device code; this has them.
+// The types of cuBLAS, cuSPARSE and cuSOLVER. Device code needs nothing else from their headers.
 #ifndef AUTOTUNE_KERNEL_FILE_LIBRARIES_H
 #define AUTOTUNE_KERNEL_FILE_LIBRARIES_H
 

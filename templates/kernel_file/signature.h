@@ -1,9 +1,10 @@
-// What a kernel takes, told by the compiler: included after the kernel, whose name is AUTOTUNE_ENTRY.
+// Makes the compiler write the types of a kernel's parameters into PTX. Included after the kernel, whose name is
+// AUTOTUNE_ENTRY.
 //
-// autotune_signature holds 32-bit numbers: how many parameters, and one; then of each parameter whether it is a pointer;
-// whether what it leads to is const; of each the type's number, the lanes of a vector, the bytes. tuner/cpp/signature.c
-// reads them from PTX. Names are long so that no macro of the file is one of them. For another kernel of the file it is
-// included again; AUTOTUNE_SIGNATURE is the array's name then.
+// The array autotune_signature has 32-bit numbers: the number of parameters plus one; then for all parameters whether
+// each is a pointer; for all, whether its target is const; for all, the type's number; the lanes of a vector; the
+// bytes. tuner/cpp/signature.c reads the array from PTX. Names are long so that no macro of the file equals them. For
+// another kernel of the file this header is included again, and AUTOTUNE_SIGNATURE is then the array's name.
 #ifndef AUTOTUNE_NUMBERS_OF
 #define AUTOTUNE_NUMBERS_OF
 namespace autotune_of_kernel {
@@ -23,7 +24,7 @@ template <> struct bytes_of<void> {
 template <class autotune_T, class... autotune_A> struct bytes_of<autotune_T(autotune_A...)> {
   static constexpr int autotune_bytes = 0;
 };
-// An enumeration is the whole number that it is made of.
+// An enumeration counts as its underlying integer type.
 template <class autotune_T, bool> struct number_of {
   using autotune_type = autotune_T;
 };
@@ -112,7 +113,7 @@ __device__ constexpr numbers_of<autotune_A...> autotune_numbers_of(void (*)(auto
            argument_of<autotune_A>::autotune_lanes..., argument_of<autotune_A>::autotune_bytes...}};
 }
 
-// The entry may be a function, or an expression that chooses one of several.
+// The entry may be a function, or an expression that chooses one of several functions.
 template <class autotune_T> __device__ autotune_T pointer_to(autotune_T);
 
 } // namespace autotune_of_kernel

@@ -1,4 +1,4 @@
-// The headers of the C++ library that device code may use, for a file whose kernel names std: those of the Toolkit.
+// For a file whose kernel uses std: the Toolkit's headers of the C++ library for device code.
 #ifndef AUTOTUNE_KERNEL_FILE_STD_H
 #define AUTOTUNE_KERNEL_FILE_STD_H
 
@@ -23,7 +23,7 @@
 #include <cuda/std/type_traits>
 #include <cuda/std/utility>
 
-// <cuda/std/cmath> has them as macros; as names, others may have them in namespaces of their own.
+// <cuda/std/cmath> defines these macros. Without them, other code may use the names in its own namespaces.
 #if defined(__CUDACC_RTC__) && defined(FP_NAN)
 #undef FP_NAN
 #undef FP_INFINITE

@@ -1,5 +1,5 @@
-// What kernels name of std most, without the headers of the Toolkit's library, which cost half a second each time.
-// tuner/script/kernel_file.c has the list of these names.
+// The names of std that kernels use most, without the headers of the Toolkit's library, which take half a second for
+// each compilation. tuner/script/kernel_cut.c has the list of these names.
 #ifndef AUTOTUNE_KERNEL_FILE_STD_FEW_H
 #define AUTOTUNE_KERNEL_FILE_STD_FEW_H
 

@@ -1,5 +1,5 @@
-// This has the parts of Thrust that device code commonly uses, in place of its headers, whose other
-// parts are the host's.
+// The parts of Thrust that device code commonly uses, in place of Thrust's headers, whose other parts
+// are for the host.
 #ifndef AUTOTUNE_KERNEL_FILE_THRUST_H
 #define AUTOTUNE_KERNEL_FILE_THRUST_H
 

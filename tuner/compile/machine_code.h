@@ -5,7 +5,7 @@
  * instruction. An instruction has 16 bytes; the upper bits contain the barrier that it sets at its
  * end and the barriers that it waits for: Jia et al., "Dissecting the NVIDIA Volta GPU Architecture
  * via Microbenchmarking" (2018), section 2.1. The opcodes were found by compiling kernels with one
- * operation each for sm_80, sm_90 and sm_120. ptx/notes.h describes the form of a note. */
+ * operation each for sm_80, sm_90 and sm_120. ptx/parse.h describes the form of a note. */
 #ifndef AUTOTUNE_COMPILE_MACHINE_CODE_H
 #define AUTOTUNE_COMPILE_MACHINE_CODE_H
 

@@ -1,7 +1,7 @@
 /* Writes constraints, features, derived values and launches in C, for programs that pick and launch
  * a configuration without Lua. The statements of a launch fill an autotune_plan with the launches
- * of script_launch_plan() and the sizes of buffers (export/launch.c has the functions that they
- * call). They set `*failed` where Lua would raise an error. */
+ * of script_launch_plan() and the sizes of buffers (templates/export/launches.h has the
+ * functions that they call). They set `*failed` where Lua would raise an error. */
 #ifndef AUTOTUNE_SCRIPT_LAUNCH_C_H
 #define AUTOTUNE_SCRIPT_LAUNCH_C_H
 

@@ -2,7 +2,7 @@
  *
  * The log keeps the end of the search (the configurations that were tried), every block of samples,
  * every failed load, every check on fresh data and every energy. The key of an answer is its
- * question (journal/key.h): the variants, the plan of the race (script, options, seed) and the
+ * question (journal/journal.h): the variants, the plan of the race (script, options, seed) and the
  * number. A race depends only on the answers (search/race/race.h), so a resumed race asks the same
  * questions in the same order. */
 #ifndef AUTOTUNE_RUN_RACE_RACE_LOG_H
