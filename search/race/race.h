@@ -69,7 +69,7 @@ typedef struct race_entrant {
     /* Among tied entrants the lower value wins, in this order. */
     uint32_t registers;
     uint32_t shared_bytes;
-    uint64_t order; /* for example the number of the configuration */
+    uint64_t order; /* such as the number of the configuration */
 } race_entrant;
 
 typedef enum race_stage {
@@ -82,12 +82,12 @@ typedef enum race_stage {
 } race_stage;
 
 typedef enum race_verdict {
-    RACE_CLEAR,       /* order given by the caller, such as the number of the configuration */
-    RACE_TIED,        /* some others are not */
-    RACE_INCONCLUSIVE /* some others are not significantly slower */
+    RACE_CLEAR,       /* all others are significantly slower, by more than the tie margin */
+    RACE_TIED,        /* some others are not significantly slower */
+    RACE_INCONCLUSIVE /* the race was stopped early; the winner is the best so far */
 } race_verdict;
 
-/* the race was stopped early; the winner is the best so far */
+/* The standing of an entrant. Ratios are its time / the time of the fastest in the same blocks. */
 typedef struct race_standing {
     uint32_t entrant;
     race_stage left_at; /* last stage in which it took part */

@@ -37,8 +37,7 @@ typedef struct patterns {
 
 /* A pattern, locked for the calling thread. */
 typedef struct pattern_view {
-    pattern_records *records; /* script loaded for the device; NULL if it is missing or does not
-                               * load */
+    pattern_records *records; /* empty if the pattern has no records */
     script *script; /* loaded for the device; NULL if there is no script, or it does not load */
     const pattern_variable *problem; /* problem that the script states */
     known_pattern *pattern;

@@ -236,8 +236,8 @@ struct script {
     script_lua lua;
     script_sketch_request sketch;
     script_warning *warnings;
-    arena_block *arena; /* owns everything that the pattern points to */
-    tree *expressions;  /* owner of all memory to which the pattern points */
+    arena_block *arena; /* owner of all memory to which the pattern points */
+    tree *expressions;  /* trees of all expressions */
     script_data_files data;
     pattern pattern;
     pattern_variable *problems[PROBLEM_KINDS];

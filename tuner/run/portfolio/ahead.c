@@ -17,8 +17,8 @@ enum {
 
 struct ahead {
     workers compilers; /* without a device */
-    script *script;    /* workers without a device */
-    size_t *waiting;   /* script loaded for the latest problem; NULL before the first */
+    script *script;    /* loaded for the latest problem; NULL before the first */
+    size_t *waiting;   /* number of requests in progress, by run */
 };
 
 ahead *ahead_new(const settings *o, const device_properties *of, size_t numbers)

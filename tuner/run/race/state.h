@@ -49,34 +49,29 @@ double clock_watch_median_khz(const clock_watch *w);
 /* Another GPU of the model, which samples blocks beside the home GPU. */
 typedef struct race_other {
     device_worker *worker;  /* borrowed */
-    bool *held;             /* size of that block; 0 without a block */
+    bool *held;             /* by entrant: the GPU has loaded it */
     device_question *loads; /* requests that are not answered yet */
     size_t load_count;
-    uint32_t *order; /* entrants of the block under way */
-    size_t count;    /* the device worker holds the entrant */
-    bool probes;     /* its latest sample on the home GPU; 0 without a sample */
+    uint32_t *order; /* entrants of the block in progress */
+    size_t count;    /* size of that block; 0 without a block */
+    bool probes;     /* that block belongs to the probe */
     device_question block;
     clock_watch watch;
 } race_other;
 
 typedef struct race_place {
     candidate *who;
-    bool held;       /* Invariants: an entrant that is `held` is on the home device worker. Every
-                      * entrant of the latest block is `in_block`; other entrants may be held from
-                      * an earlier block. `blocks` grows with each answer, from journal or device,
-                      * so a resumed race numbers its questions in the same way. A race goes through
-                      * `probing` (at most once), blocks, finals, `checked`, `energy_known`. After a
-                      * failed check it goes back to blocks. */
-    bool in_block;   /* it is in the latest block */
-    int64_t home_ns; /* its latest sample; 0 if there is none */
+    bool held;       /* the home device worker holds the entrant */
+    bool in_block;   /* the entrant is in the latest block */
+    int64_t home_ns; /* its latest sample on the home GPU; 0 without a sample */
     energy_estimate energy;
 } race_place;
 
 /* Invariants: an entrant that is `held` is on the home device worker. Every entrant of the latest
- * block is `in_block`; others may be held from an earlier one. `blocks` grows with each answer,
- * from journal or device, and so numbers a resumed race's questions alike. A race goes through
- * `probing` (at most once), blocks, finals, `checked`, `energy_known`. A failed check leads back.
- */
+ * block is `in_block`; other entrants may be held from an earlier block. `blocks` grows with each
+ * answer, from journal or device, so a resumed race numbers its questions in the same way. A race
+ * goes through `probing` (at most once), blocks, finals, `checked`, `energy_known`. After a failed
+ * check it goes back to blocks. */
 struct race_driver {
     session *session;
     pipeline *pipeline;

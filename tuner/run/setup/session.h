@@ -88,7 +88,8 @@ at_status session_check_time(const session *s, at_error *error);
 /* Returns the work of a launch of the tuned problem, or 0 if unknown or without a device. */
 uint64_t session_work(const session *s, work_unit unit);
 
-/* Opens a session and waits for all its compile results (session_settle()). */
+/* Returns the time in which the ceiling does the problem's work: `measured_ns` (0 at first) if each
+ * run measures the ceiling, otherwise the time by the recorded rate, or 0 if that is unknown. */
 int64_t session_ceiling_ns(const session *s, int64_t measured_ns);
 
 /* The problems of a session, by the device's slot. */

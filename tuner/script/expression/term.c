@@ -144,7 +144,7 @@ static const node *as_number(maker *m, const term *a)
  * result. */
 static const struct function {
     const char *name;
-    bool in_math; /* Makes the term of string.find(text, "plain"), used as a condition. */
+    bool in_math; /* the function is also math.NAME */
     term_type takes;
     size_t count;
     int op;
