@@ -113,9 +113,9 @@ const strategy_kind *strategy_get_kind(const strategy *s)
     return s->kind;
 }
 
-/* Finds the next configuration: a start configuration, the strategy's proposal, or, if the strategy
- * has none and nothing is outstanding, a random one. A search therefore ends only when the space is
- * exhausted. */
+/* Finds the next configuration: a start configuration or the strategy's proposal. If the strategy
+ * has no proposal and no outcome is outstanding, takes a random configuration. So a search ends
+ * only when the space is exhausted. */
 static bool next(strategy *s, uint64_t *configuration)
 {
     ledger *l = &s->ledger;

@@ -259,7 +259,7 @@ static void add_row(surrogate *g, size_t trial)
     g->stale = true;
 }
 
-/* Makes the model anew. Before the first success it is the prior. */
+/* Makes the model again from all outcomes. Before the first success the model is the prior. */
 static void fit(surrogate *g)
 {
     ledger *l = &g->base.ledger;

@@ -202,7 +202,7 @@ static double greatest_error(race *r, double *bound)
 }
 
 /* Drops entrants that would be slower than the fastest of the probe even with the largest error of
- * an earlier sample. The race then begins anew, because the probe's blocks lack most entrants. */
+ * an earlier sample. The race then begins again, because the probe's blocks lack most entrants. */
 static void end_probe(race *r)
 {
     double bound, error = greatest_error(r, &bound);

@@ -73,8 +73,7 @@ double race_heats_median(race *r, uint32_t entrant, size_t blocks, double *highe
 uint32_t race_leader(race *r, const int64_t *(*series)(const race *, uint32_t),
                      const uint32_t *entrants, size_t count, size_t blocks);
 
-/* Estimates the time of `a` / the time of `b`: paired if they share blocks, else from other
- * samples. */
+/* Estimates the time of `a` / the time of `b`: paired if they share blocks, otherwise unpaired. */
 double race_estimate(race *r, uint32_t a, uint32_t b);
 
 /* Sorts by key, then by entrant. */

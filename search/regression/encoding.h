@@ -29,8 +29,8 @@ void encoding_point(encoding *e, uint64_t configuration, float *point);
 /* Returns the squared distance of two points by positions. Different texts have the distance 1. */
 double encoding_distance(const encoding *e, const float *a, const float *b);
 
-/* Returns how many parameters with three or more numbers have their least value, not counting those
- * that another parameter's value forces to it. */
+/* Returns how many parameters with three or more numbers have their least value. A parameter that
+ * another parameter's value forces to its least value does not count. */
 size_t encoding_least(encoding *e, uint64_t configuration);
 
 /* ---- costs ----

@@ -72,7 +72,7 @@ at_status error_no_memory(at_error *error);
 at_status error_prefix(at_error *error, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Returns the name of a status in journals and JSON output ("script"), "unknown" if it has none. */
+/* Returns the name of a status in journals and JSON output ("script"), or "unknown". */
 const char *status_name(at_status status);
 
 #endif

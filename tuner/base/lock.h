@@ -1,9 +1,9 @@
-/* Locks between processes that agree on a path, of a file or of a folder.
+/* Locks between processes that agree on the path of a file or folder.
  *
- * The lock is that of flock(2), so it ends with its process. On file systems that cannot lock a
- * folder (NFS), FOLDER/.lock is locked. A file system without any locks (ENOLCK) is an error.
- * Another user may have put something else at the path: opening never blocks, and only files and
- * folders are accepted. */
+ * The lock is flock(2)'s, so it ends with its process. On file systems that cannot lock a folder
+ * (NFS), FOLDER/.lock is locked. A file system without any locks (ENOLCK) is an error. Another user
+ * may have put something else at the path: opening never blocks, and only files and folders are
+ * accepted. */
 #ifndef AUTOTUNE_BASE_LOCK_H
 #define AUTOTUNE_BASE_LOCK_H
 
@@ -30,7 +30,7 @@ void lock_release(lock *l);
 /* Releases and frees the lock. `l` may be NULL. */
 void lock_close(lock *l);
 
-/* Returns 0 if the folder's file system supports flock(2) on folders, else the errno value. */
+/* Returns 0 if the folder's file system supports flock(2) on folders, otherwise the errno value. */
 int lock_probe(const char *folder);
 
 /* Checks that the folder can be locked, or is locked by another process. AT_IO, with the remedy. */

@@ -30,7 +30,7 @@ char *memory_text(const char *text);
 FILE *memory_open(char **text, size_t *size_bytes);
 void memory_close(FILE *stream);
 
-/* Does what array_add() does (base/array.h). */
+/* Does the same as array_add() (base/array.h). */
 void memory_add(void *items, size_t *count, const void *item, size_t size);
 
 #endif

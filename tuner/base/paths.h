@@ -14,8 +14,8 @@ typedef struct paths {
     char template_dir[PATHS_BYTES]; /* installed templates */
 } paths;
 
-/* Finds the folder share/autotune: $AUTOTUNE_SHARE, else ../share/autotune relative to the folder
- * of the running binary. AT_NOT_FOUND names the folder that was tried. */
+/* Finds the folder share/autotune: $AUTOTUNE_SHARE, otherwise ../share/autotune relative to the
+ * folder of the running binary. AT_NOT_FOUND names the folder that was tried. */
 at_status paths_find(paths *out, at_error *error);
 
 /* Writes the path of a file in share/autotune to `out`. Returns false if the path is too long. */

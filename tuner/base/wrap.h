@@ -12,7 +12,7 @@
 
 /* Returns a stream to `fd` that escapes control characters as plain_text_escape() does; with
  * `colours`, the program's own colours pass. A buffered stream is line buffered for a terminal,
- * else block buffered. The caller closes `fd`. Returns NULL if memory ran out. */
+ * otherwise block buffered. The caller closes `fd`. Returns NULL if memory ran out. */
 FILE *plain_text_stream(int fd, bool colours, bool buffered);
 
 /* Returns a stream to `to` whose lines have at most `columns` characters, without colour escapes.

@@ -62,8 +62,8 @@ typedef struct device_bench {
 void device_bench_deinit(device_bench *b);
 
 /* The requests of bench/wire.h. Each function reads `asked`, the fields after number and id, and
- * fills in *answer, whose id is that of the request. Returns AT_FORMAT if the request is invalid.
- * See the functions of bench/client.h that send these requests. */
+ * fills in *answer, which has the request's id. Returns AT_FORMAT if the request is invalid.
+ * bench/client.h documents the requests. */
 typedef at_status device_request(device_bench *b, pack *asked, device_answer *answer);
 device_request device_bench_setup;
 device_request device_bench_try;

@@ -234,8 +234,8 @@ static void note_printed(check *c, bool is_wrong)
     }
 }
 
-/* Launches once and gets the device's complaint. If that may depend on other parallel work of the
- * device, launches again without such work, so that the complaint is the same each time. */
+/* Launches once and gets the device's complaint. If the complaint may depend on other parallel work
+ * of the device, launches again without such work, so that it is the same each time. */
 static at_status launch_once(check *c, int pattern, uint32_t schedule, device_kernel *k,
                              at_error *error)
 {
@@ -266,8 +266,8 @@ static at_status launch_once(check *c, int pattern, uint32_t schedule, device_ke
     return status;
 }
 
-/* Checks one launch, which has a schedule of its own. Guard bands come first: a damaged band says
- * more than the elements that the same error damaged. */
+/* Checks one launch, which has a schedule of its own. Checks guard bands first, because a damaged
+ * band explains more than the elements that the same error damaged. */
 static at_status check_launch(check *c, int pattern, device_kernel *k, at_error *error)
 {
     const device_slot *s = c->slot;

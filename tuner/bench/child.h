@@ -11,7 +11,7 @@
 extern const worker_program device_child_program;
 /* The same program under another name, for a simulated device that proves variants beside a GPU. */
 extern const worker_program device_proof_program;
-/* Packs the options as settings of these programs. */
+/* Packs the options as settings for both programs. */
 void device_child_put_options(pack *p, const device_worker_options *options);
 
 /* Confines this process after its device is open (process/confine.h): it may run no program and,

@@ -75,9 +75,9 @@ typedef struct device_problem {
                      blocks, and no results are compared */
     bool absent;  /* no configuration is valid for it, and no kernel makes expected results: it gets
                      no buffers, and no variant is checked on it */
-    bool proves;  /* for proofs: errors of the baseline as the oracle are reported for each variant,
-                     which runs all the same because it may have other errors. Otherwise such an
-                     error fails the set-up */
+    bool proves;  /* for proofs: errors of a baseline oracle are reported for each variant, which
+                   * runs all the same because it may have other errors. Without `proves`, such an
+                   * error fails the set-up */
     device_whole whole; /* if `sampled`: when the problem is run completely anyway */
     bool brief;         /* if `proves`: launches that take longer than most are ended early */
     problem_plan plan;
@@ -93,7 +93,7 @@ typedef struct device_problem {
 /* A variant: for each slot a kernel and its launch. */
 typedef struct device_variant {
     uint32_t layout;   /* layout that the variant is for */
-    bool unchecked;    /* a try checks only slot 0; the others are checked when it is held */
+    bool unchecked;    /* a try checks only slot 0; device_worker_hold() checks the other slots */
     int64_t launch_ns; /* time of a launch, in ns; 0 if unknown */
     /* limit in ns for a try: a variant whose launch takes longer is not checked and is answered
      * with OUTCOME_TOO_SLOW and the time of this launch as its only sample; 0 means no limit */
@@ -210,9 +210,9 @@ void device_worker_kill(const device_worker *w);
 /* Returns the progress of a launch of the complete tuned problem in thousandths, otherwise 0. */
 uint64_t device_worker_permille(const device_worker *w);
 
-/* Adds to the set what an event loop must wait for before the next device_worker_take(): the
- * worker's socket (none after DEVICE_FAILED) and deadline. If an event may be waiting, the wait
- * becomes 0. */
+/* Adds the sockets and deadlines to wait for before the next device_worker_take(): the worker's
+ * socket (unless DEVICE_FAILED has come) and deadline. If an event may be waiting, the wait becomes
+ * 0. */
 void device_worker_poll(const device_worker *w, poll_set *set);
 
 /* Returns the number of unanswered requests, including the set-up. */
@@ -236,7 +236,7 @@ at_status device_worker_await(device_worker *w, device_question question, int ti
 
 /* Allocates and fills the buffers of `count` problems (at most DEVICE_MAX_PROBLEMS), runs the
  * references, and measures floor, ceiling and reference. Layouts are numbered from 0, in order. A
- * layout's problems are its slots: the tuned one, then the ragged ones, equally many in all
+ * layout's problems are its slots: the tuned problem, then the ragged problems, equally many in all
  * layouts. The answer is DEVICE_READY or DEVICE_FAILED. May be called again for other problems if
  * nothing is pending; held variants are then dropped. `support` contains the device-side helpers
  * for this device, the same each time; their size is 0 on a device without helpers (sim). */
@@ -284,13 +284,14 @@ at_status device_worker_count(device_worker *w, uint64_t id, const char *const *
  * buffers. The answer is DEVICE_RESULTS. */
 at_status device_worker_results(device_worker *w, uint32_t layout, uint32_t slot, at_error *error);
 
-/* Compares the results of the oracle for a problem with those of another device's DEVICE_RESULTS.
- * The answer is DEVICE_COMPARED: OUTCOME_OK, or OUTCOME_WRONG_RESULT with the difference. */
+/* Compares the results of the oracle for a problem with the results in another device's
+ * DEVICE_RESULTS. The answer is DEVICE_COMPARED: OUTCOME_OK, or OUTCOME_WRONG_RESULT with the
+ * difference. */
 at_status device_worker_compare(device_worker *w, uint32_t layout, uint32_t slot,
                                 const void *results, size_t results_bytes, at_error *error);
 
-/* Lists the devices of a kind ("cuda", "sim"; NULL: all kinds) by a process that ends with this
- * call. Returns AT_NO_DEVICE with a one-line reason if there are none. */
+/* Lists the devices of a kind ("cuda", "sim"; NULL means all kinds) by a process that ends with
+ * this call. Returns AT_NO_DEVICE with a one-line reason if there is no device. */
 at_status device_worker_list(const char *kind, device_properties *out, size_t capacity,
                              size_t *count, at_error *error);
 

@@ -45,13 +45,13 @@ at_status loaded_check(device_bench *b, const loaded_variant *v, int launches, o
                        at_error *error);
 
 /* Checks a variant on one slot after another until all loops in variant->once have had two
- * iterations, and adds the coverage of the slots where one of these loops had. Errors on other
- * slots are not reported, including a refused launch. */
+ * iterations. Adds the coverage of slots where one of these loops had two iterations. Errors on
+ * other slots are not reported, including a refused launch. */
 at_status loaded_check_loops(device_bench *b, const device_variant *variant, int launches,
                              device_coverage *out, outcome *result, at_error *error);
 
-/* Returns true if the oracle changes no result in those of `slots` that run completely. `covered`
- * is the coverage of the tuned problem and may be empty. */
+/* Returns true if the oracle changes no result in the slots that run completely. `covered` is the
+ * coverage of the tuned problem and may be empty. */
 bool loaded_is_idle(const device_slot *const *slots, size_t count, const device_coverage *covered);
 
 /* Adds the coverage of the checks of a variant to *out. */

@@ -146,14 +146,15 @@ static at_status restore_context(device_context *c, at_error *error)
     return status;
 }
 
-/* Launches shorter than any of these are timed in batches: below 200 ticks of the clock a tick is
- * over half a percent of the time, and below 20 floors the launch overhead is over a twentieth. */
+/* A launch is timed in batches if it is shorter than any of these. Below 200 ticks of the clock a
+ * tick is over half a percent of the time. Below 20 floors the launch overhead is over a
+ * twentieth. */
 enum { SHORT_TICKS = 200, SHORT_FLOORS = 20, SHORT_NS = 20000 };
 
 enum {
     BATCH_SHORTS = 4, /* duration of a batch, in limits below which batches are used */
     BATCH_MOST = 1000,
-    /* Least duration of a batch of slower kernels, in such limits. */
+    /* Least duration of a batch of slower kernels, in limits below which batches are used. */
     BATCH_SLOW_SHORTS = 16,
     CACHES = 3, /* the sets of buffers add up to three times the L2 */
     /* Assumed ratio of the reference's time to a good variant's time. A slower reference only makes
@@ -513,7 +514,8 @@ at_status device_meter_sample(device_meter *m, device_kernel *k, const launch_pl
 }
 
 /* Length of a chunk. Boards update the counter every 20 to 100 ms, so one chunk may be off by half.
- * Eight chunks are precise to a few percent: each counts what the previous one missed. */
+ * Eight chunks are precise to a few percent, because each counts the energy that the previous chunk
+ * missed. */
 static const int64_t chunk_ns = 200000000;
 
 uint64_t energy_chunk_launches(int64_t time_ns)

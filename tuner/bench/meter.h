@@ -18,9 +18,9 @@
 
 /* ---- kernels before a sample ----
  *
- * A context contains the kernels that a program runs before the tuned one, and the buffers that all
- * of them share: buffers with the same name are one buffer. Samples use buffers of the context,
- * copied from the slot's, so that a check's data stay. A zeroed context has no kernels. */
+ * A context contains the kernels that a program runs before the tuned kernel, and the buffers that
+ * all of them share: buffers with the same name are one buffer. Samples use buffers of the context,
+ * copied from the slot's buffers, so that a check's data stay. A zeroed context has no kernels. */
 
 enum { CONTEXT_BUFFERS = (DEVICE_MAX_BEFORE + 1) * PLAN_MAX_BUFFERS };
 
@@ -107,9 +107,9 @@ at_status device_meter_ceiling(device_meter *m, int64_t *time_ns, at_error *erro
 /* ---- energy ----
  *
  * A board's energy counter advances in steps of tens of milliseconds, much longer than a launch. So
- * it is read between chunks of many launches, which give both the energy and its precision. The
- * counter covers the whole board with its idle power, which is the energy of the launch while
- * nothing else runs. */
+ * the counter is read between chunks of many launches, which give both the energy and its
+ * precision. The counter covers the whole board with its idle power. That is the energy of the
+ * launch as long as nothing else runs. */
 
 enum { ENERGY_READINGS = ENERGY_CHUNKS + 1 };
 
@@ -124,7 +124,8 @@ typedef struct energy_reading {
 uint64_t energy_chunk_launches(int64_t time_ns);
 
 /* Estimates the energy of a launch from readings in the order of time, each with more launches than
- * the one before. Returns false below ENERGY_LEAST_CHUNKS chunks, or without energy and power. */
+ * the reading before. Returns false below ENERGY_LEAST_CHUNKS chunks, or without energy and
+ * power. */
 bool energy_estimate_launch(const energy_reading *readings, size_t count, energy_estimate *out);
 
 #endif

@@ -215,7 +215,8 @@ static at_status read_inout(device_slot *s, uint32_t i, inout *x, at_error *erro
     return status;
 }
 
-/* Replaces an element by a wrong value: that of `altered`, the largest result or its opposite. */
+/* Replaces an element by a wrong value: the element of `altered`, the largest result or its
+ * opposite. */
 static void replace(const device_slot *s, uint32_t i, const inout *x, uint64_t element,
                     unsigned char *altered)
 {
@@ -226,7 +227,7 @@ static void replace(const device_slot *s, uint32_t i, const inout *x, uint64_t e
         oppose(s->plan.buffers[i].type, to, x->most);
 }
 
-/* Keeps those elements of `altered` that held their result before and get the same result from the
+/* Keeps the elements of `altered` that held their result before and get the same result from the
  * altered contents. Restores the others. Returns the number of elements kept. */
 static uint64_t keep_independent(const device_slot *s, uint32_t i, const inout *x,
                                  unsigned char *altered)
@@ -297,7 +298,7 @@ static void forget_replacements(device_slot *s)
     }
 }
 
-/* Runs the oracle from all replaced contents until its results are the same as without them. */
+/* Runs the oracle from all replaced contents until its results do not change by the replacement. */
 static at_status settle_replacements(device_slot *s, int pattern, inout x[PLAN_MAX_BUFFERS],
                                      at_error *error)
 {
@@ -462,8 +463,8 @@ static at_status report_oracle_error(device_slot *s, at_status status, at_error 
     return sum(s, true, s->sums, error);
 }
 
-/* Replaces the baseline's results by those in files. The baseline's errors do not matter then: it
- * is checked like a variant. */
+/* Replaces the baseline's results by the results in files. The baseline's errors do not matter
+ * then: it is checked like a variant. */
 static at_status seed_file(device_slot *s, at_error *error)
 {
     at_status status = run_baseline(s, error);

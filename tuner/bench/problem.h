@@ -92,7 +92,7 @@ int device_slot_poison(const device_slot *s, int pattern);
 /* Returns the plan of buffer `i`, with the number of elements that are results of the launch. */
 buffer_plan device_slot_compared(const device_slot *s, const launch_plan *launch, uint32_t i);
 
-/* Sums those elements of `b`, which stands for buffer `i`, that are results of the launch. */
+/* Sums the elements of `b`, which stands for buffer `i`, that are results of the launch. */
 at_status device_slot_sum(const device_slot *s, const launch_plan *launch, uint32_t i,
                           const device_buffer *b, uint64_t *sum, at_error *error);
 

@@ -1,13 +1,13 @@
 /* Sharing a GPU: turns between processes of autotune, and pauses for other programs.
  *
- * Times that several runs measure on one GPU at once would contain each other's kernels, so their
- * device workers take turns of one request each. A turn is a lock (base/lock.h) of a file that is
- * named after the GPU. A second lock keeps waiting processes in order; otherwise the process that
- * just had a turn could always take the next one. A process that ends gives its turn back. Other
- * programs take no turns.
+ * If several runs measured on one GPU at once, their times would contain each other's kernels. So
+ * their device workers take turns of one request each. A turn is a lock (base/lock.h) of a file
+ * that is named after the GPU. A second lock keeps waiting processes in order; otherwise the
+ * process that just had a turn could always take the next turn. A process that ends gives its turn
+ * back. Other programs take no turns.
  *
- * The files are in a folder of the user: $XDG_RUNTIME_DIR/autotune, or /run/user/UID/autotune if
- * that exists without the variable, or autotune-UID in $TMPDIR or /tmp. Other users cannot write
+ * The files are in a folder of the user: $XDG_RUNTIME_DIR/autotune; without the variable,
+ * /run/user/UID/autotune if it exists, or autotune-UID in $TMPDIR or /tmp. Other users cannot write
  * there, so they take no turns; users who share a GPU can set $AUTOTUNE_TURNS to a common folder.
  * If the name of a file is used by something else, the error names it. */
 #ifndef AUTOTUNE_BENCH_TURN_H

@@ -40,7 +40,7 @@ typedef struct device_chunk {
 
 void device_contents_deinit(device_contents *c);
 
-/* Copies a chunk. Returns AT_FORMAT if the chunk does not follow the one before it or exceeds the
+/* Copies a chunk. Returns AT_FORMAT if the chunk does not follow the previous chunk or exceeds the
  * file. device_contents_find() reports a lack of memory and a file that cannot be read. */
 at_status device_contents_take(device_contents *c, const device_chunk *chunk, at_error *error);
 

@@ -98,7 +98,8 @@ typedef struct capture_table {
     uint64_t dropped; /* number of launches that found no free row */
     uint64_t graph_launches;
     uint64_t matched;                    /* launches of chosen kernels */
-    uint64_t matched_recorded;           /* those of them that were recorded into a graph */
+    uint64_t matched_recorded;           /* number of matched launches that were recorded into a
+                                          * graph */
     char program[4096];                  /* path of the program */
     char trouble[CAPTURE_TROUBLE_BYTES]; /* reason why launches are missing */
     capture_row rows[CAPTURE_MOST_ROWS];

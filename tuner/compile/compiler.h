@@ -18,8 +18,8 @@ typedef struct compiler {
     char with_specific[224]; /* one of these identities for a specific architecture (sm_90a) */
     int fd;                  /* socket to the tuner */
     preambles preambles;
-    /* Last source name that needed declarations that --minimal leaves out: the next variant of the
-     * same template will need them too. */
+    /* Last source name that needed declarations that --minimal leaves out. The next variant of the
+     * same template will need them, too. */
     char full_name[256];
     /* Last source name whose sources could not be compiled as a group. */
     char lone_name[256];

@@ -102,7 +102,7 @@ static unsigned words_of(const instruction *c)
 typedef struct line_note {
     uint32_t counts[KINDS];
     double loads; /* number of its loads from global memory */
-    double turns; /* sum, over these loads, of 1 / (most words in flight) */
+    double turns; /* sum, over the loads, of 1 / (most words in flight) */
 } line_note;
 
 typedef struct notes {

@@ -115,8 +115,8 @@ static bool is_allowed(const char *option)
     return false;
 }
 
-/* Options with the same meaning: their names without dashes, then NULL. In scripts a name ends the
- * option, or '=' or a blank and a value follow. */
+/* Options with the same meaning: their names without dashes, then NULL. In scripts, the option ends
+ * after a name, or '=' or a blank and a value follow. */
 typedef struct nvcc_options {
     const char *meaning;
     const char *names[10];

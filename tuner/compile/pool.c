@@ -15,7 +15,7 @@
 enum {
     /* local workers in a row that may die before COMPILE_HELLO */
     START_ATTEMPTS = 8,
-    LOST_STARTS = 3, /* the same for workers on another host, which is then given up */
+    LOST_STARTS = 3, /* the same limit for another host, which is then not used any more */
     DEFAULT_TIMEOUT_S = 60,
     COLLECT_MS = 500,    /* time in ms for a worker to end after its socket closed */
     START_TIMEOUT_S = 60 /* loading a library of 100 MB from a cold disk takes time */

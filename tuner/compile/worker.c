@@ -18,7 +18,7 @@
 /* ---- a batch of requests ----
  *
  * Requests outside the cache are compiled as a group if they fit together (compile/group.h). If
- * that is not possible or fails, each is compiled alone, with the same answer. */
+ * that is impossible or fails, each request is compiled alone, with the same answer. */
 
 typedef struct task {
     message request, reply;

@@ -7,7 +7,7 @@
 
 enum { RESULTS_BYTES = RESULT_COUNT * 8, ELEMENT_BYTES = 8 };
 
-/* 0xff gives NaN in every float type, the others give ordinary numbers. */
+/* 0xff gives NaN in every float type; the other bytes give ordinary numbers. */
 static const unsigned char poison_bytes[4] = {0xff, 0x5a, 0x00, 0xa6};
 
 at_status cuda_results_new(device *d, at_error *error)

@@ -106,7 +106,8 @@ static void add_metric(counting *x, size_t place)
     if (x->status)
         return;
     /* A counter without a suffix such as ".sum" is not a metric, although it has properties. After
-     * CUPTI has refused a metric, its description accepts no more and must be created again. */
+     * CUPTI has refused a metric, its description of the chip accepts no more metrics and must be
+     * created again. */
     if (x->cupti->cuptiProfilerHostConfigAddMetrics(&added) != CUPTI_OK) {
         make_host(x);
         return;

@@ -53,7 +53,8 @@ static at_status read_limits(const cuda_driver *cuda, CUdevice handle, arch_limi
         memcpy(field, attributes[i].size_bytes == sizeof size ? (void *)&size : &v,
                attributes[i].size_bytes);
     }
-    /* The driver has no attributes for these three. They hold for every architecture from 7.0. */
+    /* The driver has no attributes for these three limits. They hold for every architecture from
+     * 7.0. */
     limits->max_registers_per_thread = 255;
     limits->register_unit = 256;
     limits->shared_unit_bytes = limits->major >= 8 ? 128 : 256;

@@ -85,7 +85,7 @@ static at_status find_symbols(cuda_driver *cuda, at_error *error)
     return AT_OK;
 }
 
-/* Reads the version of the kernel module, which is that of the driver package. */
+/* Reads the version of the kernel module, which equals the version of the driver package. */
 static void read_package_version(char *out, size_t size_bytes)
 {
     out[0] = '\0';

@@ -3,7 +3,7 @@
  * The cuda device measures with these functions, and the library launches in its caller's context.
  * Module, stream and memory belong to the caller. Launching allocates nothing and does not wait.
  * Functions return AT_COMPILE if the driver refuses the request and the device is still usable,
- * else AT_DEVICE. */
+ * otherwise AT_DEVICE. */
 #ifndef AUTOTUNE_CUDA_LAUNCHER_H
 #define AUTOTUNE_CUDA_LAUNCHER_H
 

@@ -116,7 +116,7 @@ struct device_kernel {
 /* Converts CUDA_SUCCESS to AT_OK and any other result to AT_DEVICE, as cuda_check() does. */
 at_status cuda_done(device *d, CUresult result, const char *what, at_error *error);
 
-/* Waits for all queued work. AT_DEVICE if any of it failed. */
+/* Waits for all queued work. Returns AT_DEVICE if a part of it failed. */
 at_status cuda_wait(device *d, const char *what, at_error *error);
 
 /* Allocates device memory. AT_DEVICE; the message has the requested and the free size. */
@@ -158,8 +158,8 @@ at_status cuda_kernel_prepare(device *d, device_kernel *k, const launch_plan *pl
 at_status cuda_kernel_prepare_buffers(device *d, device_kernel *k, const launch_plan *plan,
                                       device_buffer *const *buffers, at_error *error);
 
-/* Queues all launches of the plan. AT_COMPILE if one is refused and the device is still usable,
- * else AT_DEVICE. */
+/* Queues all launches of the plan. Returns AT_COMPILE if a launch is refused and the device is
+ * still usable, AT_DEVICE after other failures. */
 at_status cuda_kernel_queue(device *d, device_kernel *k, const launch_plan *plan,
                             device_buffer *const *buffers, at_error *error);
 

@@ -107,7 +107,7 @@ void cuda_transfers_free(device *d)
             d->cuda.cuStreamDestroy(d->transfer_streams[i]);
 }
 
-/* Lists the memory for the kernels: the host's for mapped buffers, else the device's. */
+/* Lists the memory for the kernels: host memory for mapped buffers, otherwise device memory. */
 static void list_ranges(moving *m, device_buffer *const *buffers)
 {
     cuda_ranges(m->plan, buffers, m->ranges);

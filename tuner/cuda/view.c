@@ -7,7 +7,7 @@
 struct cuda_texture {
     view_plan view;
     CUdeviceptr address;
-    CUtexObject object; /* or a CUsurfObject, which has the same type */
+    CUtexObject object; /* texture object, or a CUsurfObject, which has the same type */
     CUarray array;      /* NULL if the view is of the memory itself */
     bool owns_array;    /* false if the array belongs to another view of the same memory */
 };

@@ -61,7 +61,7 @@ typedef struct device_comparison {
 
 typedef struct device_guard_report {
     bool intact;
-    bool before;             /* the damage is before the buffer, else after it */
+    bool before;             /* the damage is before the buffer; false: after it */
     uint64_t distance_bytes; /* distance of the nearest damaged byte from the buffer, from 1 */
 } device_guard_report;
 
@@ -247,7 +247,8 @@ typedef struct device_api {
     const device_analysis *analysis;
     const device_excerpts *excerpts;
 
-    /* Describes up to `capacity` devices and sets `*count`. AT_NO_DEVICE if there are none. */
+    /* Describes up to `capacity` devices and sets `*count`. Returns AT_NO_DEVICE if there is no
+     * device. */
     at_status (*list)(device_properties *out, size_t capacity, size_t *count, at_error *error);
     /* Finds and describes the device. For hardware, start() must be called next. */
     at_status (*open)(const char *spec, device **out, at_error *error);
@@ -285,10 +286,10 @@ typedef struct device_api {
                             device_kernel **out, at_error *error);
     void (*kernel_free)(device *d, device_kernel *k);
 
-    /* Fills constants from buffers, runs the plan once, and waits. `buffers` are those of the
-     * problem, with a NULL after the last if fewer than PLAN_MAX_BUFFERS. Every launch may access
-     * all. AT_COMPILE if a launch is refused and the device is still usable; AT_DEVICE after a
-     * fault. */
+    /* Fills constants from buffers, runs the plan once, and waits. `buffers` has the problem's
+     * buffers, with a NULL after the last if fewer than PLAN_MAX_BUFFERS. Every launch may access
+     * all of them. AT_COMPILE if a launch is refused and the device is still usable; AT_DEVICE
+     * after a fault. */
     at_status (*launch)(device *d, device_kernel *k, const launch_plan *plan,
                         device_buffer *const *buffers, at_error *error);
     /* Returns a fault of the last launch, which returned AT_OK, and sets `*result` to the outcome.
@@ -302,7 +303,7 @@ typedef struct device_api {
                         device_buffer *const *buffers, device_cache cache,
                         const device_before *before, size_t before_count, int64_t *time_ns,
                         at_error *error);
-    /* Times a copy of `size_bytes` on the device by the same rules. If `to` is NULL, `from` is only
+    /* Times a copy of `size_bytes` on the device like sample(). If `to` is NULL, `from` is only
      * read; if `from` is NULL, `to` is only written (not on a simulated device). */
     at_status (*sample_copy)(device *d, device_buffer *to, const device_buffer *from,
                              uint64_t size_bytes, device_cache cache, int64_t *time_ns,

@@ -88,9 +88,9 @@ void element_format(dtype type, const void *element, char text[ELEMENT_TEXT_BYTE
 /* Returns the largest finite magnitude of the elements, 0 if no element is finite. */
 double element_magnitude(dtype type, const void *elements, uint64_t count);
 
-/* ---- transfers ----
- * A transfer task is the same for all variants of a problem: copy one buffer to another, with one
- * or both of them on the host. A transfer plan is the way in which a variant does that. */
+/* ---- transfers ---- A transfer task is the same for all variants of a problem: copy one buffer to
+ * another, with one or both of them on the host. A transfer plan is how a variant performs the
+ * task. */
 
 enum { TRANSFER_MAX_STREAMS = 16 };
 
@@ -334,7 +334,7 @@ uint64_t plan_result_count(const problem_plan *problem, const launch_plan *launc
 /* Checks that the plan names only existing buffers. AT_FORMAT. */
 at_status plan_check_buffers(const launch_plan *plan, uint32_t buffer_count, at_error *error);
 
-/* Returns the name of a launch's kernel, borrowed from the plan, or "" if it launches none. */
+/* Returns the name of a launch's kernel, borrowed from the plan, or "" without a kernel. */
 const char *plan_entry(const launch_plan *plan, uint32_t launch);
 
 /* Sets the kernel name of a launch. Returns false if it is empty, has a newline or does not fit. */
@@ -351,7 +351,7 @@ uint32_t plan_entry_place(const launch_plan *plan, uint32_t launch);
  * NULL or "", kernels have C linkage, and the names are the same as in C++. */
 char *plan_symbol(const launch_plan *plan, uint32_t launch, const char *symbols);
 
-/* Returns whether plan_entries() of two plans are the same. */
+/* Returns whether plan_entries() gives the same text for both plans. */
 bool plan_same_entries(const launch_plan *a, const launch_plan *b);
 
 /* Returns whether the argument is a struct, whose bytes are in `structs`. */

@@ -398,7 +398,7 @@ static size_t find_call(const at_site *site, uint64_t ticket)
     return i;
 }
 
-/* Refuses to end a call that is not open, except if calls were given up: it may be one of these. */
+/* Refuses to end a call that is not open. After calls were given up, it may be one of them. */
 static at_status refuse_ended(const at_site *site, at_error *error)
 {
     return site->lost

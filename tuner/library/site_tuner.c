@@ -10,8 +10,8 @@
 /* A block starts once the budget holds BLOCK_SLACK times its expected cost. */
 enum { BLOCK_SLACK = 2 };
 
-/* CHECK_EVERY: calls between two checks. CHECKS_PART: checks may cost one part in so many of the
- * share. SWEEP_EVERY: calls between two searches for trials to give up. */
+/* CHECK_EVERY: calls between two checks. CHECKS_PART: checks may cost 1/CHECKS_PART of the share.
+ * SWEEP_EVERY: calls between two searches for trials to give up. */
 enum { CHECK_EVERY = 64, CHECKS_PART = 4, SWEEP_EVERY = 256 };
 
 /* Slowness relative to the incumbent, in thousandths. FIRST_LEAST and FIRST_MOST bound the expected
@@ -161,8 +161,8 @@ static bool add_entrant(site_tuner *t, uint32_t configuration)
     return known || keymap_put(&t->tried, configuration, 1);
 }
 
-/* Begins the next round with the incumbent and the proposed configurations. If none of these is
- * new, tuning is decided. */
+/* Begins the next round with the incumbent and the proposed configurations. If no proposed
+ * configuration is new, tuning is decided. */
 static void enter_round(site_tuner *t)
 {
     uint32_t proposed[SITE_ROUND];

@@ -119,8 +119,8 @@ static compile_key cache_key(const library_source *s, const char *arch)
     return compile_cache_key(made_for, asked, strlen(asked));
 }
 
-/* Reads an entry of the cache: the kernels' names, and the cubin. Returns false if there is none or
- * it is damaged. */
+/* Reads an entry of the cache: the kernels' names, and the cubin. Returns false if the entry is
+ * missing or damaged. */
 static bool fetch(library_source *s, const compile_cache *cache, compile_key key)
 {
     unsigned char *bytes;

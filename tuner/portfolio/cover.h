@@ -45,9 +45,9 @@ bool portfolio_contains(const size_t *list, size_t count, size_t configuration);
 double portfolio_loss_of(const portfolio_matrix *m, size_t problem, const size_t *chosen,
                          size_t count);
 
-/* Chooses 1 to `most` configurations (0 if the matrix has none), more than k only if each further
- * one lowers the mean relative loss by `least_gain` on average. `chosen` has room for `most`; *loss
- * is the mean loss. Returns the number. */
+/* Chooses 1 to `most` configurations (0 if the matrix has no configurations). Chooses more than k
+ * only if each further configuration lowers the mean relative loss by `least_gain` on average.
+ * `chosen` has room for `most`; *loss is the mean loss. Returns the number. */
 size_t portfolio_cover(const portfolio_matrix *m, size_t most, double least_gain, size_t *chosen,
                        double *loss);
 

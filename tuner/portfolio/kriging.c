@@ -260,7 +260,8 @@ static void fit(kriging *k, const portfolio_matrix *m, const work *w, size_t *am
     }
 }
 
-/* Learns with the parameters `by`. NULL means the usual ones, fitted to the matrix if `fits`. */
+/* Learns with the parameters `by`. NULL means the usual parameters, fitted to the matrix if
+ * `fits`. */
 static kriging *new_by(const portfolio_matrix *m, const portfolio_axis *axes, size_t axis_count,
                        const value *problems, const measure *by, bool fits);
 

@@ -107,8 +107,8 @@ static int64_t nearest(const portfolio_axis *axis, double x)
     return v < axis->least ? axis->least : v > axis->most ? axis->most : v;
 }
 
-/* Returns the number of the range that is nearest to `x` and has the class and shape; if none has
- * both, of the class; if the range lacks the class, any. */
+/* Returns the number of the range that is nearest to `x` and has the class and shape. If no number
+ * has both, takes the class alone; if no number has the class, takes any number. */
 static int64_t snap(const portfolio_axis *axis, double x, size_t class, shape wanted)
 {
     int64_t unit = unit_of(axis, class);

@@ -36,8 +36,8 @@ enum {
 typedef struct portfolio_axis {
     const char *name;
     const record_feature *feature; /* NULL for a variable; a feature has neither range nor list */
-    bool is_of_one;                /* the feature belongs to configuration `of`; otherwise to
-                                    * none */
+    bool is_of_one;                /* the feature is that of configuration `of`; otherwise it reads
+                                    * no configuration */
     size_t of;
     int64_t least, most;                      /* range: 1 <= least <= most */
     const value *values;                      /* values of the axis, if it is not a range;

@@ -321,8 +321,8 @@ static size_t weakest(const grower *g, size_t from)
     return least;
 }
 
-/* Removes questions that save too little, and then those that save least until the tree fits into a
- * record (weakest-link pruning of Breiman et al.). Returns the cost of the tree. */
+/* Removes questions that save too little, and then questions that save least, until the tree fits
+ * into a record (weakest-link pruning of Breiman et al.). Returns the cost of the tree. */
 static double prune(grower *g)
 {
     for (take_back(g); 2 * g->branches[0].leaves - 1 > RECORD_MAX_NODES; take_back(g))

@@ -96,8 +96,9 @@ static int become_parent(void *context)
     _exit(0);
 }
 
-/* Runs both clones and returns the errno of the first failure, or 0. All signals are blocked
- * meanwhile, so that no handler runs in a clone; the program unblocks its own (interrupt.h). */
+/* Runs both clones and returns the errno of the first failure, or 0. During this all signals are
+ * blocked, so that no handler runs in a clone; the program unblocks its own signals
+ * (interrupt.h). */
 static int run_clones(start *s)
 {
     char *stacks = mmap(NULL, 2 * STACK_BYTES, PROT_READ | PROT_WRITE,
@@ -142,7 +143,8 @@ static char **list_environment(const char *const *without)
     return list;
 }
 
-/* Makes a pipe without standard descriptors, because become_program() replaces those. */
+/* Makes a pipe of descriptors above 2, because become_program() replaces the standard
+ * descriptors. */
 static bool make_pipe(int ends[2])
 {
     if (pipe2(ends, O_CLOEXEC) != 0)

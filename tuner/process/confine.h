@@ -27,7 +27,7 @@ bool confine_files(const confine_folder *folders, size_t count);
 typedef enum confine_calls {
     CONFINE_EXECUTION, /* forbids to run programs, trace processes, load kernel modules and the like
                         */
-    CONFINE_SOCKETS    /* forbids the same and new sockets */
+    CONFINE_SOCKETS    /* forbids all that CONFINE_EXECUTION forbids, and new sockets */
 } confine_calls;
 
 /* Makes these system calls fail with EPERM from now on. Returns false if the kernel lacks seccomp

@@ -25,7 +25,7 @@ static bool ignored(int signal_number)
     return sigaction(signal_number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
-/* Returns the first `count` interrupting signals without the ignored ones, which would stay pending
+/* Returns the first `count` interrupting signals except ignored signals, which would stay pending
  * if they were blocked. */
 static sigset_t interrupting_set(size_t count)
 {

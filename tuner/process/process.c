@@ -64,8 +64,8 @@ static void become_worker(pid_t parent)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) /* The parent died before the prctl() above. */
         _exit(1);
-    /* Ignored signals stay ignored in the new program. Handlers are removed here, so that none of
-     * the parent's runs in the child before execve(). */
+    /* Ignored signals stay ignored in the new program. Handlers are removed here, so that no
+     * handler of the parent runs in the child before execve(). */
     static const int handled[] = {SIGTERM, SIGQUIT, SIGTSTP, SIGCONT, SIGWINCH, SIGCHLD, SIGABRT};
     for (size_t i = 0; i < sizeof handled / sizeof handled[0]; i++)
         signal(handled[i], SIG_DFL);
@@ -77,7 +77,8 @@ static void become_worker(pid_t parent)
             signal(interrupting[i], SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
-    /* The signals were blocked before the fork, so none arrived before they were ignored above. */
+    /* The signals were blocked before the fork, so no signal arrived before they were ignored
+     * above. */
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);

@@ -36,10 +36,10 @@ at_status ceilings_merge(const char *results_dir, const run_summary *s, ceiling_
 typedef void ceilings_reporter(void *context, const char *gpu, const char *ceiling,
                                combine_change change, const char *why);
 
-/* Merges the ceilings in the folder `from` (of one GPU or all) into those under `results_dir`. The
- * newer of two ceilings wins. If `dry`, only calls `tell`. `*count` is the number of files read;
- * unreadable files are added to `faults`. Errors as ceilings_read(), for files under
- * `results_dir`. */
+/* Merges the ceilings in the folder `from` (of one GPU or all) into the ceilings under
+ * `results_dir`. The newer of two ceilings wins. If `dry`, only calls `tell`. `*count` is the
+ * number of files read; unreadable files are added to `faults`. Errors as ceilings_read(), for
+ * files under `results_dir`. */
 at_status ceilings_combine(const char *from, const char *results_dir, bool dry,
                            ceilings_reporter *tell, void *context, record_faults *faults,
                            size_t *count, at_error *error);

@@ -1,4 +1,5 @@
-/* Faults: the errors of readers, the parts of files that they leave out, and these parts' lines. */
+/* Faults: errors of readers, the parts of files that they leave out, and the lines of these
+ * parts. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -161,8 +161,8 @@ static bool measured_in_run(const run_summary *s, const record_values *configura
 }
 
 /* Returns whether the earlier entry stays, so that a short run does not replace the result of a
- * long one. It stays if it has the same script, template and oracle, is faster beyond its interval,
- * and its configuration was not measured in this run. */
+ * long run. The entry stays if it has the same script, template and oracle, is faster beyond its
+ * interval, and its configuration was not measured in this run. */
 static bool keep_earlier(const run_summary *s, const record_entry *old)
 {
     return *old->script_hash && *old->template_hash &&

@@ -64,9 +64,9 @@ typedef void combine_reporter(void *context, const record *r, const record_entry
                               const record_values *fixed, combine_change change, const char *why);
 
 /* Merges `from` into the record of its GPU and pattern under `results_dir`. Of two entries for the
- * same question, the newer one is taken, unless both have the same script and template, the older
- * one is faster beyond its interval, and the newer run did not time its configuration. `dry` only
- * calls `tell`. Errors as record_read() and record_merge(). */
+ * same question, the newer entry is taken, with one exception: both have the same script and
+ * template, the older entry is faster beyond its interval, and the newer run did not time its
+ * configuration. `dry` only calls `tell`. Errors as record_read() and record_merge(). */
 at_status record_combine(const record *from, const char *results_dir, bool dry,
                          combine_reporter *tell, void *context, at_error *error);
 

@@ -262,8 +262,8 @@ pick_rule pick_from(const pick_table *t, const pick_target *target, pick_candida
             break;
         pick_verdict verdict = pick_judge(&w, &next, &seen);
         *out = next;
-        /* If the default is impossible, a slow configuration is better than none. If no default is
-         * known, the next candidate may be faster. */
+        /* If the default is impossible, a slow configuration is better than no configuration. If no
+         * default is known, the next candidate may be faster. */
         bool will_do = verdict == PICK_EQUAL || (verdict == PICK_SLOWER && w.fallback);
         found = verdict == PICK_GOOD || (will_do && !has_default);
         if (!found && target->refused)

@@ -166,7 +166,7 @@ void pick_walk_end(pick_walk *w);
 bool pick_walk_next(pick_walk *w, pick_candidate *out);
 
 /* Judges a candidate of the walk. If a comparison shows that the candidate is no faster than the
- * default, writes that comparison to `*seen` (may be NULL), else leaves `*seen` alone. */
+ * default, writes that comparison to `*seen` (may be NULL). Otherwise leaves `*seen` alone. */
 pick_verdict pick_judge(pick_walk *w, const pick_candidate *c, const record_comparison **seen);
 
 /* Picks a configuration for the target, by the rules above. Returns out->rule. */

@@ -93,11 +93,11 @@ typedef struct record_feature {
 /* A node of a portfolio's tree.
  *
  * A leaf gives the order in which to try the portfolio's configurations. An inner node has a test:
- * if it is true, the walk continues at `then`, else at `otherwise`. There are three kinds of test.
- * (1) A variable, or its product with a second one, is below `bound`. (2) A variable equals `bound`
- * (if that is no number) or is a multiple of `multiple_of` (if that is not 0). (3) A feature of one
- * of the portfolio's configurations is below `bound`. A value that cannot be computed makes the
- * test false. */
+ * if it is true, the walk continues at `then`, otherwise at `otherwise`. There are three kinds of
+ * test. (1) A variable, or the product of two variables, is below `bound`. (2) A variable equals
+ * `bound` (if that is no number) or is a multiple of `multiple_of` (if that is not 0). (3) A
+ * feature of one of the portfolio's configurations is below `bound`. A value that cannot be
+ * computed makes the test false. */
 typedef struct record_node {
     const char *variable;          /* variable or feature that is tested; NULL in a leaf */
     const record_feature *feature; /* NULL if a variable is tested */

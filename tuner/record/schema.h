@@ -67,7 +67,7 @@ at_status record_read_file(const char *path, record_faults *faults, record *out,
 /* Parts of an entry, and whole entries and portfolios, as records have them. */
 json_t *record_pack_problem(const run_summary *s);
 /* Packs the variables that differ between the tuned problem and the smaller problem in its place.
- * Returns {} if none differ or `tuned` is NULL. */
+ * Returns {} if no variable differs or `tuned` is NULL. */
 json_t *record_pack_tuned_difference(const pattern_variable *tuned, const pattern_variable *problem,
                                      size_t count);
 json_t *record_pack_time(const stats_summary *t);

@@ -1,7 +1,7 @@
 /* The result of a run as plain data: the tuning loop fills it in, reports and records read it.
  *
  * Texts from the script (names, string values) are borrowed and must outlive the summary; it owns
- * all else. An unknown field is zero or empty, and is left out of tables and JSON. */
+ * all other memory. An unknown field is zero or empty, and is left out of tables and JSON. */
 #ifndef AUTOTUNE_RECORD_SUMMARY_H
 #define AUTOTUNE_RECORD_SUMMARY_H
 
@@ -160,7 +160,7 @@ work_unit run_summary_unit(const run_summary *s);
 /* Returns the variant that was tried in place of the twin `r`, or NULL if `r` is no twin. */
 const run_result *run_summary_lead(const run_summary *s, const run_result *r);
 
-/* Return the best variant and the baseline, or NULL if there is none. */
+/* Return the best variant, or the baseline; NULL if there is none. */
 const run_result *run_summary_best(const run_summary *s);
 const run_result *run_summary_baseline(const run_summary *s);
 

@@ -99,7 +99,8 @@ static at_status open_journal(tune *t, at_error *error)
     return AT_OK;
 }
 
-/* The plan has all that a race depends on but its variants: the same command continues it. */
+/* Opens the race's log. Its plan is everything on which a race depends except its variants: the
+ * same command continues it. */
 void tune_open_race_log(tune *t)
 {
     const settings *o = t->settings;
@@ -177,9 +178,9 @@ static void add_start(uint64_t *starts, size_t *count, uint64_t configuration)
     starts[(*count)++] = configuration;
 }
 
-/* Lists the configurations to try first: the default, those of the settings, of earlier
- * measurements and of the script; in a quick run also recorded configurations of other problems and
- * GPUs. The caller frees the list. */
+/* Lists the configurations to try first: the default and the configurations of the settings, of
+ * earlier measurements and of the script; in a quick run also recorded configurations of other
+ * problems and GPUs. The caller frees the list. */
 static uint64_t *list_starts(const tune *t, size_t *count)
 {
     const settings *o = t->settings;

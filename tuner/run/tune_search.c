@@ -20,10 +20,10 @@ enum {
  * of cores: simulating takes longer than compiling. */
 enum { AHEAD_IN_ORDER = 8 };
 
-/* Emitting so many variants takes less time than a GPU needs for its queued requests. */
+/* Emitting this many variants takes less time than a GPU needs for its queued requests. */
 enum { EMIT_AT_ONCE = 8 };
 
-/* If all of the first variants, so many, do not compile, the source is wrong. */
+/* If this many first variants do not compile, the source is wrong. */
 enum { UNCOMPILED_FIRST = 8 };
 
 static const double SEARCH_SHARE = 0.85;
@@ -107,8 +107,8 @@ static at_status take_proofs(tune *t, at_error *error)
     return status;
 }
 
-/* Returns the evaluations that the budget has left. Twins cost none, but emitting them takes time,
- * so a search that finds almost only twins ends, too. */
+/* Returns the evaluations that the budget has left. Twins cost no evaluation, but emitting them
+ * takes time, so a search that finds almost only twins ends, too. */
 static uint64_t evaluations_left(const tune *t)
 {
     uint64_t most = tune_evaluations(t),

@@ -98,7 +98,7 @@ void tune_rank_unraced(tune *t);
 
 /* Races the winner and the other finalists on all other GPUs of the session, because chips of one
  * model differ, and waits for these GPUs (tune_race.c). Warns in the summary of GPUs on which
- * another finalist wins clearly, of lost GPUs (no error), and of GPUs on which none wins. */
+ * another finalist wins clearly, of lost GPUs (no error), and of GPUs on which no finalist wins. */
 at_status verify_elsewhere(const session *s, race_driver *c, const settings *o, run_summary *out,
                            at_error *error);
 
@@ -157,7 +157,7 @@ bool tune_is_over(const tune *t);
 
 /* Returns true if the user or SIGTERM has interrupted the run. Prints a line the first time. */
 bool tune_interrupted(tune *t);
-/* Returns AT_OK if an interrupt or the end of the time ended a stage, else `status`. */
+/* Returns AT_OK if an interrupt or the end of the time ended a stage, otherwise `status`. */
 at_status tune_unless_interrupted(tune *t, at_status status, at_error *error);
 
 #endif

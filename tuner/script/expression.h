@@ -91,7 +91,7 @@ void expression_any(lua_State *L, const expression *e, problem_kind problem,
 at_status expression_test(struct script *s, const expression *e, problem_kind problem,
                           const uint16_t *indices, bool *holds, at_error *error);
 
-/* Does the same for each value of `question`, and counts the work in `budget`. */
+/* Evaluates a condition for each value of `question`, and counts the work in `budget`. */
 at_status expression_test_each(struct script *s, const expression *e, problem_kind problem,
                                const space_question *question, work_budget *budget, bool *holds,
                                at_error *error);

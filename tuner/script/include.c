@@ -396,7 +396,7 @@ static at_status scan(collection *c, char **text, const char *own_name, size_t o
 }
 
 /* Tells whether a source may include files: it has a directive, or a splice or trigraph that could
- * hide one. Most sources have none of these. */
+ * hide a directive. Most sources have neither. */
 static bool may_include(const char *source)
 {
     static const char *const signs[] = {"include", "import", "embed", "\\\n",

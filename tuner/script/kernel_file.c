@@ -55,8 +55,7 @@ static at_status read_unit(kernel_file *k, const char *name, const char *path, a
     return status;
 }
 
-/* Finds a name such as "../inc/x.h" beside the file that includes it, if below one of the
- * folders. */
+/* Finds a name such as "../inc/x.h" beside the file that includes it, if it is below a folder. */
 static bool find_around(const char *const *folders, size_t folder_count, const char *from_path,
                         const char *name, char path[PATH_MAX], char own_name[PATH_MAX])
 {

@@ -62,7 +62,7 @@ at_status kernel_signature(const kernel_file *k, const char *entry, const char *
 at_status kernel_signature_header(included *to, const char *host_dir, const char **name,
                                   at_error *error);
 
-/* The tool's own headers (templates/kernel_file), which replace those of the host and of the
+/* The tool's own headers (templates/kernel_file), which replace headers of the host and of the
  * Toolkit's libraries. `dir` is the folder of templates. */
 
 /* Adds one header, or two (`second` may be NULL), under `name`. AT_IO, AT_NO_MEMORY. */

@@ -415,7 +415,8 @@ static int host_syntax(lua_State *L)
         push_value(L, k, c);
     else if (c.kind == KIND_ENUMERATOR)
         lua_pushinteger(L, k->getEnumConstantDeclValue(c));
-    else if (c.kind == KIND_BINARY && is_scalar(k, c)) /* If the operator was not found. */
+    else if (c.kind == KIND_BINARY && is_scalar(k, c)) /* Takes the value if the operator was not
+                                                        * found. */
         push_value(L, k, c);
     else
         lua_pushnil(L);

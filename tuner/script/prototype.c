@@ -75,7 +75,7 @@ typedef enum fit { FIT_FINE, FIT_ODD, FIT_WRONG } fit;
 
 /* Tells whether a kernel may read elements of one type as another. Unsigned words of the same size
  * move any number as bits, wider words hold several elements (half2 in an int), and bytes hold
- * parts of one. */
+ * parts of an element. */
 static fit fit_of(dtype elements, dtype read)
 {
     const dtype_info *is = dtype_get(elements), *as = dtype_get(read);

@@ -184,7 +184,7 @@ at_status script_check_baseline(script *s, problem_kind problem, at_error *error
 bool script_constraint_varies(const script *s, size_t constraint);
 
 /* Writes the definitions of the derived values that a constraint reads, ", where turned = a ==
- * 'b'". Writes "" if it reads none. */
+ * 'b'". Writes "" if the constraint reads no derived value. */
 void script_describe_derived(const script *s, size_t constraint, char *text, size_t size_bytes);
 
 /* Evaluates a feature. `indices` is read only if the feature is of_configuration. AT_SCRIPT, with
@@ -245,9 +245,9 @@ at_status script_oracle_configuration(script *s, problem_kind problem, uint16_t 
                                       bool *found, at_error *error);
 
 /* Evaluate the launches of the kernel that computes the expected results, and of the kernel that
- * fills inputs without a buffer_fill. Only the layout of `indices` matters; NULL is the baseline's.
- * If the baseline is the oracle, `indices` are those of script_oracle_configuration(). AT_NOT_FOUND
- * if the pattern has no such kernel. */
+ * fills inputs without a buffer_fill. Only the layout of `indices` matters; NULL means the
+ * baseline's layout. If the baseline is the oracle, `indices` come from
+ * script_oracle_configuration(). AT_NOT_FOUND if the pattern has no such kernel. */
 at_status script_reference_plan(script *s, problem_kind problem, const uint16_t *indices,
                                 launch_plan *out, at_error *error);
 bool script_has_filler(const script *s);
@@ -267,7 +267,7 @@ at_status script_find_value(const script *s, size_t parameter, const char *typed
 at_status script_parse_configuration(const script *s, const char *text, uint16_t *indices,
                                      at_error *error);
 
-/* Does the same, and sets given[i] to whether the text names parameter i. */
+/* Parses in the same way, and sets given[i] to whether the text names parameter i. */
 at_status script_parse_given(const script *s, const char *text, uint16_t *indices, bool *given,
                              at_error *error);
 

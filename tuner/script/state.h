@@ -307,7 +307,7 @@ int expression_push(script *s, const expression *e, problem_kind problem, const 
 const char *expression_failure(lua_State *L);
 
 /* Writes the values that an expression reads, ", where rows is 0, tile is 32", as far as they fit.
- * Returns `text`, "" if it reads none. */
+ * Returns `text`, which is "" if the expression reads no value. */
 const char *expression_values(const script *s, const expression *e, problem_kind problem,
                               const uint16_t *indices, char *text, size_t size_bytes);
 

@@ -114,8 +114,8 @@ static void bind(chooser *c, space *s, size_t parameter)
     s->order[s->level_count++] = parameter;
 }
 
-/* Binds the constraint's unbound parameters: first those that most constraints read, then those
- * with the fewest values. */
+/* Binds the constraint's unbound parameters: first the parameters that most constraints read, then
+ * the parameters with the fewest values. */
 static void complete(chooser *c, space *s, const space_constraint *constraint)
 {
     for (;;) {

@@ -37,8 +37,8 @@ typedef struct space_constraint {
 /* A request to test a constraint for several values of one parameter. */
 typedef struct space_question {
     size_t constraint;
-    uint16_t *indices; /* values of the other parameters; set for those that the constraint reads */
-    size_t varied;     /* the parameter; indices[varied] may be overwritten */
+    uint16_t *indices;       /* values of the other parameters that the constraint reads */
+    size_t varied;           /* the parameter; indices[varied] may be overwritten */
     const uint16_t *choices; /* values of the parameter to test */
     size_t count;            /* 1 for a constraint that does not read `varied` */
 } space_question;

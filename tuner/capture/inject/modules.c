@@ -23,7 +23,7 @@ struct module_image {
     module_image *next;
     const void *handle;
     const void *bytes;
-    void *owned; /* equal to `bytes` if these are a copy */
+    void *owned; /* `bytes` if they are a copy that this image owns */
     char *path;  /* owned */
     size_t size_bytes;
 };

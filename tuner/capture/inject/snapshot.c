@@ -310,7 +310,8 @@ static void take_module(const snapshot *s, const origin *o)
         s->modules, o->library ? (const void *)o->library : o->module, s->folder, name);
 }
 
-/* Captures a variable of the module. Skips those of the compiler, such as texts of printf(). */
+/* Captures a variable of the module. Skips the compiler's own variables, such as texts of
+ * printf(). */
 static void take_variable(const snapshot *s, const origin *o, const char *name)
 {
     capture_launch *out = s->out;

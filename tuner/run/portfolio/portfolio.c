@@ -36,7 +36,7 @@ static bool accept_unseen(void *context, const value *problem)
     return true;
 }
 
-/* Orders the problems: each is the farthest from those before, so that the first few represent
+/* Orders the problems: each is the farthest from all before it, so that the first few represent
  * all. */
 static void order_problems(portfolio *p)
 {

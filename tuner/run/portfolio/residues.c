@@ -103,8 +103,8 @@ static bool is_prime(int64_t v)
     return true;
 }
 
-/* Returns a number near `v` with as many factors of `prime` as `power` has, or 0 if the range has
- * none. Another prime, which divides no divisor of interest, replaces the lost factors. */
+/* Returns a number near `v` with as many factors of `prime` as `power` has, or 0 if the range lacks
+ * such a number. Another prime, which divides no divisor of interest, replaces the lost factors. */
 static int64_t with_power(const portfolio_axis *axis, int64_t v, int64_t prime, int64_t power)
 {
     int64_t rest = v, lost;

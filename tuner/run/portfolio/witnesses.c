@@ -19,7 +19,7 @@
 
 enum {
     TIMED_WITNESSES = 3, /* witnesses per problem of the portfolio, without a budget */
-    TIMED_FINALISTS = 1, /* the same for the finalists' witnesses */
+    TIMED_FINALISTS = 1, /* witnesses for the finalists per problem of the portfolio */
     AHEAD = 16           /* witnesses chosen in advance, so that kernels can be compiled */
 };
 

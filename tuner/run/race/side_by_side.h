@@ -34,7 +34,7 @@ typedef struct side_rules {
     void *context;
 } side_rules;
 
-/* Waits for the device's set-up. Uses only `meanwhile` of `rules`, which may be NULL. */
+/* Waits for the device's set-up. Uses only rules->meanwhile; `rules` may be NULL. */
 at_status side_by_side_ready(device_worker *w, const side_rules *rules, device_ready *out,
                              at_error *error);
 

@@ -7,7 +7,8 @@
 
 #include "base/memory.h"
 
-/* Returns an argument. The pointers of an argument are consecutive among those of the launch. */
+/* Returns an argument. The pointers of an argument are consecutive in the launch's list of
+ * pointers. */
 static script_captured_argument argument_of(const captured_script *s, const captured_argument *a)
 {
     const captured_launch *c = &s->read;

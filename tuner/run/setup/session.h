@@ -82,7 +82,7 @@ void session_deinit(session *s);
 /* Returns true if a real GPU measures: not a simulated device, not an architecture alone. */
 bool session_measures(const session *s);
 
-/* Returns AT_INTERRUPTED when the run must end (session.end_ns), else AT_OK. */
+/* Returns AT_INTERRUPTED when the run must end (session.end_ns), otherwise AT_OK. */
 at_status session_check_time(const session *s, at_error *error);
 
 /* Returns the work of a launch of the tuned problem, or 0 if unknown or without a device. */

@@ -44,12 +44,12 @@ bool target_feature(script *s, problem_kind problem, const struct record_feature
 
 /* Parses --config (NULL for the default) and completes it to the nearest valid configuration;
  * reports a change on stderr. Swept parameters (`is_swept`, may be NULL) may change freely. If no
- * valid configuration is found, the parsed one stays. Errors are those of
+ * valid configuration is found, the parsed configuration stays. Returns the errors of
  * script_parse_configuration(), and AT_SCRIPT if the script's default breaks a constraint. */
 at_status setup_choose_configuration(script *s, problem_kind problem, const char *text,
                                      const bool *is_swept, uint16_t *indices, at_error *error);
 
-/* Does the same, but returns AT_USAGE if the configuration breaks a constraint. */
+/* Chooses in the same way, but returns AT_USAGE if the configuration breaks a constraint. */
 at_status setup_choose_valid(script *s, problem_kind problem, const char *text, uint16_t *indices,
                              at_error *error);
 
@@ -61,7 +61,7 @@ void problem_label(const pattern *p, problem_kind kind, char *text, size_t size_
 void setup_show_space(void *context, const space_progress *progress);
 
 /* Queues an emitted source for compilation. `name` is the file name in messages, `launch` has the
- * kernels, `want_ptx` is set for a simulated device. Errors are those of compile_submit(). */
+ * kernels, `want_ptx` is set for a simulated device. Errors as compile_submit(). */
 at_status submit_source(compile_pool *pool, uint64_t id, const emitted *source, const char *name,
                         const launch_plan *launch, const char *arch, bool want_ptx,
                         at_error *error);

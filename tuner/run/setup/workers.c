@@ -358,7 +358,7 @@ static bool is_described(const run_gpu *one, const workers *w)
     return one->worker == w->device;
 }
 
-/* Returns the first GPU that is ready, else the first described, else g->count. */
+/* Returns the first GPU that is ready, otherwise the first described GPU, otherwise g->count. */
 static size_t find_home(const gpus *g, const workers *w)
 {
     size_t found = g->count;

@@ -114,7 +114,8 @@ struct pipeline {
 
     bool abandoned; /* no more candidates go to a device */
 
-    /* Candidates before first_waiting are not WAITING. WAITING ones hold compiled_bytes of code. */
+    /* No candidate before first_waiting is WAITING. WAITING candidates hold compiled_bytes of
+     * code. */
     size_t first_waiting, compiled_bytes;
     size_t tries; /* number of tries that devices have answered */
 
@@ -143,8 +144,8 @@ next_step course_next(const pipeline *p, const candidate *c);
 /* Finishes a candidate (OUTCOME_REJECTED) that is likely to hang, without trying it. */
 void course_reject(pipeline *p, candidate *c);
 
-/* Returns the candidate that a device tries next: the WAITING one that was added first. Finishes
- * those before it that are likely to hang. Returns NULL if no candidate waits. */
+/* Returns the candidate that a device tries next: the WAITING candidate that was added first.
+ * Finishes earlier candidates that are likely to hang. Returns NULL if no candidate waits. */
 candidate *course_next_waiting(pipeline *p);
 
 /* Returns true if a twin or the journal has a candidate's outcome, so that it needs no

@@ -74,7 +74,7 @@ static void suspect(hangs *h, hang_cause *cause)
     memory_add(&h->causes, &h->count, cause, sizeof *cause);
 }
 
-/* Suspects the values that the latest hung variant shares with each two earlier hung ones. */
+/* Suspects the values that the latest hung variant shares with each pair of earlier hung ones. */
 static void suspect_with_others(hangs *h)
 {
     const size_t width = h->pattern->parameter_count, others = h->hung_count - 1;

@@ -83,7 +83,7 @@ uint64_t prover_permille(const prover *p);
 /* Returns the number of configurations whose proof has not been taken. */
 size_t prover_pending(const prover *p);
 
-/* Takes the next proof. Returns false if none is ready. The caller calls proof_deinit(). */
+/* Takes the next proof. Returns false if no proof is ready. The caller calls proof_deinit(). */
 bool prover_take(prover *p, proof *out);
 
 /* The oracle's results for a whole problem on the simulated device. */
@@ -96,7 +96,7 @@ typedef struct proof_results {
 
 /* Asks the workers for the results of a baseline oracle on every problem that runs whole. */
 void prover_tell_results(prover *p);
-/* Takes the next results. Returns false if none are ready. */
+/* Takes the next results. Returns false if no results are ready. */
 bool prover_take_results(prover *p, proof_results *out);
 /* Returns true if more results will come. */
 bool prover_has_results(const prover *p);

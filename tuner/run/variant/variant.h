@@ -95,12 +95,12 @@ typedef struct candidate {
     candidate_ragged ragged;
     struct candidate
         *twin_of; /* the candidate that is tried in its place; NULL if it is tried itself */
-    /* The next candidate with the same twin_of. In the representative, the first one. */
+    /* The next candidate with the same twin_of. In the representative, the first of them. */
     struct candidate *next_twin;
     size_t gpu;   /* the pipeline's GPU that measures or measured it */
     bool counted; /* it, or a twin of it, has counted as an evaluation of the search */
 
-    /* Machine code by slot; owned. NULL if that of slot 0 serves, or if it was dropped. */
+    /* Machine code by slot; owned. NULL if a slot uses the code of slot 0, or if it was dropped. */
     void *images[DEVICE_SLOTS];
     size_t image_bytes[DEVICE_SLOTS];
     char *image_symbols[DEVICE_SLOTS]; /* names of the kernels in the image; owned */
@@ -165,7 +165,7 @@ bool candidate_waits(const candidate *c);
 /* Returns true if the candidate was checked on all problems that it accepts. */
 bool candidate_is_checked(const candidate *c);
 
-/* Returns true if no machine code is missing. A candidate without launches needs none. */
+/* Returns true if no machine code is missing. A candidate without launches needs no code. */
 bool candidate_has_code(const candidate *c);
 
 size_t candidate_code_bytes(const candidate *c);
