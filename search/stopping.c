@@ -56,7 +56,6 @@ static double best_after(const stopping *s, uint64_t evaluations)
     return best;
 }
 
-/* Returns whether the second half of the evaluations gained too little. */
 static bool has_stalled(const stopping *s)
 {
     uint64_t half = s->evaluations / 2;

@@ -128,7 +128,6 @@ static bool first_untold(const threshold *t, bool wished, size_t *place)
     return false;
 }
 
-/* Finds the next point at which a further change would be noticed. */
 static bool next_doubt(const threshold *t, const shape *s, size_t *place)
 {
     enum {

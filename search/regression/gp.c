@@ -95,7 +95,6 @@ static double *factor_row(double *factor, size_t row)
     return factor + row * (row + 1) / 2;
 }
 
-/* Returns the part of `cross` for a block: row_limit x LANES. */
 static float *cross_block(const gp *g, size_t block)
 {
     return g->cross + block * g->row_limit * LANES;

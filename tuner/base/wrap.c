@@ -156,7 +156,6 @@ typedef struct wrapped {
     size_t start; /* indentation of the broken line */
 } wrapped;
 
-/* Returns the length of the colour escape at `text`, or 0. */
 static size_t escape_bytes(const char *text, size_t left)
 {
     if (left < 2 || text[0] != '\033' || text[1] != '[')
@@ -242,7 +241,6 @@ static size_t find_hang(const char *text, size_t columns)
     return found ? found : start + FURTHER_IN + LEAST_ROOM <= columns ? start + FURTHER_IN : 0;
 }
 
-/* Prints lines of `text` until the rest fits on one line. Returns the rest. */
 static const char *put_lines(wrapped *w, const char *text)
 {
     for (;;) {

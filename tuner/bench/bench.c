@@ -134,7 +134,6 @@ static void insert_held(device_bench *b, const loaded_variant *v)
     b->held[at] = *v;
 }
 
-/* Runs the checks that a try with `unchecked` left out. */
 static at_status check_ragged(device_bench *b, const loaded_variant *v, outcome *result,
                               at_error *error)
 {

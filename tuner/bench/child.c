@@ -13,7 +13,6 @@
 #include "process/message.h"
 #include "sim/chip.h"
 
-/* Most devices of a kind. */
 enum { MAX_DEVICES = 64 };
 
 typedef struct child {

@@ -379,7 +379,6 @@ static at_status estimate(device_meter *m, int64_t *estimate_ns, at_error *error
     return status;
 }
 
-/* Returns the time from which a launch needs no batch. */
 static int64_t find_short_ns(const device_ready *r)
 {
     int64_t short_ns = SHORT_NS;

@@ -251,7 +251,6 @@ static void read_each(reading *r, const json_t *launch, const char *name, size_t
     }
 }
 
-/* Checks the limits that hold on all GPUs. */
 static at_status check_sides(const captured_launch *c, at_error *error)
 {
     enum { MOST_THREADS = 1024, MOST_DEEP = 64, MOST_BLOCKS = 65535 };

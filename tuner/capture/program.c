@@ -25,7 +25,6 @@ extern char **environ;
 
 enum { PATH_BYTES = 4096 };
 
-/* Finds the library beside the running binary, in lib/autotune. */
 static at_status find_library(char out[PATH_BYTES], at_error *error)
 {
     char self[PATH_BYTES - 256];

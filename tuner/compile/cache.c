@@ -254,7 +254,6 @@ static bool read_whole(int fd, void *bytes, size_t size_bytes)
     return true;
 }
 
-/* Reads an entry. Returns AT_FORMAT if the file is not the entry of this key. */
 static at_status read_entry(int fd, const struct stat *s, compile_key key, unsigned char **bytes,
                             size_t *size_bytes)
 {

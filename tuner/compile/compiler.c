@@ -256,7 +256,6 @@ static void explain_missing_entry(const compile_request *r, nvrtc_output *o, com
     out->log = o->log = complaint;
 }
 
-/* Annotates each line of the PTX with the machine code that ptxas made of it. */
 static void annotate(nvrtc_output *o)
 {
     char *annotated = o->ptx ? machine_code_annotate(o->cubin, o->cubin_bytes, o->ptx) : NULL;

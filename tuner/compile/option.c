@@ -29,7 +29,6 @@ static bool is_identifier(const char *v)
                                            "abcdefghijklmnopqrstuvwxyz")] == '\0';
 }
 
-/* Accepts the name of a file in the request or in the Toolkit. */
 static bool is_file_name(const char *v)
 {
     return isalpha((unsigned char)*v) &&

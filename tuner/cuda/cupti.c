@@ -73,7 +73,6 @@ at_status cupti_open(cupti *out, at_error *error)
     return status;
 }
 
-/* Returns cause and remedy of a code. Returns NULL if they are unknown. */
 static const char *advice(int code)
 {
     static const struct {

@@ -254,7 +254,6 @@ at_status cuda_sample_copy(device *d, device_buffer *to, const device_buffer *fr
     return end_sample(d, status, time_ns, error);
 }
 
-/* Measures the time of WARM_UP_COPIES copies by the device's clock. */
 static at_status copy_round(device *d, int64_t *time_ns, at_error *error)
 {
     static const char what[] = "cannot warm the device up";

@@ -88,7 +88,7 @@ static void get_blocks(moving *m)
         get_block(m, HOST_STAGE_DOWN, staged, stage, &m->stage_down);
 }
 
-/* These streams and the device's main stream do not wait for each other. */
+/* Gets the transfer's streams. They and the device's main stream do not wait for each other. */
 static void get_streams(moving *m)
 {
     CUstream *streams = m->d->transfer_streams;

@@ -137,7 +137,6 @@ static void destroy(const cuda_driver *cuda, const struct cuda_texture *t)
         cuda->cuTexObjectDestroy(t->object);
 }
 
-/* Returns the existing array for this memory and view, or NULL. */
 static CUarray find_array(const cuda_textures *t, const view_plan *view, CUdeviceptr address)
 {
     for (size_t i = 0; i < t->count; i++)

@@ -216,7 +216,6 @@ static uint64_t bits_of(dtype type, uint64_t key)
     return is_signed(type) ? key ^ top : key;
 }
 
-/* Returns whether the key is that of a NaN: NaNs lie beyond the infinities. */
 static bool is_nan(dtype type, uint64_t key)
 {
     static const uint64_t infinity[DTYPE_COUNT] = {[DTYPE_HALF] = 0x7c00,

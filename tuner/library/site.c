@@ -7,7 +7,6 @@
 #include "base/clock.h"
 #include "library/library.h"
 
-/* The most configurations that a search for a valid default tries. */
 enum { DEFAULTS_TRIED = 65536 };
 
 /* The number of open calls that are polled when another call begins. */

@@ -69,7 +69,6 @@ static at_variable value_at(const at_parameter *p, size_t i)
     return v;
 }
 
-/* Returns a hash of the value, without its name. */
 static uint64_t hash_value(const at_variable *v)
 {
     const int64_t integer = v->kind == AT_KIND_BOOLEAN ? v->integer != 0 : v->integer;

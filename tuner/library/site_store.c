@@ -234,7 +234,6 @@ static json_t *pack_entry(const site_store *s, const site_key *key, const site_d
     return entry;
 }
 
-/* Renames a file that is not JSON. */
 static at_status put_damaged_aside(const site_store *s, const char *name, at_error *error)
 {
     char path[RECORD_PATH_BYTES], aside[RECORD_PATH_BYTES + 16], *text = NULL;

@@ -277,7 +277,6 @@ static void note_times(site_tuner *t, const race_result *r, uint32_t winner)
     t->now.verdict = r->verdict;
 }
 
-/* Begins another race among the possible winners; keeps their known times. */
 static void race_again(site_tuner *t, const race_result *r)
 {
     size_t kept = 0;

@@ -53,7 +53,6 @@ static double set_count(size_t n, size_t k)
     return sets;
 }
 
-/* Tries all sets of `count` configurations. Returns the least mean loss. */
 static double choose_exactly(const portfolio_matrix *m, size_t count, size_t *scratch, size_t *best)
 {
     double least = INFINITY;

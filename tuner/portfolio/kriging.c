@@ -123,7 +123,6 @@ static const value *row_of(const kriging *k, size_t row)
     return &k->problems[row * k->axis_count];
 }
 
-/* Computes the Cholesky factor of the kernel matrix of some rows, ascending. */
 static void factorise_rows(const kriging *k, const size_t *rows, size_t count, double *factor)
 {
     for (size_t i = 0; i < count; i++)

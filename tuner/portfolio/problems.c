@@ -63,7 +63,6 @@ size_t portfolio_class(const portfolio_axis *axis, int64_t v)
     return class;
 }
 
-/* Returns the greatest number that divides every number of the class. */
 static int64_t unit_of(const portfolio_axis *axis, size_t class)
 {
     int64_t unit = 1;
@@ -251,7 +250,6 @@ static size_t class_at(const portfolio_axis *axes, size_t axis, course c, double
     return (c.joint ? place / joint_classes(axes, axis) : place + axis) % portfolio_classes(of);
 }
 
-/* Returns a hash that is equal for equal values, whatever their kinds. */
 static uint64_t hash(const value *problem, size_t axis_count)
 {
     uint64_t h = 0;

@@ -41,7 +41,6 @@ static void leaf_set_costs(const portfolio_matrix *m, leaf_costs *costs)
     }
 }
 
-/* Returns the cost of the best column on a row, at most PORTFOLIO_UNCOVERED. */
 static double leaf_least_cost(const leaf_costs *costs, size_t row)
 {
     double least = PORTFOLIO_UNCOVERED;
@@ -228,7 +227,6 @@ static void try_question(void *context, const question *q)
     }
 }
 
-/* Finds the question that splits a branch. Returns false if no question helps. */
 static bool find_question(const grower *g, const branch *of, question *by)
 {
     best_questions best = {.g = g,

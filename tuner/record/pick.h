@@ -26,7 +26,7 @@
 #include "record/record.h"
 
 /* Returns the rank of an entry's way of measuring, 0 (best) to PICK_PREFERENCES - 1: time comes
- * before energy, then after other kernels, then cold, then warm. */
+ * before energy; within both, in context comes first, then cold, then warm. */
 enum { PICK_PREFERENCES = 6 };
 int pick_preference(const record_entry *e);
 

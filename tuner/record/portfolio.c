@@ -116,7 +116,7 @@ static void read_configurations(record_reading *r, const json_t *list, record_po
                            &out->configurations[out->configuration_count++]);
 }
 
-/* {NAME: DEFINITION, ...} */
+/* Reads the features {NAME: DEFINITION, ...}. */
 static void read_features(record_reading *r, json_t *list, record_portfolio *out)
 {
     const char *name;

@@ -104,7 +104,6 @@ static void add_starts(starts *to, const pick_table *known, const pick_target *t
     }
 }
 
-/* Answers pick_target.ask for a session. */
 static bool ask(void *context, const record_feature *feature, const record_values *configuration,
                 double *out)
 {

@@ -201,7 +201,6 @@ static double resolution_ns(const builder *b, double best_ns)
     return given < 0 && margin_ns < floor_ns / 20 ? floor_ns / 20 : margin_ns;
 }
 
-/* Marks the predictions that the model cannot tell apart from the best. */
 static void tie_predictions(builder *b, size_t ok)
 {
     run_result *all = b->out->results;

@@ -31,7 +31,6 @@ static const char *find_path(const script *s, const char *name, char path[PATH_M
     return why;
 }
 
-/* Returns the number of an open file, from 1, or 0. */
 static size_t find_open(const script *s, const char *path, const dtype *raw)
 {
     for (size_t i = 0; i < s->data.file_count; i++) {
@@ -42,7 +41,6 @@ static size_t find_open(const script *s, const char *path, const dtype *raw)
     return 0;
 }
 
-/* Opens a file unless it is open. *number counts from 1. */
 static at_status open_file(script *s, const char *path, const dtype *raw, size_t *number,
                            at_error *error)
 {

@@ -33,7 +33,7 @@ static const struct replacement {
 };
 enum { REPLACED = sizeof replaced / sizeof *replaced };
 
-/* Returns the row of a header, or REPLACED if the Toolkit's own text is used. */
+/* Returns a header's index in `replaced`, or REPLACED if the Toolkit's own text is used. */
 static size_t replacement_of(cpp_span name)
 {
     for (size_t i = 0; i < REPLACED; i++)

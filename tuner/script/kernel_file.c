@@ -94,7 +94,6 @@ static bool find_file(const char *const *folders, size_t folder_count, const cha
            find_around(folders, folder_count, from_path, name, path, own_name);
 }
 
-/* Returns the unit of this file, by any of its names, or k->count. */
 static size_t find_unit(const kernel_file *k, const char *path)
 {
     char real[PATH_MAX];

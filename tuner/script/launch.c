@@ -36,7 +36,6 @@ static scalar scalar_of(const void *bytes, uint32_t size_bytes)
     return s;
 }
 
-/* Evaluates an argument without a type: an int or a bool. */
 static scalar evaluate_plain(lua_State *L, const evaluation *e, const expression *from)
 {
     scalar out = {0};
@@ -367,7 +366,6 @@ static void evaluate_cluster(lua_State *L, const evaluation *e, const script_lau
     }
 }
 
-/* Returns how often a launch runs; 0 if it does not run. */
 static uint32_t evaluate_times(lua_State *L, const evaluation *e, const script_launch *from)
 {
     if (from->when.text && !expression_truth(L, &from->when, e->problem, e->indices))

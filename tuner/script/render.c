@@ -54,7 +54,6 @@ static int to_slug(lua_State *L)
     return 1;
 }
 
-/* __index of the template's names. */
 static int unknown_name(lua_State *L)
 {
     const rendering *r = rendering_of(L);

@@ -114,7 +114,6 @@ static double *removed_at(const builder *b, size_t level)
     return b->removed + level * b->s->constraint_count;
 }
 
-/* Returns the known answer for value `choice` of the level's parameter. */
 static unsigned recall_answer(const tested *t, size_t choice)
 {
     uint64_t key = t->base + choice, answer = ANSWER_UNKNOWN;

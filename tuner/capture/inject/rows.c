@@ -77,7 +77,6 @@ static uint32_t find_name(capture_table *t, const char *name)
     return t->names_bytes - (uint32_t)bytes;
 }
 
-/* Returns the bucket of the row, or the bucket in which it would be. */
 static uint32_t find_bucket(const rows *r, const char *name, const capture_row *key)
 {
     uint32_t at = hash(name, key) % ROWS_BUCKETS;

@@ -250,7 +250,7 @@ static at_status open(portfolio *p, at_error *error)
         for (size_t v = 0; v < described->problem_count; v++)
             known_name = known_name ||
                          strcmp(described->problems[PROBLEM_TUNED][v].name, a->axes[i].name) == 0;
-        /* The script's own error is the most useful. */
+        /* If the script has the variable, the script's own error is more useful. */
         if (!known_name) {
             value any = a->axes[i].value_count
                             ? a->axes[i].values[0]

@@ -348,7 +348,6 @@ static double spread_of(const candidate *c)
     return (double)(slowest_ns - c->fastest_ns) / (double)c->fastest_ns;
 }
 
-/* Returns the 90th percentile of the spread, or INFINITY if it is unknown. */
 static double likely_spread(const candidates *tried)
 {
     double *spreads = memory_new(tried->count, sizeof *spreads), found = INFINITY;

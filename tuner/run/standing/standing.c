@@ -316,7 +316,6 @@ static at_status take_compiled(run *r, int timeout_ms, at_error *error)
     }
 }
 
-/* Prepares and compiles the next entries while the device works. */
 static at_status meanwhile(void *context, at_error *error)
 {
     run *r = context;

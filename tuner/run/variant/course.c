@@ -55,7 +55,6 @@ int64_t next_limit_ns(int64_t best_ns)
 
 /* ---- candidates in the journal ---- */
 
-/* A new leader is checked only if its gain is greater than noise. */
 static const double LEADER_GAIN = 0.01;
 
 void variant_log_put_on(const variant_log *log, candidate *c, size_t gpu_number)

@@ -24,7 +24,7 @@
 /* Simulating processes: one for eight cores; a small problem has too few blocks for more. */
 enum { MOST_WORKERS = 4, CORES_A_WORKER = 8 };
 
-/* Jobs sent to a worker: one runs, and the next is there when it ends. */
+/* Jobs sent to a worker: one runs, and the next waits at the worker. */
 enum { SENT_AHEAD = 2 };
 
 /* If no proof is decided for this long, the user is told the reason. */

@@ -341,7 +341,6 @@ static const node *read_suffixes(reader *r, const char *from, const node *of)
     return NULL;
 }
 
-/* Returns the node of true, false or nil, or NULL. */
 static const node *word_node(reader *r, token name)
 {
     return token_is(name, "true")    ? leaf_node(r, NODE_TRUTH, 1)
