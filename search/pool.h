@@ -48,6 +48,7 @@ typedef struct pool {
     size_t count, most;
 } pool;
 
+/* Allocate an empty pool for the ledger's space, and free a pool. */
 void pool_init(pool *p, const ledger *l, const encoding *e);
 void pool_deinit(pool *p);
 

@@ -35,6 +35,7 @@ typedef struct stopping {
     size_t step_count;
 } stopping;
 
+/* Begins without evaluations; copies the limits. stopping_deinit() frees the memory. */
 void stopping_init(stopping *s, const stopping_limits *limits);
 void stopping_deinit(stopping *s);
 

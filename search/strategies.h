@@ -21,6 +21,7 @@ typedef struct draw {
     rng rng;
 } draw;
 
+/* Makes a draw of the numbers below `count`. draw_deinit() frees its memory. */
 draw draw_new(uint64_t count, rng r);
 void draw_deinit(draw *d);
 
@@ -52,6 +53,7 @@ typedef struct ledger {
     draw unseen;
 } ledger;
 
+/* Makes an empty ledger; copies the options. ledger_deinit() frees its memory. */
 void ledger_init(ledger *l, const strategy_options *options);
 void ledger_deinit(ledger *l);
 

@@ -119,7 +119,6 @@ static size_t middle_of_longest(const threshold *t, size_t low, size_t high,
     return best;
 }
 
-/* Finds the first point, or the first preferred point, that was not told. */
 static bool first_untold(const threshold *t, bool wished, size_t *place)
 {
     for (*place = 0; *place < t->count; ++*place)

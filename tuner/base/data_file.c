@@ -23,7 +23,6 @@ struct data_file {
     unsigned char key[DATA_KEY_BYTES];
 };
 
-/* Writes `size_bytes` of the repeated list, from byte `offset` on. */
 static void repeat_values(const data_file *f, uint64_t offset, unsigned char *to, size_t size_bytes)
 {
     while (size_bytes > 0) {

@@ -50,6 +50,7 @@ data_file *data_file_keep(data_file *f);
 /* Removes a user; the last one frees the file. `f` may be NULL. */
 void data_file_free(data_file *f);
 
+/* Returns the description, which the file owns. */
 const data_description *data_file_describe(const data_file *f);
 
 /* Computes the hash of the type and the elements; for a repeated list, of its type, values and

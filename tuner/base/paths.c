@@ -22,7 +22,6 @@ static bool is_there(const char *path)
     return lstat(path, &s) == 0 && !is_file(path);
 }
 
-/* Describes an existing path that is not a file. */
 static const char *kind_of(const char *path)
 {
     struct stat s;

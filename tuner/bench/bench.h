@@ -59,6 +59,7 @@ typedef struct device_bench {
     char *printed;                /* owned; output of the variant in the last check, or NULL */
 } device_bench;
 
+/* Frees all problems, variants and memory. The caller closes the device. */
 void device_bench_deinit(device_bench *b);
 
 /* The requests of bench/wire.h. Each function reads `asked`, the fields after number and id, and

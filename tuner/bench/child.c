@@ -149,7 +149,6 @@ static at_status send_answer(child *c, const device_answer *answer, at_error *er
     return message_post(c->fd, &m, error);
 }
 
-/* Answers one request. *go becomes false if the device cannot be used any more. */
 static at_status serve(child *c, bool *go, at_error *error)
 {
     message m;

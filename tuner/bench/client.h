@@ -184,6 +184,7 @@ typedef struct device_question {
     uint64_t number;
 } device_question;
 
+/* Frees the memory of an event. */
 void device_event_deinit(device_event *e);
 
 typedef struct device_worker device_worker;
@@ -198,6 +199,7 @@ at_status device_worker_start(const device_worker_options *options, device_worke
 void device_worker_begin(device_worker *w);
 bool device_worker_is_waiting(const device_worker *w);
 
+/* Returns true if the process has started but does not wait for requests yet. */
 bool device_worker_is_opening(const device_worker *w);
 
 /* Kills the worker and waits for its end. `w` may be NULL. */

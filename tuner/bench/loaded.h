@@ -11,9 +11,11 @@ static const int64_t bench_load_limit_ns = INT64_C(20) * 1000000000;
 /* Announces the next step and its time limit to the tuner. */
 void bench_notify(device_bench *b, const char *what, uint64_t index, int64_t limit_ns);
 
+/* Makes an answer of the failure `status`, whose message it copies to b->text. */
 void bench_answer_failure(device_bench *b, at_status status, const at_error *error,
                           device_answer *answer);
 
+/* Makes room for `count` samples in b->samples_ns. */
 void bench_reserve_samples(device_bench *b, size_t count);
 
 /* Returns the median; `count` is at least 1. */
@@ -58,6 +60,7 @@ bool loaded_is_idle(const device_slot *const *slots, size_t count, const device_
 at_status loaded_cover(device_bench *b, const loaded_variant *v, device_coverage *out,
                        at_error *error);
 
+/* Prepares sampling on slot 0, as device_meter_prepare(), with the same errors. */
 at_status loaded_prepare(loaded_variant *v, at_error *error);
 
 /* Takes a sample on slot 0, after loaded_prepare(). */

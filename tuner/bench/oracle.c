@@ -352,7 +352,6 @@ static at_status replace_results(device_slot *s, int pattern, at_error *error)
     return status;
 }
 
-/* Notes which in-outs the oracle changes by more than the tolerance. */
 static at_status note_changes(device_slot *s, at_error *error)
 {
     at_status status = AT_OK;

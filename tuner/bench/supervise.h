@@ -46,6 +46,7 @@ bool device_events_has(const queue *q, const device_question *question);
 /* Takes the first event that device_events_has() finds. Returns false if there is none. */
 bool device_events_pop(queue *q, const device_question *question, device_event *out);
 
+/* Frees all events of a queue. */
 void device_events_deinit(queue *q);
 
 /* ---- the worker ---- */

@@ -100,7 +100,6 @@ at_status gpu_turn_new(const char *uuid, gpu_turn **out, at_error *error)
     return status ? explain_turns(error) : AT_OK;
 }
 
-/* Waits for the lock until `end_ns`; after that time tries once. */
 static bool lock_until(lock *l, int64_t end_ns)
 {
     int64_t left_ns = end_ns - clock_now_ns();

@@ -38,6 +38,7 @@ typedef struct device_chunk {
     const char *trouble; /* reason why the file cannot be read; otherwise "" */
 } device_chunk;
 
+/* Frees all copies of files. */
 void device_contents_deinit(device_contents *c);
 
 /* Copies a chunk. Returns AT_FORMAT if the chunk does not follow the previous chunk or exceeds the

@@ -27,7 +27,6 @@ static const size_t most_module_bytes = UINT64_C(1) << 32;
 /* Buffers are further apart than a 32-bit index reaches, as in sim/buffer.c. */
 static const uint64_t first_base = UINT64_C(0x010000000000), distance = UINT64_C(1) << 36;
 
-/* The contents of an allocation; mapped, private. */
 typedef struct mapped_allocation {
     unsigned char *bytes;                /* contents in the simulated run */
     const unsigned char *before, *after; /* captured contents */

@@ -109,6 +109,7 @@ void compile_poll(const compile_pool *pool, poll_set *set);
  * owns *out (compile_result_deinit). */
 at_status compile_take(compile_pool *pool, int timeout_ms, compile_result *out, at_error *error);
 
+/* Frees the memory of a result. */
 void compile_result_deinit(compile_result *r);
 
 /* Returns the NVRTC version ("13.0"), valid as long as the pool. */

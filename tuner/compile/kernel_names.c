@@ -75,7 +75,6 @@ static void skip_literal(reader *r)
     step(r);
 }
 
-/* Reads #line N "file". Skips other directives, including continued lines. */
 static void read_directive(reader *r)
 {
     unsigned line;
@@ -247,7 +246,6 @@ static const declared_kernel *find_meant(const declared_kernel *kernels, size_t 
     return NULL;
 }
 
-/* Appends the names of all kernels but `known`, which may be NULL, each once. */
 static void list_kernels(pack *to, const declared_kernel *kernels, size_t count,
                          const declared_kernel *known)
 {

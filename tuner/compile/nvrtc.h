@@ -63,6 +63,7 @@ void nvrtc_library_compile(const nvrtc_library *n, const char *source, const cha
                            const char *const *options, size_t option_count, int want_ptx,
                            nvrtc_output *out);
 
+/* Frees the memory of an output. */
 void nvrtc_output_deinit(nvrtc_output *o);
 
 /* ---- precompiled headers ----

@@ -35,7 +35,6 @@ static bool is_file_name(const char *v)
            v[strspn(v, "0123456789_.ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")] == '\0';
 }
 
-/* Accepts numbers of warnings, separated by commas. */
 static bool is_diagnostics(const char *v)
 {
     return *v && v[strspn(v, "0123456789,")] == '\0';
@@ -45,7 +44,6 @@ static const char *const booleans[] = {"true", "false", NULL};
 static const char *const on[] = {"on", NULL};
 static const char *const standards[] = {"c++11", "c++14", "c++17", "c++20", NULL};
 
-/* Cache modifiers of loads and stores, and optimisation levels. */
 static const char *const ptxas_options[] = {"-dlcm=ca",
                                             "-dlcm=cg",
                                             "-dlcm=cs",
@@ -143,7 +141,6 @@ static const nvcc_options translated[] = {
     {"--diag-suppress", {"diag-suppress", "Xcudafe=--diag_suppress"}},
 };
 
-/* The reasons for refusals, or the alternatives. */
 static const char architecture[] = "code is compiled for the current device: select another one by "
                                    "--device, or by --arch if there is no device";
 static const char folders[] =

@@ -29,6 +29,7 @@ enum {
 /* Most options of a script; a message with more is corrupt. */
 enum { COMPILE_OPTIONS_MAX = 64 };
 
+/* Appends a request to a message. */
 void compile_wire_put_request(pack *m, const compile_request *r);
 
 /* Returns the cache key of a packed request: it covers all fields except the id. `compiler` is the
@@ -42,6 +43,7 @@ uint64_t compile_wire_kind(const compile_request *r);
 bool compile_wire_get_request(pack *m, const char *options[COMPILE_OPTIONS_MAX],
                               source_header headers[SOURCE_HEADERS_MAX], compile_request *out);
 
+/* Appends a result to a message. */
 void compile_wire_put_result(pack *m, const compile_result *r);
 
 /* Reads a result. *out consists of views: do not call compile_result_deinit(). */
@@ -59,6 +61,7 @@ typedef struct compile_job {
     worker_blame blame;
 } compile_job;
 
+/* Frees a job and its message. */
 void compile_job_free(compile_job *j);
 
 /* A compile worker and its jobs. The child's outbox has all unanswered jobs in order, so that they
@@ -82,6 +85,7 @@ void compile_slot_give(compile_slot *s, queue *from, size_t most);
 /* Returns the job whose answer comes next, or NULL if there is none. */
 compile_job *compile_slot_first(const compile_slot *s);
 
+/* Removes and returns the job whose answer has come. The slot must have a job. */
 compile_job *compile_slot_take_first(compile_slot *s);
 
 /* Returns the jobs to the head of the queue, in order. Jobs of a started batch of several are

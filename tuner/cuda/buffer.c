@@ -258,7 +258,6 @@ static at_status queue_close(device *d, const device_buffer *found, const device
     return cuda_support_queue(d, SUPPORT_COMPARE_CLOSE, count, arguments, error);
 }
 
-/* Compares as multisets, on the host. */
 static at_status compare_any_order(device *d, const device_buffer *found,
                                    const device_buffer *expected, const buffer_plan *plan,
                                    device_comparison *out, at_error *error)

@@ -72,7 +72,6 @@ static void drop_host(counting *x)
     x->host = NULL;
 }
 
-/* Creates CUPTI's description of the chip, with all metrics added so far. */
 static void make_host(counting *x)
 {
     drop_host(x);
@@ -124,7 +123,6 @@ static void *allocate(counting *x, size_t size_bytes)
     return bytes;
 }
 
-/* Makes x->config: the counters of each pass. */
 static void make_config(counting *x)
 {
     for (size_t i = 0; !x->status && i < x->what->count; i++)

@@ -43,7 +43,6 @@ bool cupti_find(char *path, size_t size_bytes)
     return false;
 }
 
-/* Tries the loader's search path, then the paths of cupti_find(). */
 static void *open_library(void)
 {
     const char *chosen = getenv("AUTOTUNE_LIBCUPTI");

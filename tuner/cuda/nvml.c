@@ -7,7 +7,6 @@
 
 #include "cuda/driver.h"
 
-/* Constants of NVIDIA's nvml.h. */
 enum {
     NVML_SUCCESS = 0,
     NVML_ERROR_INSUFFICIENT_SIZE = 7,

@@ -156,7 +156,6 @@ static bool read_at(const device_image *image, uint64_t offset, void *out, size_
     return true;
 }
 
-/* Adds a symbol of the image if it is a variable that the driver knows. */
 static CUresult add_variable(const cuda_driver *cuda, const device_image *image,
                              const Elf64_Shdr *names, const Elf64_Sym *symbol, cuda_module *m)
 {

@@ -238,6 +238,7 @@ extern const device_batches cuda_batches;
 
 extern const device_counters cuda_counters;
 
+/* Frees the functions of CUPTI; the library stays loaded. */
 void cuda_counters_free(device *d);
 
 /* ---- transfers (transfer.c) ---- */

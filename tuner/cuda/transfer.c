@@ -272,7 +272,6 @@ static void move_by_chunks(moving *m)
     }
 }
 
-/* Runs the whole transfer and waits for all streams, also after a failure. */
 static void move(moving *m)
 {
     if (m->how->is_ceiling)

@@ -190,7 +190,6 @@ bool plan_get_problem(pack *m, problem_plan *out)
     return !m->failed;
 }
 
-/* The packed kind of an argument. */
 enum { IS_VALUE, IS_BUFFER, IS_VIEW };
 
 static void put_argument(pack *m, const argument_plan *a)

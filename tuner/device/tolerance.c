@@ -246,7 +246,6 @@ static uint64_t *sort(uint64_t *keys, uint64_t *other, uint64_t count, size_t by
     return keys;
 }
 
-/* Returns a hash that is independent of the order of the records. */
 static uint64_t hash_records(const unsigned char *records, uint64_t count, size_t size)
 {
     uint64_t sum = 0;

@@ -43,6 +43,7 @@ typedef struct pattern_view {
     known_pattern *pattern;
 } pattern_view;
 
+/* Frees all patterns, which no thread may be using. */
 void patterns_deinit(patterns *all);
 
 /* Locks a pattern: waits until no other thread uses it. Reads its records and, unless `limits` is

@@ -83,7 +83,6 @@ void site_store_close(site_store *s)
     free(s);
 }
 
-/* Writes "axpy(n=4096, type=float)", cut if it is too long. */
 static void write_key(const site_key *key, char *out, size_t out_bytes)
 {
     size_t used = (size_t)snprintf(out, out_bytes, "%s(", key->name);

@@ -39,7 +39,6 @@ static at_status choose(const at_choice *c, script *s, uint16_t *indices, pick_r
 
 enum { MOST_OPTIONS = 64 };
 
-/* Compiles the source. Its options are spelt as in scripts. */
 static at_status run_nvrtc(const char *arch, const script_source *source, const char *entries,
                            bool want_ptx, nvrtc_output *out, at_error *error)
 {

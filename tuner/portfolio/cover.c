@@ -6,7 +6,6 @@
 
 #include "base/memory.h"
 
-/* The most sets that are tried one by one. */
 static const double exact_sets = 20000;
 
 bool portfolio_contains(const size_t *list, size_t count, size_t configuration)

@@ -42,7 +42,6 @@ bool question_has_numbers(const portfolio_axis *axis)
     return true;
 }
 
-/* The arguments of question_each(). */
 typedef struct asking {
     const portfolio_axis *axes;
     size_t axis_count;

@@ -162,7 +162,6 @@ typedef struct best_questions {
     bool has_cost;
 } best_questions;
 
-/* Moves the rows with the answer yes to the front. Returns their number. */
 static size_t divide(const grower *g, const question *by, size_t *rows, size_t count)
 {
     size_t then = 0, otherwise = 0;

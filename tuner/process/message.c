@@ -58,7 +58,6 @@ void message_header(const message *m, unsigned char header[MESSAGE_HEADER_BYTES]
     pack_store(header, first_word(header), 4);
 }
 
-/* Reads the header into *out, which gets a body of the announced size. */
 static at_status decode_header(const unsigned char header[MESSAGE_HEADER_BYTES], message *out,
                                at_error *error)
 {

@@ -17,6 +17,7 @@ typedef struct message {
     pack body;
 } message;
 
+/* Frees the body and zeroes the message. */
 void message_deinit(message *m);
 
 enum { MESSAGE_HEADER_BYTES = 24 };

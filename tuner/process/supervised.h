@@ -37,6 +37,7 @@ typedef struct outbox {
     unsigned char header[MESSAGE_HEADER_BYTES]; /* header of that frame; valid if sent_bytes > 0 */
 } outbox;
 
+/* Appends an item, which must outlive its place in the queue. */
 void outbox_push(outbox *b, void *item);
 
 /* Removes and returns the oldest item, or returns NULL if the outbox is empty. */

@@ -32,7 +32,6 @@ static void read_version(record_reading *r, const json_t *root)
             json_integer_value(version), version_text(), CEILINGS_VERSION);
 }
 
-/* Reads the rates. Ignores ceilings of other versions. */
 static void read_root(record_reading *r, const json_t *root, ceiling_rates *out)
 {
     const json_t *ceilings = json_object_get(root, "ceilings");

@@ -344,7 +344,6 @@ static at_status combine_portfolio(const record *from, const record_portfolio *p
     return record_put_portfolio(into, there, json) ? AT_OK : error_no_memory(error);
 }
 
-/* Begins a record with the head of `from` and without entries. */
 static at_status start(const record *from, record *into, at_error *error)
 {
     json_t *root = json_copy(from->root);

@@ -248,6 +248,7 @@ size_t record_class_of(record_classes *c, const record_values *v);
 /* Returns the number of the class of `v`, or RECORD_NO_CLASS. */
 size_t record_class_find(const record_classes *c, const record_values *v);
 
+/* Frees the table and leaves empty classes. */
 void record_classes_deinit(record_classes *c);
 
 /* Returns the first entry of `in` that answers the same question as `like`, an entry of `of`: GPU,

@@ -111,7 +111,6 @@ static bool ask(void *context, const record_feature *feature, const record_value
     return target_feature(s->script, PROBLEM_TUNED, feature, configuration, out);
 }
 
-/* Reads the folder that the user named, otherwise all known folders. */
 static at_status read_known(const session *s, const char *results_dir, record_set *out)
 {
     paths own;

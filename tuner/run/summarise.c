@@ -16,7 +16,6 @@ typedef struct builder {
     bool *added; /* by candidate id: it is in the summary */
 } builder;
 
-/* Returns a rate in 10^9 a second. */
 static double rate(const session *s, work_unit unit, int64_t time_ns)
 {
     return time_ns > 0 ? (double)session_work(s, unit) / (double)time_ns : 0;

@@ -41,7 +41,6 @@ static void tell_disagreement(tune *t)
     }
 }
 
-/* Makes the summary, and the record if the settings want one. */
 static at_status finish(tune *t, at_error *error)
 {
     progress_free(t->progress);

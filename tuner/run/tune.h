@@ -18,6 +18,7 @@ typedef struct tune tune;
 at_status tune_run(const settings *o, tune **out, at_error *error);
 void tune_free(tune *t); /* `t` may be NULL. */
 
+/* Returns the summary, which the run owns. */
 const run_summary *tune_summary(const tune *t);
 
 /* Takes the journal of a part of a longer run (settings.is_part). Returns NULL if the run has no

@@ -370,7 +370,6 @@ static bool waits_no_longer(const tune *t)
     return t->end == RUN_END_SECONDS && t->limits.seconds > 0 && tune_elapsed_s(t) >= end_s;
 }
 
-/* Searches until the strategy has no more configurations, or must_stop(). */
 static at_status search(tune *t, at_error *error)
 {
     at_status status = AT_OK;

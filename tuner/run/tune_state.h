@@ -135,6 +135,7 @@ at_status tune_compare_devices(tune *t, bool waits, at_error *error);
 
 /* ---- tune_limits.c: what a run may do, and how long ---- */
 
+/* Returns the seconds since the start of the run. */
 double tune_elapsed_s(const tune *t);
 /* Return when search and race must be over, as tune_elapsed_s(), and when the run must end after
  * checks and proofs, as clock_now_ns(). Both return 0 without a limit in seconds. */

@@ -22,7 +22,6 @@ static void push_origins(lua_State *L)
     lua_rawgetp(L, LUA_REGISTRYINDEX, &origins_key);
 }
 
-/* Returns the JSON value of a table that came with the data, or NULL. */
 static json_t *origin(lua_State *L, int index)
 {
     json_t *from = NULL;

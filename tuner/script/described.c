@@ -137,7 +137,6 @@ static void push_fields(lua_State *L)
     lua_setmetatable(L, -2);
 }
 
-/* Sets kernel.source, and kernel.entry if script_sketch() has one. */
 static void set_source(lua_State *L, const script *s)
 {
     int kind = lua_getfield(L, -1, "kernel");

@@ -47,6 +47,7 @@ at_status emit_reference(script *s, problem_kind problem, const uint16_t *indice
 at_status emit_filler(script *s, problem_kind problem, const uint16_t *indices, bool line_marks,
                       emitted *out, at_error *error);
 
+/* Frees the memory of an emitted source. */
 void emitted_deinit(emitted *e);
 
 /* Writes the sum of the XXH3-128 of all templates, as 32 hex digits and NUL. Loading a script reads

@@ -31,6 +31,7 @@ void work_budget_begin(work_budget *b, double seconds);
 /* Counts values that building a space has examined. */
 void work_budget_look(work_budget *b, uint64_t values);
 
+/* Returns whether the work, or the time of a slow processor, is used up. */
 bool work_budget_is_over(work_budget *b);
 
 /* Returns the used share of the budget. */

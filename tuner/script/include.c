@@ -81,7 +81,6 @@ static at_status open_directive(const reader *r, cpp_token t, directive *d)
     return AT_OK;
 }
 
-/* Returns the offset in the text that corresponds to `place` in d->clean. */
 static size_t offset_in_text(const reader *r, const directive *d, const char *place)
 {
     const char *at = d->start;
@@ -183,7 +182,6 @@ static at_status read_name(const reader *r, directive *d, char name[NAME_BYTES],
     return leads_outside(name) ? refuse_name(r, d->line, name) : AT_OK;
 }
 
-/* Checks the names of __has_include and the like in the rest of a directive. */
 static at_status check_questions(const reader *r, directive *d)
 {
     static const char *const questions[] = {"__has_include", "__has_include_next", "__has_embed",

@@ -21,6 +21,7 @@ at_status included_add(included *to, const char *name, char *text, at_error *err
 /* Copies a list. The caller frees *out, also after a failure. AT_NO_MEMORY. */
 at_status included_copy(const included *from, included *out, at_error *error);
 
+/* Frees the list with names and texts. */
 void included_deinit(included *i);
 
 /* Collects the files that *source includes, directly or through others. A file is looked up beside

@@ -65,7 +65,6 @@ static bool find_includer(const char *path, char *out, size_t size_bytes)
 
 static const char signature_name[] = "autotune_signature.h";
 
-/* Writes the first ten lines of a compiler's log, from the first error on. */
 static void add_log(char *text, size_t size_bytes, const char *log)
 {
     const char *error_line = strstr(log, "error");

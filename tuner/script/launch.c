@@ -149,7 +149,6 @@ __attribute__((noreturn)) static void refuse_struct(lua_State *L, const evaluati
                   "the structs among the arguments have more than %d %s", most, what);
 }
 
-/* Evaluates a struct with C's alignment of members. */
 static void evaluate_struct(lua_State *L, const evaluation *e, const script_argument *from,
                             argument_plan *to)
 {
@@ -433,7 +432,6 @@ static void evaluate_one_launch(lua_State *L, const evaluation *e, const script_
     }
 }
 
-/* Evaluates how many elements of each buffer are results, unless all are. */
 static void evaluate_compared(lua_State *L, const evaluation *e)
 {
     const script *s = e->s;

@@ -55,7 +55,6 @@ typedef struct comparison {
     void *context;
 } comparison;
 
-/* Writes a type as C++ does: "const float *", "4 of float". */
 static void type_text(const cpp_argument *a, char text[TYPE_BYTES])
 {
     char base[TYPE_BYTES / 2];

@@ -92,7 +92,6 @@ static int cut(lua_State *L)
     return 2;
 }
 
-/* Returns a count or a size, clipped to 64 bits. */
 static uint64_t whole(lua_State *L)
 {
     if (lua_isinteger(L, 1))
@@ -284,7 +283,6 @@ static int render(lua_State *L)
     return 0;
 }
 
-/* Runs `function` in a new state. `path` is a user's template, or NULL. */
 static at_status run(rendering *r, const char *path, lua_CFunction function, at_error *error)
 {
     paths p;

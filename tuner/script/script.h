@@ -135,6 +135,7 @@ void script_report_repeated_keys(const script *s,
 at_status script_sketch(const char *path, const char *entry, const script_options *options,
                         char **comment, at_error *error);
 
+/* Returns the pattern, which the script owns. */
 const pattern *script_pattern(const script *s);
 
 /* Returns the kernel's own file (kernel_file.h) and the macros defined before it. Returns false if

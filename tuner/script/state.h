@@ -261,8 +261,10 @@ const char *script_copy(lua_State *L, const char *text);
 /* Copies a text. Equal texts get the same copy. */
 const char *script_intern(lua_State *L, const char *text);
 
+/* Pushes a value as a Lua value. */
 void script_push_value(lua_State *L, value v);
 
+/* Returns the script of a Lua state. */
 script *script_of(lua_State *L);
 
 /* Reads a regular file of at most SCRIPT_MAX_FILE_BYTES. The caller frees out->bytes, which end
@@ -311,6 +313,7 @@ const char *expression_failure(lua_State *L);
 const char *expression_values(const script *s, const expression *e, problem_kind problem,
                               const uint16_t *indices, char *text, size_t size_bytes);
 
+/* Returns the name of a parameter or variable, borrowed from the script. */
 const char *expression_input_name(const script *s, expression_input input);
 
 /* Returns the index of a field of `device` in device_fields(), or -1. *nearest is then the nearest
@@ -349,6 +352,7 @@ extern const luaL_Reg host_kernel_functions[];   /* kernel_host.c */
 extern const luaL_Reg host_syntax_functions[];   /* kernel_syntax.c */
 extern const luaL_Reg host_captured_functions[]; /* captured.c */
 
+/* Frees the syntax tree. `k` may be NULL. */
 void kernel_syntax_free(struct kernel_syntax *k);
 
 /* Runs a kernel file's comment. Replaces the environment on the stack by the pattern. Raises. */

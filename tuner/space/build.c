@@ -14,7 +14,6 @@ static const size_t memo_numbers = (size_t)1 << 24;
 
 enum { ANSWER_UNKNOWN, ANSWER_NO, ANSWER_YES };
 
-/* Numbers the combinations of values of some levels. */
 typedef struct tuple_key {
     size_t *levels; /* ascending */
     uint64_t *strides;
@@ -22,7 +21,6 @@ typedef struct tuple_key {
     uint64_t combinations; /* 0 if above 2^64 - 1, because keys are then not unique */
 } tuple_key;
 
-/* A constraint, the level of its test, and its answers so far. */
 typedef struct tested {
     size_t constraint;
     size_t level;

@@ -96,6 +96,7 @@ bool space_is_sample(const space *s);
 /* Frees a space. `s` may be NULL. */
 void space_free(space *s);
 
+/* Return the number of parameters, and a parameter by its index in the script. */
 size_t space_parameter_count(const space *s);
 const space_parameter *space_get_parameter(const space *s, size_t parameter);
 

@@ -16,7 +16,6 @@ static const double gain_least =
 /* Witnesses for which the script is asked which configurations are possible. */
 enum { ASKED_WITNESSES = 160 };
 
-/* The matrix of the choice: rows of timed problems, then of witnesses. */
 typedef struct matrix {
     portfolio_matrix m;
     size_t timed;   /* number of timed problems, which are the first rows */

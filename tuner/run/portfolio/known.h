@@ -41,6 +41,7 @@ typedef struct known {
     known_configuration *items;
 } known;
 
+/* Makes an empty table; borrows the problems. known_deinit() frees its memory. */
 void known_init(known *k, const value *problems, size_t axis_count, size_t problem_count);
 void known_deinit(known *k);
 
@@ -51,6 +52,7 @@ void known_learn(known *k, size_t problem, const run_summary *s, size_t most);
 /* Asks the script, loaded for the problem, whether a configuration is possible. Asks only once. */
 void known_ask(known *k, size_t problem, size_t configuration, script *s);
 
+/* Leaves a problem out, for the reason `why` ("" means that no variant worked). */
 void known_leave_out(known *k, size_t problem, const char *why);
 
 /* Returns true if `text` is a configuration that the script allows for the loaded problem. */

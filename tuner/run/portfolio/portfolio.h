@@ -90,6 +90,7 @@ typedef struct portfolio_found {
 at_status portfolio_make(const portfolio_asked *asked, portfolio **out, at_error *error);
 void portfolio_free(portfolio *p); /* `p` may be NULL. */
 
+/* Returns the findings, which the portfolio owns. */
 const portfolio_found *portfolio_get_found(const portfolio *p);
 
 #endif

@@ -46,7 +46,6 @@ double portfolio_variant_s(const portfolio *p)
     return p->search_s / (double)p->search_evaluations;
 }
 
-/* Returns the variants of the next search, or 0 if the effort decides. */
 static size_t evaluations_of_next(const portfolio *p)
 {
     size_t left = 0;

@@ -163,6 +163,7 @@ enum { PORTFOLIO_RANKS = 8 }; /* number of fastest configurations of a run that 
 
 /* ---- runs.c ---- */
 
+/* Returns the seconds since the portfolio began. */
 double portfolio_elapsed_s(const portfolio *p);
 
 /* Runs on a problem, beginning with the `given` configurations. `evaluations` is 0 if the effort
@@ -247,6 +248,7 @@ at_status portfolio_read_back(portfolio *p, at_error *error);
 /* Sets the entry of p->tried for a problem: the configuration that a reader gets. */
 at_status portfolio_try_pick(portfolio *p, size_t problem, at_error *error);
 
+/* Sums up the regret on the problems of the portfolio, or on held-out problems. */
 portfolio_regret portfolio_sum_up(const portfolio *p, bool held_out);
 
 #endif

@@ -242,7 +242,6 @@ static at_status race_block(race_driver *d, const uint32_t *order, size_t count,
     return status;
 }
 
-/* Keeps the winner. Only the record is still to be written. */
 static void keep_winner(race_driver *d)
 {
     const race_result *result = race_driver_result(d);

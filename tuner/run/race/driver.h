@@ -54,6 +54,7 @@ void race_driver_hurry(race_driver *d, int64_t until_ns);
 /* Ends the race: no further block is sampled. */
 void race_driver_stop(race_driver *d);
 
+/* Returns the state, which changes with the next step. */
 const race_driver_state *race_driver_get_state(const race_driver *d);
 
 /* Return the race's result so far, and the candidate of an entrant. */

@@ -133,7 +133,6 @@ at_status finalists_check(race_driver *d, at_error *error)
     return status;
 }
 
-/* Measures the energy of a finalist's launches. The caller deinitialises `out`. */
 static at_status measure_energy(race_driver *d, uint32_t entrant, uint32_t chunks,
                                 device_event *out, at_error *error)
 {

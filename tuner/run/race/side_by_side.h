@@ -63,6 +63,7 @@ typedef struct side_judge {
     side_standing standing; /* the last judgement */
 } side_judge;
 
+/* Judges the sides; `context` is a side_judge. A function for side_rules.enough. */
 bool side_judge_enough(void *context, side *sides, size_t count, size_t blocks);
 
 #endif

@@ -36,6 +36,7 @@ typedef struct clock_watch {
     uint64_t redone, throttled; /* number of these verdicts so far */
 } clock_watch;
 
+/* Begins without clocks. */
 void clock_watch_init(clock_watch *w);
 
 /* Judges a block by its clock. Keeps a block with an unknown clock (0). */
@@ -135,10 +136,12 @@ race_question question_of(const race_driver *d, const char *what, uint64_t numbe
                           uint32_t entrant);
 const char *question_stage(const race_driver *d);
 
+/* Notes the number of other processes on the GPU, if it is the highest so far. */
 void question_note_others(race_driver *d, uint32_t others);
 
 /* ---- others.c ---- */
 
+/* Makes all ready GPUs besides the home GPU take part in the race. */
 void others_join(race_driver *d);
 
 /* Makes the other GPUs load the entrants of the next block (d->in_block) and release other

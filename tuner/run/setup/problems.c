@@ -62,7 +62,6 @@ static at_status evaluate(problem_set *set, size_t layout, size_t slot, at_error
     return status;
 }
 
-/* Adds a layout, unless the space has no configuration with it. */
 static at_status add_layout(problem_set *set, size_t number, const space *sp, at_error *error)
 {
     bool baseline = number == script_layout_of(set->script, script_pattern(set->script)->baseline);

@@ -64,6 +64,7 @@ at_status problem_support_submit(problem_support *s, compile_pool *pool, const c
                                  uint64_t first_id, at_error *error);
 void problem_support_deinit(problem_support *s); /* `s` may be zeroed. */
 
+/* Returns true if the compile result `id` is for problem_support_take(). */
 bool problem_support_owns(uint64_t first_id, uint64_t id);
 
 /* Takes a part and its bytes. Returns AT_SCRIPT if the part did not compile. */

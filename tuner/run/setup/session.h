@@ -69,6 +69,7 @@ typedef struct session {
  * AT_NO_TOOLCHAIN, AT_SCRIPT, AT_USAGE and others. */
 at_status session_open(const settings *o, progress *shown, session *out, at_error *error);
 
+/* Returns true if a compile result is for session_take(). */
 bool session_owns(uint64_t compile_id);
 
 /* Takes a compile result and its bytes; sends the devices their complete set-up. Returns AT_SCRIPT

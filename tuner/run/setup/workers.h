@@ -76,6 +76,7 @@ typedef struct gpus {
     size_t count, home;
 } gpus;
 
+/* Lists the GPUs of the workers. The device of the race is home. */
 void gpus_init(gpus *g, const workers *w);
 
 /* Returns the ready GPU with the fewest requests in flight, if fewer than `most`, or NULL. */
@@ -93,6 +94,7 @@ double gpus_likely_ns(const gpus *g, size_t at, int64_t time_ns);
  * 0. */
 int64_t gpus_prior_ns(const gpus *g, size_t at, int64_t time_ns);
 
+/* Returns the restarts of all GPUs' workers. */
 int gpus_restarts(const gpus *g);
 
 #endif

@@ -134,8 +134,10 @@ struct pipeline {
     size_t check_gpu; /* the GPU that checks it while it is CHECKING */
 };
 
+/* Moves a candidate to another stage. */
 void course_move(pipeline *p, candidate *c, candidate_stage to);
 
+/* Returns the number of candidates that wait for compile results. */
 size_t course_compiling(const pipeline *p);
 
 /* Applies the rule to a candidate. */
@@ -172,6 +174,7 @@ void course_keep_check(pipeline *p, candidate *c, const char *check);
 /* Finds a new leader if the leader turned out to be wrong. */
 void course_settle_leader(pipeline *p);
 
+/* Ends the check on ragged problems of p->checking, and keeps its result. */
 void course_end_check(pipeline *p);
 
 /* Takes all events of a device and gives it work. Returns AT_NOT_FOUND if there are no more events,
@@ -181,6 +184,7 @@ at_status trying_drain(pipeline *p, size_t from, bool *moved, at_error *error);
 /* Notes the GPU that measures or measured the candidate, and sets its key from c->source. */
 void variant_log_put_on(const variant_log *log, candidate *c, size_t gpu_number);
 
+/* Writes the outcome of a candidate to the journal. */
 void variant_log_keep(variant_log *log, const candidate *c);
 
 #endif

@@ -30,6 +30,7 @@ typedef struct hangs {
     size_t count;
 } hangs;
 
+/* Begins without configurations. Borrows the pattern. */
 void hangs_init(hangs *h, const pattern *p);
 void hangs_deinit(hangs *h); /* `h` may be zeroed. */
 

@@ -108,8 +108,8 @@ int64_t pipeline_prior_ns(const pipeline *p, const candidate *c);
 /* Writes the ready other GPUs (borrowed) to out[WORKERS_MOST_OTHERS]. Returns their number. */
 size_t pipeline_ready_others(const pipeline *p, device_worker **out);
 
+/* Return the candidates, and the state; the pipeline owns both. */
 const candidates *pipeline_candidates(const pipeline *p);
-
 const pipeline_state *pipeline_get_state(const pipeline *p);
 
 #endif

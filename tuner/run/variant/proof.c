@@ -398,7 +398,6 @@ static at_status send(prover *p, size_t number, size_t to, at_error *error)
     return status;
 }
 
-/* Returns the number of the most urgent compiled job, or p->job_count. */
 static size_t most_urgent(prover *p)
 {
     size_t found = p->job_count;

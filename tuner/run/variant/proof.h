@@ -43,6 +43,7 @@ typedef struct proof {
     device_coverage coverage; /* what was run, if proven */
 } proof;
 
+/* Frees the memory of a proof. */
 void proof_deinit(proof *p);
 
 /* Starts a prover for an architecture ("sm_90"). The script and the pool are borrowed; only

@@ -168,6 +168,7 @@ bool candidate_is_checked(const candidate *c);
 /* Returns true if no machine code is missing. A candidate without launches needs no code. */
 bool candidate_has_code(const candidate *c);
 
+/* Returns the size of the machine code in bytes. */
 size_t candidate_code_bytes(const candidate *c);
 
 /* Frees the machine code. It can be compiled again. */
@@ -180,6 +181,7 @@ typedef struct twins { /* zeroed before use */
     keymap by_source, by_code;
 } twins;
 
+/* Frees the table of twins. */
 void twins_deinit(twins *t);
 
 /* Enters a variant by c->source. Returns its class's representative, or NULL if `c` is the

@@ -27,6 +27,7 @@ typedef struct lexer {
     int line;
 } lexer;
 
+/* Make a lexer of a text, and return its next token. */
 lexer lexer_make(const char *text, size_t size_bytes);
 token lexer_next(lexer *l);
 

@@ -17,6 +17,7 @@ typedef enum term_type {
     TERM_TEXT
 } term_type;
 
+/* Returns the type of a term with values of this kind. */
 term_type term_type_of(value_kind kind);
 
 /* Operators besides those of node_op. Their operands are whole numbers, or truths (booleans) for

@@ -35,6 +35,7 @@ void tree_free(tree *t);
  * Copies the name, which need not end with NUL. NULL if an operand is NULL or memory is short. */
 const node *tree_add(tree *t, const node *like);
 
+/* Returns the number of nodes. */
 uint32_t tree_count(const tree *t);
 
 /* Tells whether any call of tree_add() ran out of memory. */
@@ -91,6 +92,7 @@ typedef struct reader_names {
     const node *(*field)(void *context, tree *t, const node *of, token name);
 } reader_names;
 
+/* Make a NODE_NAME, and a NODE_FIELD of `of`: for callers without a better node. */
 const node *reader_plain_name(tree *t, token name);
 const node *reader_plain_field(tree *t, const node *of, token name);
 

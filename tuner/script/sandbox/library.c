@@ -11,7 +11,6 @@
 /* Bytes that a C function copies or scans in about the time of one VM instruction. */
 enum { BYTES_PER_INSTRUCTION = 8 };
 
-/* Length of the longest string that string.rep makes. */
 enum { LONGEST_REPEAT_BYTES = 64 << 20 };
 
 static int forward(lua_State *L)

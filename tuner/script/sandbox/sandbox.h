@@ -60,11 +60,13 @@ at_status sandbox_failure(sandbox *s, int result, at_error *error);
 int sandbox_raise(lua_State *L, at_status status, const char *file, int line, const char *format,
                   ...) __attribute__((noreturn, format(printf, 5, 6)));
 
+/* Raises a copy of the error, within sandbox_call(). Never returns. */
 int sandbox_raise_error(lua_State *L, const at_error *error) __attribute__((noreturn));
 
 /* Raises a lack of memory, after a nested protected call failed with LUA_ERRMEM. */
 int sandbox_raise_memory(lua_State *L) __attribute__((noreturn));
 
+/* Returns the sandbox of a Lua state. */
 sandbox *sandbox_of(lua_State *L);
 
 /* Like realloc, for memory that counts against the script's limit. Returns NULL if the memory or
