@@ -20,10 +20,10 @@ typedef struct source {
     uint32_t index;
     const buffer_plan *plan;
     uint64_t seed;
-    const unsigned char
-        *contents;       /* borrowed contents of a file; NULL if no file fills the buffer */
-    device_buffer *work; /* buffer for variants */
-    device_buffer *raw;  /* buffer for the filler; NULL if there is no filler */
+    const unsigned char *contents; /* borrowed contents of a file; NULL if no file fills the
+                                      buffer */
+    device_buffer *work;           /* buffer for variants */
+    device_buffer *raw;            /* buffer for the filler; NULL if there is no filler */
     uint64_t *touched;
     size_t touched_count;
 } source;

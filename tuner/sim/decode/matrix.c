@@ -278,9 +278,9 @@ typedef struct layout {
     sim_matrix x;
     sim_operand operand;
     address_operand at;
-    int32_t
-        stride;   /* 64-bit slot: number of elements from one line of the matrix to the next line */
-    int32_t lane; /* 64-bit slot: number of elements before the lane's first element */
+    int32_t stride;   /* 64-bit slot: number of elements from one line of the matrix to the next
+                         line */
+    int32_t lane;     /* 64-bit slot: number of elements before the lane's first element */
     bool lines_along; /* the elements of a lane are neighbours in memory */
     uint32_t bits;    /* bits of an element; less than 8 only if lines_along */
 } layout;

@@ -26,12 +26,12 @@ typedef struct sim_write {
     sim_clock *clocks[SIM_REACHES]; /* what a reader in each reach acquires; a narrower reach has at
                                        least the entries of a wider one; owned */
     sim_clock *sequential;          /* the writer's SIM_CLOCK_SEQUENTIAL; owned */
-    const sim_instruction
-        *update;      /* the read-modify-write that read the preceding write; NULL for a store */
-    uint64_t operand; /* operand of `update` */
-    bool movable;     /* no thread has used the old value that `update` read: a write may still be
-                         inserted before it */
-    bool observed;    /* a thread has read its value */
+    const sim_instruction *update;  /* the read-modify-write that read the preceding write; NULL for
+                                       a store */
+    uint64_t operand;               /* operand of `update` */
+    bool movable;  /* no thread has used the old value that `update` read: a write may still be
+                      inserted before it */
+    bool observed; /* a thread has read its value */
     uint32_t reader_count;
     sim_stamp *readers; /* NULL or SIM_MOST_READERS stamps, whose `seen` counts stale reads;
                            owned */

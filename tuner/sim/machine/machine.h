@@ -70,9 +70,9 @@ typedef struct sim_warp_meeting {
 
 /* The position of a warp in the order of all operations (order.c, strong.c). */
 typedef struct sim_warp_order {
-    uint32_t epoch; /* grows whenever the warp synchronises or releases */
-    uint32_t
-        barrier_epoch;  /* epoch after the last barrier of the whole warp; 0: no such barrier yet */
+    uint32_t epoch;         /* grows whenever the warp synchronises or releases */
+    uint32_t barrier_epoch; /* epoch after the last barrier of the whole warp; 0: no such barrier
+                               yet */
     sim_clocks *clocks; /* clocks of each lane; NULL until a lane knows operations of other warps;
                            owned */
     uint32_t strong_accesses; /* strong accesses since the warp last let other warps run */
@@ -102,11 +102,11 @@ typedef struct sim_warp_polls {
 
 /* The state with which a warp is compared at a backward branch (repeat.c). */
 typedef struct sim_warp_loop {
-    uint32_t branches; /* backward branches taken so far */
-    const sim_instruction
-        *branch;   /* the backward branch at which the state was kept; NULL if no state is kept */
-    uint8_t *kept; /* registers, then paths; owned */
-    int depth;     /* number of kept paths */
+    uint32_t branches;              /* backward branches taken so far */
+    const sim_instruction *branch;  /* the backward branch at which the state was kept; NULL if no
+                                       state is kept */
+    uint8_t *kept;                  /* registers, then paths; owned */
+    int depth;                      /* number of kept paths */
     uint32_t interval, comparisons; /* comparisons after which the state is replaced; comparisons so
                                        far */
 } sim_warp_loop;

@@ -70,14 +70,14 @@ static void describe_line(const sim_race_access *a, const sim_stamp *s, char *te
 }
 
 typedef struct report_parts {
-    char place[SIM_ADDRESS_TEXT_BYTES], party[96], line[PTX_LOCATION_BYTES + 32];
+    char place[SIM_ADDRESS_TEXT_BYTES], thread[96], line[PTX_LOCATION_BYTES + 32];
 } report_parts;
 
 static report_parts describe_all(const sim_race_access *a, const sim_stamp *s)
 {
     report_parts parts;
     describe_address(a, parts.place, sizeof parts.place);
-    describe_thread(a, s, parts.party, sizeof parts.party);
+    describe_thread(a, s, parts.thread, sizeof parts.thread);
     describe_line(a, s, parts.line, sizeof parts.line);
     return parts;
 }
@@ -101,7 +101,7 @@ bool sim_race_report_under_way(const sim_race_access *a, const sim_stamp *s, boo
                     reads && !a->region ? SIM_FAULT_UNINITIALISED : SIM_FAULT_RACE,
                     "%s is %s while %s %s it by %s is on its way%s", parts.place,
                     reads ? "read" : "written", copy, to ? "to" : "from",
-                    own ? "this thread" : parts.party, parts.line) ||
+                    own ? "this thread" : parts.thread, parts.line) ||
            touches(a);
 }
 
@@ -170,8 +170,8 @@ bool sim_race_report(const sim_race_access *a, const sim_stamp *s, const char *w
     char overrun[200];
     describe_overrun(a, s, overrun, sizeof overrun);
     return sim_fail(a->block, a->warp, a->instruction, a->lane, SIM_FAULT_RACE,
-                    "%s: %s %s without %s%s%s", parts.place, what, parts.party, missing_order(a, s),
-                    parts.line, overrun) ||
+                    "%s: %s %s without %s%s%s", parts.place, what, parts.thread,
+                    missing_order(a, s), parts.line, overrun) ||
            touches(a);
 }
 
@@ -184,7 +184,7 @@ bool sim_race_report_noncoherent(const sim_race_access *a, const sim_stamp *s, b
                     "%s: %s by this thread%s%s and %s by %s%s%s, which is for memory that the "
                     "launch %s%s",
                     parts.place, reads ? "read" : "written", reads ? " " : "", reads ? path : "",
-                    reads ? "written" : "read", is_this_thread(a, s) ? "itself" : parts.party,
+                    reads ? "written" : "read", is_this_thread(a, s) ? "itself" : parts.thread,
                     reads ? "" : " ", reads ? "" : path,
                     surface ? "has not written before"
                             : "does not write (__ldg(), const __restrict__)",
@@ -199,6 +199,6 @@ bool sim_race_report_proxy(const sim_race_access *a, const sim_stamp *s)
                     "%s: %s after a write by %s without a fence.proxy.async between%s", parts.place,
                     a->instruction->kind == SIM_WARPGROUP_PRODUCT ? "read by wgmma"
                                                                   : "copied by the engine",
-                    is_this_thread(a, s) ? "this thread" : parts.party, parts.line) ||
+                    is_this_thread(a, s) ? "this thread" : parts.thread, parts.line) ||
            touches(a);
 }
