@@ -68,7 +68,8 @@ typedef struct surrogate {
     struct forecast *forecasts; /* one per trial */
     size_t forecast_count;
     size_t judged;  /* forecasts whose outcome was told */
-    double errors;  /* sum of their squared errors, each in units of its deviation */
+    double errors;  /* sum of the squared errors of these forecasts, each in units of its
+                     * deviation */
     bool ready;     /* the model exists */
     bool stale;     /* the means do not include the last outcomes */
     size_t *chosen; /* scratch of fit(): trials, their costs and points */

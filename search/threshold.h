@@ -32,7 +32,7 @@ typedef struct threshold {
     size_t count;
     uint8_t *told;     /* threshold_answer of each point; owned */
     uint8_t *supposed; /* expected answer of each point, from neighbouring lines; owned */
-    bool *wished;      /* points that are preferred after the change; owned */
+    bool *wished;      /* points to prefer in the search for further changes; owned */
     size_t asked;      /* number of points told, including points without an answer */
     size_t budget;     /* most points told in the search for further changes */
 } threshold;

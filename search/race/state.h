@@ -13,7 +13,8 @@ typedef struct contender {
     bool failed;
     bool cut;       /* left because the finals had no place, not by a test */
     bool in_field;  /* scratch of race_conclude(): the entrant is in the field */
-    size_t heats;   /* number of its samples in screen and heats, one per block from the start */
+    size_t heats;   /* number of the entrant's samples in screen and heats, one per block from the
+                     * start */
     size_t slot;    /* index of the entrant's series in `finals`, if left_at is RACE_FINALS */
     size_t retired; /* samples in the finals of a default that left the finals, otherwise 0 */
 } contender;

@@ -114,7 +114,7 @@ static bool take_truth(reader *r, bool *out)
 
 enum { HAS_DESCR = 1, HAS_ORDER = 2, HAS_SHAPE = 4, HAS_ALL = 7 };
 
-/* Takes a member. Returns its flag (HAS_DESCR ...), 0 if it is malformed. Sets `*structure` if the
+/* Takes a member. Returns its flag (HAS_DESCR ...), 0 if it is malformed. Sets `*structured` if the
  * type is a list, that is, elements are structures. */
 static int take_member(reader *r, npy_header *out, bool *structured)
 {

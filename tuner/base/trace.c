@@ -13,7 +13,7 @@
 
 typedef struct lane {
     trace_group group;
-    int64_t end_ns; /* end of its last span */
+    int64_t end_ns; /* end of the lane's last span */
 } lane;
 
 struct trace {

@@ -21,7 +21,7 @@ typedef struct device_stage {
 
 typedef struct loaded_variant {
     uint64_t id;
-    device_stage *stage; /* stage of its layout */
+    device_stage *stage; /* stage of the variant's layout */
     bool present[DEVICE_SLOTS];
     device_kernel *kernels[DEVICE_SLOTS]; /* kernels[i] may be equal to kernels[0] */
     launch_plan launches[DEVICE_SLOTS];

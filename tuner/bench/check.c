@@ -53,7 +53,8 @@ static at_status prepare(check *c, int pattern, at_error *error)
     return status;
 }
 
-/* A single mismatch among this many results may be due to rounding: a point on an edge. */
+/* A single mismatch among this many results may be due to rounding: of a value that is compared
+ * with a bound, for example. */
 enum { RARE = 1000000 };
 
 static void report_difference(check *c, const buffer_plan *all, const buffer_plan *plan,

@@ -35,7 +35,7 @@
 enum {
     DEVICE_SLOTS = 5, /* problems per layout: 0 is the tuned one, up to three are ragged; in proofs
                        * one is run in excerpts */
-    DEVICE_MAX_SAMPLES = 256, /* per try */
+    DEVICE_MAX_SAMPLES = 256, /* samples of a try */
     DEVICE_MAX_BLOCK = 65536, /* variants in a block of a race */
     DEVICE_LABEL_BYTES = 160,
     DEVICE_MAX_LAYOUTS = 64,
@@ -58,7 +58,7 @@ typedef struct device_worker_options {
 } device_worker_options;
 
 typedef struct device_predecessor {
-    char name[DEVICE_LABEL_BYTES]; /* for messages */
+    char name[DEVICE_LABEL_BYTES]; /* name of the kernel, for messages */
     problem_plan plan;             /* the worker already has the files that fill its buffers */
     device_image image;
     launch_plan launch;

@@ -90,7 +90,7 @@ void requests_free(queue *requests)
 
 typedef struct pending_event {
     queue_item item;
-    uint64_t number; /* number of the question that it answers; 0 without a question */
+    uint64_t number; /* number of the question that the event answers; 0 without a question */
     bool claimed;
     device_event event;
 } pending_event;

@@ -101,7 +101,7 @@ static unsigned words_of(const instruction *c)
 
 typedef struct line_note {
     uint32_t counts[KINDS];
-    double loads; /* number of its loads from global memory */
+    double loads; /* number of the line's loads from global memory */
     double turns; /* sum, over the loads, of 1 / (most words in flight) */
 } line_note;
 
@@ -115,7 +115,7 @@ typedef struct notes {
 typedef struct load {
     size_t line;
     unsigned words, barrier;
-    unsigned most; /* most words in flight during this time */
+    unsigned most; /* most words of all loads in flight during this time */
 } load;
 
 typedef struct flight {

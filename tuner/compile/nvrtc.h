@@ -84,7 +84,7 @@ enum { PREAMBLES_KEPT = 4 };
 typedef struct preamble {
     uint64_t key; /* hash of the #include lines, the architecture and the options; 0 if unused */
     int fd;       /* file with the precompiled headers; -1 if there is none yet */
-    int failures; /* consecutive failures to write the file or to compile with it */
+    int failures; /* consecutive failures to write `fd` or to compile with it */
 } preamble;
 
 typedef struct preambles {
@@ -99,10 +99,10 @@ void preambles_open(preambles *p, const char *folder);
 
 /* The way in which one source is compiled. */
 typedef struct preamble_use {
-    preamble *of;     /* NULL to compile the source as it is */
-    char *source;     /* owned; its first #include lines are at the top */
+    preamble *of;     /* the preamble to use; NULL to compile the source as it is */
+    char *source;     /* owned; the source with its first #include lines at the top */
     char option[600]; /* option for NVRTC */
-    char path[560];   /* file that NVRTC writes; "" if it reads one */
+    char path[560];   /* file that NVRTC writes; "" if NVRTC reads a file */
 } preamble_use;
 
 /* Decides how a request is compiled. After the compilation the caller calls preambles_end(). */

@@ -52,7 +52,7 @@ typedef struct cuda_clock {
     uint64_t flush_bytes;    /* size of each flush buffer */
     CUdeviceptr sm_counters; /* cycles and nanoseconds of each SM */
     uint64_t *sm_now;        /* pinned; the last reading of sm_counters */
-    uint64_t *sm_before;     /* the reading before */
+    uint64_t *sm_before;     /* the reading before `sm_now` */
 } cuda_clock;
 
 /* The purpose of a block of host memory. A transfer needs at most one block for each. */
@@ -64,7 +64,7 @@ typedef struct host_block {
     uint64_t size_bytes;
     unsigned char *bytes;
     CUdeviceptr mapped; /* address for kernels; 0 unless `memory` is HOST_MAPPED */
-    uint64_t last_used; /* number of the last transfer that used it */
+    uint64_t last_used; /* number of the last transfer that used the block */
 } host_block;
 
 typedef struct host_blocks {

@@ -50,7 +50,8 @@ static unsigned char *piece_of(const moving *m, const host_block *b, uint64_t pi
     return b->bytes + DEVICE_GUARD_BYTES + piece * m->how->task.pitch_bytes;
 }
 
-/* Takes the longest part off `left` that lies in one piece, and returns it with its address. */
+/* Takes the first part off `left` that lies in one piece, as long as possible, and returns the part
+ * with its address. */
 static span take_part(const moving *m, const host_block *b, span *left, unsigned char **bytes)
 {
     uint64_t piece = left->first / m->piece_bytes, within = left->first % m->piece_bytes;

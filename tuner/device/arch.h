@@ -17,9 +17,10 @@ typedef struct arch_limits {
     int registers_per_sm, max_registers_per_thread;
     int register_unit; /* granularity of the registers of a warp */
     size_t shared_per_sm_bytes;
-    size_t max_shared_per_block_bytes; /* with the opt-in attribute */
+    size_t max_shared_per_block_bytes; /* most shared memory of a block, with the opt-in
+                                        * attribute */
     size_t shared_reserved_bytes;      /* reserved by the system, per block */
-    size_t shared_unit_bytes;          /* allocation granularity */
+    size_t shared_unit_bytes;          /* granularity in which shared memory is allocated */
     size_t l2_bytes;
     size_t global_bytes;          /* device memory; 0 for an architecture */
     int clock_khz;                /* boost clock of the SMs */

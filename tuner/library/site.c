@@ -179,7 +179,7 @@ static void note_decision(at_site *site, const site_account *a)
     sites_write_decision(site);
 }
 
-/* Notes whether the tuner has decided. Called after each time that the tuner gets. */
+/* Notes whether the tuner has decided. Called after each time that is told to the tuner. */
 static void note_phase(at_site *site)
 {
     if (site->state != AT_SITE_TUNING)
@@ -306,7 +306,7 @@ static at_status open_window(at_site *site, at_error *error)
     return AT_OK;
 }
 
-/* Gives the next call's turn, which is the same on all ranks. */
+/* Returns the turn of the next call, which is the same on all ranks. */
 static at_status next_of_window(at_site *site, site_turn *turn, at_error *error)
 {
     at_status status = site->next == SITE_WINDOW ? open_window(site, error) : AT_OK;

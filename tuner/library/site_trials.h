@@ -24,7 +24,7 @@ typedef struct site_trial {
     site_trial_kind kind;
     uint32_t place; /* index of the entrant: in the round (TRIAL_FIRST), in the block
                      * (TRIAL_BLOCK) */
-    uint64_t begun; /* number of the call that began it */
+    uint64_t begun; /* number of the call that began the trial */
 } site_trial;
 
 /* Trials that have begun and whose time is not known yet. */

@@ -43,12 +43,12 @@ enum { LEAST_BLOCKS = 8 };
 
 typedef struct entrant {
     uint32_t configuration;
-    int64_t fastest_ns; /* fastest of its first launches; 0 before its first launch */
+    int64_t fastest_ns; /* fastest of the entrant's first launches; 0 before the first */
     int64_t expect_ns;  /* expected time of the next launch; 0 if unknown */
-    int64_t extra_ns;   /* time of its trials minus the time of as many incumbent calls */
+    int64_t extra_ns;   /* time of the entrant's trials minus the time of as many incumbent calls */
     uint32_t launches;
-    bool invalid, out;    /* out: it does not race again */
-    bool tried, unlikely; /* tried: its first launches are over */
+    bool invalid, out;    /* out: the entrant does not race again */
+    bool tried, unlikely; /* tried: the entrant's first launches are over */
 } entrant;
 
 /* In the phase SITE_TUNING the tuner has a round. Its entrants are first launched (`race.race` is

@@ -139,7 +139,8 @@ bool site_store_find(site_store *s, const site_key *key, site_reporter *report, 
 
 typedef struct site_decision {
     uint32_t configuration, fallback; /* the decided configuration; the default */
-    stats_summary time, baseline;     /* their times; the default's count is 0 if unknown */
+    stats_summary time, baseline;     /* times of these configurations; the default's count is 0 if
+                                       * unknown */
     run_verdict verdict;
 } site_decision;
 

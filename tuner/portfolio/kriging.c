@@ -57,7 +57,8 @@ struct kriging {
     measure by;
     double *likeness; /* lower triangle, of all rows */
     double *factor;   /* Cholesky factor of the kernel matrix with noise */
-    double *weights;  /* for each column, the weights of the rows; 0 where it was impossible */
+    double *weights;  /* for each column, the weights of the rows; 0 where the configuration is
+                       * impossible */
     double *scratch;  /* one number per row */
     double means[COLUMNS], spreads[COLUMNS];
     bool known[COLUMNS];
@@ -132,8 +133,8 @@ static void factorise_rows(const kriging *k, const size_t *rows, size_t count, d
     cholesky_factor(factor, count, 1e-12);
 }
 
-/* Writes the logarithms of a column's ratios, minus their mean, for the rows of `among` where it
- * was possible. Returns their number. */
+/* Writes the logarithms of a column's ratios, minus their mean, for the rows of `among` where the
+ * configuration is possible. Returns their number. */
 static size_t gather(const portfolio_matrix *m, size_t column, const size_t *among,
                      size_t among_count, size_t *rows, double *y, double *mean)
 {

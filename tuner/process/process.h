@@ -51,7 +51,7 @@ at_status worker_spawn(const char *path, const char *name, worker *out, at_error
 void worker_enter(int argc, char *const *argv, const worker_program *const *programs);
 
 typedef enum worker_end {
-    WORKER_NONE,    /* no worker, or it was running when it was stopped */
+    WORKER_NONE,    /* there was no worker, or it was running when it was stopped */
     WORKER_EXITED,  /* the worker called exit() */
     WORKER_FAULTED, /* a signal for the worker's own mistake: SIGSEGV, SIGABRT ... */
     WORKER_KILLED   /* another signal: a person or the out-of-memory killer ended it */

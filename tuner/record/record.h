@@ -122,7 +122,7 @@ typedef struct record_portfolio {
     size_t node_count;
     record_node *nodes;               /* the root first */
     size_t held_out;                  /* number of other problems, for testing the portfolio */
-    double mean_regret, worst_regret; /* extra time on them over each problem's best */
+    double mean_regret, worst_regret; /* extra time on these problems over each problem's best */
     const char *date;
     size_t place; /* index in the file's array of portfolios */
 } record_portfolio;

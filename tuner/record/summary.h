@@ -71,10 +71,10 @@ typedef struct run_result {
     occupancy occupancy; /* occupancy of the launch on the run's device */
     bool tied;           /* as fast as the best; never set for the best itself */
     bool is_twin;        /* not tried, because its machine code and figures are those of `lead` */
-    uint64_t lead; /* index of the configuration that was tried; `index` unless this is a twin */
+    uint64_t lead; /* index of the configuration that was tried; equal to `index` unless is_twin */
     double energy_j, power_w;  /* energy and power of one launch; 0 if unknown */
     bool proven;               /* a run on the simulated device found no fault */
-    char *unproven;            /* reason why it is not proven; owned; may be NULL */
+    char *unproven;            /* reason why the variant is not proven; owned; may be NULL */
     device_coverage *coverage; /* coverage of the proof; owned; may be NULL */
     char source_hash[33];
 } run_result;
@@ -116,7 +116,8 @@ typedef struct run_summary {
     uint64_t work[WORK_UNITS]; /* work of a launch: bytes that it must move, flops, items */
     const char *item;          /* name of an item; "" if the pattern has no items */
     ceiling_kind ceiling;      /* the ceiling to which shares relate */
-    double ceiling_rate;       /* its rate in 10^9 bytes, flops or items per second; 0 if unknown */
+    double ceiling_rate;       /* rate of `ceiling` in 10^9 bytes, flops or items per second; 0 if
+                                * unknown */
     double wall_s;
     double stage_s[STAGE_COUNT];
 

@@ -13,7 +13,7 @@ typedef struct builder {
     const tune *run;
     run_summary *out;
     uint16_t indices[PATTERN_MAX_PARAMETERS];
-    bool *added; /* by candidate id: it is in the summary */
+    bool *added; /* by candidate id: the summary has the candidate */
 } builder;
 
 static double rate(const session *s, work_unit unit, int64_t time_ns)

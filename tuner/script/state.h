@@ -33,7 +33,7 @@ typedef struct arena_block {
 
 typedef struct script_tolerance {
     tolerance_kind kind;
-    expression limit, mismatches; /* their `text` is NULL if absent */
+    expression limit, mismatches; /* `text` is NULL if absent */
 } script_tolerance;
 
 typedef struct script_buffer {

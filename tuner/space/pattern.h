@@ -58,7 +58,7 @@ typedef struct pattern {
     size_t problem_count;
     const pattern_variable *problems[PROBLEM_KINDS];
     bool has_problem[PROBLEM_KINDS];
-    const int64_t *most; /* largest value of each variable; 0 for the tuned value, or no integer */
+    const int64_t *most; /* largest value of each variable; 0 if it is no integer or has a list */
     const pattern_domain *domains; /* one for each variable */
     size_t ragged_count;           /* PROBLEM_RAGGED to PROBLEM_RAGGED + ragged_count - 1 */
     size_t parameter_count;

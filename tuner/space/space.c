@@ -60,13 +60,14 @@ enum { CONDITIONAL_WEIGHT = 8 };
 typedef struct chooser {
     const space *s;
     const space_constraint *constraints;
-    bool *bound;     /* for each parameter: it is bound, or has a single value */
-    size_t *readers; /* for each parameter: number of constraints that read it */
+    bool *bound;     /* for each parameter: the parameter is bound, or has a single value */
+    size_t *readers; /* for each parameter: number of constraints that read the parameter */
 } chooser;
 
 typedef struct appeal {
-    bool connected;      /* it reads a bound parameter */
-    double combinations; /* number of combinations of its unbound parameters; 1 if all are bound */
+    bool connected;      /* the constraint reads a bound parameter */
+    double combinations; /* number of combinations of the constraint's unbound parameters; 1 if all
+                          * are bound */
 } appeal;
 
 static appeal appeal_of(const chooser *c, const space_constraint *constraint)

@@ -31,7 +31,7 @@ typedef struct space_constraint {
     int line;                 /* line of the script; 0 if unknown */
     const size_t *parameters; /* indices of the parameters that it reads */
     size_t parameter_count;
-    bool conditional; /* it fixes a parameter to one value if a condition is false */
+    bool conditional; /* the constraint fixes a parameter to one value if a condition is false */
 } space_constraint;
 
 /* A request to test a constraint for several values of one parameter. */

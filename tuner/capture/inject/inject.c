@@ -105,7 +105,7 @@ static void read_launch(const cupti_call *call, launch *out)
                                 .dynamic_shared_bytes = p->shared_bytes,
                                 .flags = cooperative ? CAPTURE_COOPERATIVE : 0}};
     }
-    /* These functions use the calling thread's default stream. */
+    /* Functions with this ending use the calling thread's default stream. */
     const size_t length = strlen(call->function);
     if (!out->stream && length > 5 && strcmp(call->function + length - 5, "_ptsz") == 0)
         out->stream = CU_STREAM_PER_THREAD;

@@ -42,7 +42,7 @@
 
 typedef struct portfolio_asked {
     const settings *run;  /* budgets are for the whole portfolio; the effort is for one search */
-    portfolio_axis *axes; /* portfolio_make() fills in their divisors */
+    portfolio_axis *axes; /* portfolio_make() fills in the divisors of the axes */
     size_t axis_count;
     size_t problem_count; /* number of problems on which the portfolio is made */
     size_t held_out;

@@ -33,7 +33,8 @@ typedef struct clock_watch {
     double away_khz[CLOCK_WATCH_TRIES];      /* clocks of the latest blocks in a row that were not
                                               * kept */
     size_t away;
-    uint64_t redone, throttled; /* number of these verdicts so far */
+    uint64_t redone, throttled; /* number of verdicts CLOCK_REDO, and of times the chip began to be
+                                 * throttled */
 } clock_watch;
 
 /* Begins without clocks. */
@@ -50,7 +51,7 @@ double clock_watch_median_khz(const clock_watch *w);
 /* Another GPU of the model, which samples blocks beside the home GPU. */
 typedef struct race_other {
     device_worker *worker;  /* borrowed */
-    bool *held;             /* by entrant: the GPU has loaded it */
+    bool *held;             /* by entrant: the GPU has loaded the entrant */
     device_question *loads; /* requests that are not answered yet */
     size_t load_count;
     uint32_t *order; /* entrants of the block in progress */
@@ -64,7 +65,7 @@ typedef struct race_place {
     candidate *who;
     bool held;       /* the home device worker holds the entrant */
     bool in_block;   /* the entrant is in the latest block */
-    int64_t home_ns; /* its latest sample on the home GPU; 0 without a sample */
+    int64_t home_ns; /* the entrant's latest sample on the home GPU; 0 without a sample */
     energy_estimate energy;
 } race_place;
 
@@ -88,7 +89,7 @@ struct race_driver {
 
     size_t home;       /* the GPU on which the race began */
     candidate **asked; /* candidates of the block in progress, in its order */
-    uint64_t *ids;     /* their numbers, for the device worker */
+    uint64_t *ids;     /* ids of these candidates, for the device worker */
     uint64_t blocks;   /* blocks that were answered */
     int64_t block_ns;  /* wall time of the latest block at home */
     /* A probe's samples do not count later and need no check on ragged problems. */
@@ -100,7 +101,7 @@ struct race_driver {
 
     race_other *others;
     size_t other_count;
-    rng random;     /* for the order of their blocks */
+    rng random;     /* for the order of the entrants in blocks of other GPUs */
     double *ratios; /* one number for each entrant */
 
     size_t likely_proofs; /* proofs that began early, of likely finalists */

@@ -21,9 +21,10 @@ typedef struct workers {
     device_worker *device; /* device worker of the race; NULL if the run only compiles */
     /* GPUs of the same model, which screen variants as soon as they are open (workers_open_next) */
     device_worker *others[WORKERS_MOST_OTHERS];
-    device_properties other_properties[WORKERS_MOST_OTHERS]; /* spec is "" before its description */
+    device_properties other_properties[WORKERS_MOST_OTHERS]; /* spec is "" until the GPU is
+                                                              * described */
     size_t other_count;
-    int64_t begun_ns;             /* time at which the latest of them began to open */
+    int64_t begun_ns;             /* time at which the latest of these GPUs began to open */
     device_properties properties; /* if the run only compiles: kind "", arch and limits of --arch */
     size_t left_out;              /* number of GPUs of the launch that are of another model */
     char driver_less[512];        /* why a simulated device stands in for a GPU; or "" */

@@ -26,9 +26,9 @@ typedef enum next_step {
     NEXT_TRY,
     NEXT_REJECT_HANGING, /* finish the candidate untried, because it is likely to hang */
     NEXT_DROP_CODE,      /* free the candidate's machine code */
-    NEXT_CHECK,          /* compile and check it on its ragged problems */
+    NEXT_CHECK,          /* compile the candidate for its ragged problems, and check it on these */
     NEXT_PROVE,
-    NEXT_PREPARE /* compile it for its ragged problems, so that a race finds the code */
+    NEXT_PREPARE /* compile the candidate for its ragged problems, so that a race finds the code */
 } next_step;
 
 typedef struct next_facts {
@@ -39,13 +39,14 @@ typedef struct next_facts {
 
     /* facts after the try */
     bool works, has_code;
-    double
-        ratio; /* its time over the best time on its GPU; 0 if it has no time or is kept anyway */
+    double ratio;  /* the candidate's time over the best time on its GPU; 0 if it has no time or is
+                    * kept anyway */
     double racing; /* ratio above which a race leaves the candidate out; 0 if no race follows */
     candidate_ragged ragged;
-    bool leads;      /* it is the fastest */
-    bool gains;      /* it is faster by more than noise than the last leader that was checked */
-    bool has_proof;  /* its proof has begun or ended */
+    bool leads;      /* the candidate is the fastest */
+    bool gains;      /* the candidate is faster, by more than noise, than the last leader that was
+                      * checked */
+    bool has_proof;  /* the candidate's proof has begun or ended */
     size_t faster;   /* number of faster candidates for the race */
     size_t entrants; /* entrants of a race that begins soon; 0 if no race is near */
     bool checks;     /* the run wants its leader checked */
@@ -131,7 +132,7 @@ struct pipeline {
     candidate *checked; /* the latest leader that passed on all its problems; may be NULL */
     candidate
         *checking;    /* the candidate that is being checked on its ragged problems; may be NULL */
-    size_t check_gpu; /* the GPU that checks it while it is CHECKING */
+    size_t check_gpu; /* the GPU that checks `checking` while that candidate is CHECKING */
 };
 
 /* Moves a candidate to another stage. */

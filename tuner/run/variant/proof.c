@@ -39,7 +39,7 @@ typedef struct job {
     size_t worker; /* index of the worker to which the job was sent */
     bool sent, decided;
     prover *further;     /* the prover of larger problems that tries the variant; may be NULL */
-    proof_growth growth; /* growth of these larger problems */
+    proof_growth growth; /* how the larger problems grow */
     uint16_t *indices;
     uint64_t urgency;       /* the job with the highest urgency is sent first */
     device_variant variant; /* its images borrow from `compiled` */

@@ -98,7 +98,7 @@ typedef struct candidate {
     /* The next candidate with the same twin_of. In the representative, the first of them. */
     struct candidate *next_twin;
     size_t gpu;   /* the pipeline's GPU that measures or measured it */
-    bool counted; /* it, or a twin of it, has counted as an evaluation of the search */
+    bool counted; /* the candidate, or a twin of it, has counted as an evaluation of the search */
 
     /* Machine code by slot; owned. NULL if a slot uses the code of slot 0, or if it was dropped. */
     void *images[DEVICE_SLOTS];
@@ -112,7 +112,7 @@ typedef struct candidate {
     bool from_journal;  /* an earlier run measured it */
     journal_key key;    /* identity by its sources, under the journal's facts, on its GPU */
     proof_verdict verdict;
-    char *unproven;            /* reason why it is not proven; owned; may be NULL */
+    char *unproven;            /* reason why the candidate is not proven; owned; may be NULL */
     device_coverage *coverage; /* coverage of its proof; owned; NULL if it is not proven */
 } candidate;
 

@@ -24,7 +24,7 @@ term_type term_type_of(value_kind kind);
  * `and`, `or` and `not`. */
 typedef enum term_op {
     TERM_SELECT = NODE_OPS, /* operands: a truth and two values of one type */
-    TERM_GIVEN,             /* true, after its operand was evaluated */
+    TERM_GIVEN,             /* true, once the operand has been evaluated */
     TERM_GIVEN_TEXT,
     TERM_SAME, /* equality of truths */
     TERM_DIFFERENT,
