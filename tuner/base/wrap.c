@@ -147,12 +147,11 @@ enum {
 typedef struct wrapped {
     FILE *to;
     size_t columns;
-    char *line;  /* the current line as far as it was written; owned */
-    size_t used; /* bytes of `line` */
-    char *rest;  /* the part of a broken line that is not printed yet, or NULL; owned */
-    size_t hang; /* indentation of `rest` */
-    bool
-        is_open; /* the next line may set `hang` by its own indentation, if that is above `start` */
+    char *line;   /* the current line as far as it was written; owned */
+    size_t used;  /* bytes of `line` */
+    char *rest;   /* the part of a broken line that is not printed yet, or NULL; owned */
+    size_t hang;  /* indentation of `rest` */
+    bool is_open; /* the next line sets `hang` by its indentation, if that is above `start` */
     size_t start; /* indentation of the broken line */
 } wrapped;
 

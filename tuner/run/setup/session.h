@@ -56,8 +56,7 @@ typedef struct session {
     trace *trace;               /* may be NULL */
     int64_t open_ns;            /* time until the device worker has described the device */
     int64_t end_ns; /* time (clock_now_ns()) at which the run must end; 0 if there is no limit */
-    problem_support
-        support; /* the device's helper kernels, until the set-up is sent (session_take()) */
+    problem_support support; /* helper kernels of the device, until the set-up is sent */
     /* The configuration whose kernels are compared with the script (problems.h). */
     uint16_t prototype[PATTERN_MAX_PARAMETERS];
     bool prototype_waiting;
@@ -96,8 +95,7 @@ int64_t session_ceiling_ns(const session *s, int64_t measured_ns);
 /* The problems of a session, by the device's slot. */
 typedef struct session_problems {
     size_t count;
-    problem_kind
-        kinds[DEVICE_SLOTS]; /* PROBLEM_TUNED first, then problems that only check variants */
+    problem_kind kinds[DEVICE_SLOTS]; /* PROBLEM_TUNED, then problems that only check variants */
     bool predicted_alone; /* the tuned problem is too large to simulate whole: times are predicted
                              from some blocks, and variants are checked on the other problems */
 } session_problems;

@@ -32,8 +32,7 @@ typedef struct machine_settings {
     double share;       /* share of the GPU's time that the run may use; 0 for all */
     int jobs;           /* number of compile workers; 0 for one per core */
     bool use_cache;     /* use the cache of compiled kernels */
-    struct workers
-        *workers; /* workers of earlier runs (workers.h); borrowed; if NULL the run opens its own */
+    struct workers *workers; /* workers of earlier runs; borrowed; if NULL the run opens its own */
 } machine_settings;
 
 /* The configurations to try, and their number. */

@@ -32,12 +32,11 @@ typedef struct standing_question {
 
 typedef struct standing_answer {
     standing verdict;
-    char *why;            /* reason for the standing; owned; may be NULL */
-    char *rival;          /* the configuration that is faster, if STANDING_OVERTAKEN; owned */
-    json_t *rival_values; /* the rival's configuration as {name: value, ...}; owned */
-    double low, ratio,
-        high; /* the winner's time over the rival's, with its interval, if STANDING_OVERTAKEN */
-    int64_t time_ns;                       /* the winner's median now; 0 if it was not timed */
+    char *why;               /* reason for the standing; owned; may be NULL */
+    char *rival;             /* the configuration that is faster, if STANDING_OVERTAKEN; owned */
+    json_t *rival_values;    /* the rival's configuration as {name: value, ...}; owned */
+    double low, ratio, high; /* the winner's time over the rival's, if STANDING_OVERTAKEN */
+    int64_t time_ns;         /* the winner's median now; 0 if it was not timed */
     bool script_changed, template_changed; /* changes since the record was made */
     size_t raced, blocks;                  /* number of configurations and of blocks */
 } standing_answer;

@@ -129,10 +129,9 @@ struct pipeline {
     bool checks_leader;
     uint64_t prepared_at; /* state.finished when no candidate was left to compile for the race */
 
-    candidate *checked; /* the latest leader that passed on all its problems; may be NULL */
-    candidate
-        *checking;    /* the candidate that is being checked on its ragged problems; may be NULL */
-    size_t check_gpu; /* the GPU that checks `checking` while that candidate is CHECKING */
+    candidate *checked;  /* the latest leader that passed on all its problems; may be NULL */
+    candidate *checking; /* the candidate in a check on its ragged problems; may be NULL */
+    size_t check_gpu;    /* the GPU that checks `checking` while that candidate is CHECKING */
 };
 
 /* Moves a candidate to another stage. */

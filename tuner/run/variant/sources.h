@@ -35,8 +35,7 @@ at_status sources_submit(const sources *all, const session *s, candidate *c, at_
  * Facts that only the compiler needs are in compile/wire.h. */
 /* A variant on one of its problems. */
 typedef struct identity_part {
-    const char
-        *text; /* hash of the compiled text; NULL if the variant is not checked on this problem */
+    const char *text; /* hash of the compiled text; NULL if the problem is not checked */
     const launch_plan *plan;
 } identity_part;
 

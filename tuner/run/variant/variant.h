@@ -93,8 +93,7 @@ typedef struct candidate {
     candidate_stage stage;
     uint8_t parts; /* number of compile results that have not arrived */
     candidate_ragged ragged;
-    struct candidate
-        *twin_of; /* the candidate that is tried in its place; NULL if it is tried itself */
+    struct candidate *twin_of; /* the candidate that is tried in place of this twin; or NULL */
     /* The next candidate with the same twin_of. In the representative, the first of them. */
     struct candidate *next_twin;
     size_t gpu;   /* the pipeline's GPU that measures or measured it */
