@@ -383,7 +383,7 @@ at_status cuda_transfer_launch(device *d, device_kernel *k, const launch_plan *p
     at_status moved = m.status;
     if (moved == AT_DEVICE)
         return moved;
-    /* After a refusal, too, which leaves the buffers unchanged. */
+    /* Restores and checks the buffers after a refused transfer, too. */
     m.status = AT_OK;
     m.error = moved ? NULL : error;
     take_from_host(&m, m.from, &m.host_from);

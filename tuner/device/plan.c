@@ -60,9 +60,8 @@ uint64_t plan_work(const problem_plan *plan, work_unit unit)
                                 : plan->items;
 }
 
-enum {
-    ONE_SIDED = 16
-}; /* ratio of inputs to outputs, or its inverse, from which one side counts */
+/* The ratio of inputs to outputs, or its inverse, from which only the larger side counts. */
+enum { ONE_SIDED = 16 };
 
 static ceiling_kind traffic_ceiling(const problem_plan *plan)
 {

@@ -344,7 +344,7 @@ static void *write_decisions(void *context)
 /* Starts the thread that writes decisions. It blocks all signals, which are for the program. */
 static bool start_writer(at_sites *sites)
 {
-    /* Enough for writing; the program's default may be too small. */
+    /* This is enough for writing. The program's default may be too small. */
     const size_t stack_bytes = 1 << 20;
     sigset_t all, before;
     pthread_attr_t with;

@@ -277,7 +277,7 @@ static const char *effort_of(const tune *run)
         return NULL;
     if (run->end == RUN_END_EXHAUSTED || run->end == RUN_END_SETTLED)
         return effort_name(run->end == RUN_END_SETTLED ? EFFORT_NORMAL : EFFORT_EXHAUSTIVE);
-    /* The user's limit cuts a run short. A quick run without one ends in time, too. */
+    /* The user's limit cuts a run short. A quick run without such a limit ends in time, too. */
     bool cut_short =
         run->end == RUN_END_INTERRUPTED || (run->end == RUN_END_SECONDS && run->limits.seconds > 0);
     return run->settings->search.has_effort && !cut_short

@@ -97,7 +97,7 @@ at_status tune_compare_devices(tune *t, bool waits, at_error *error)
         else if (!status && waits && has_comparisons(t))
             status = pipeline_watch_proofs(t->pipeline, STEP_MS, error);
         if (found != AT_NOT_FOUND)
-            o->asked = false; /* Also if the GPU is lost, which is reported elsewhere. */
+            o->asked = false; /* the GPU has answered, or is lost, which is reported elsewhere */
         if (!found) {
             note_comparison(t, &e);
             device_event_deinit(&e);

@@ -353,7 +353,7 @@ void expression_any(lua_State *L, const expression *e, problem_kind problem,
 {
     script *s = script_of(L);
     luaL_checkstack(L, 2 * SCRIPT_MAX_NAMES + 16, NULL);
-    /* A protected call, because the error has to name the expression. */
+    /* Runs in protected mode, because the error has to name the expression. */
     int result = lua_pcall(L, expression_push(s, e, problem, indices), 1, 0);
     if (result == LUA_ERRMEM)
         sandbox_raise_memory(L);

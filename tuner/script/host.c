@@ -199,7 +199,7 @@ static int host_try(lua_State *L)
     int result = lua_pcall(L, 1, 1, 0);
     if (result == LUA_ERRMEM)
         sandbox_raise_memory(L);
-    if (result != LUA_OK && script_of(L)->box.raised) /* A limit or an interruption. */
+    if (result != LUA_OK && script_of(L)->box.raised) /* a limit or an interruption */
         lua_error(L);
     if (result != LUA_OK)
         lua_pushnil(L);

@@ -224,7 +224,7 @@ static at_status race_block(race_driver *d, const uint32_t *order, size_t count,
     const race_question q = {
         .asked = "block", .number = d->blocks, .variants = d->asked, .count = count};
     bool known = race_log_find(d->log, &q, &e);
-    /* Before the proofs, for which nothing waits yet. */
+    /* Submits before proofs begin, because nothing waits for a proof yet. */
     if (!known)
         status = entrants_submit(d, order, count, error);
     if (!status)

@@ -118,7 +118,7 @@ static at_status hold_block(race_driver *d, const uint32_t *order, size_t count,
         at_status status = AT_OK;
         if (is_fit(d, entrant))
             continue;
-        if (d->entrants[entrant].held) /* It is held for the probe. */
+        if (d->entrants[entrant].held) /* the entrant is held for the probe */
             status = device_worker_release(d->session->workers->device, entrant, error);
         d->entrants[entrant].held = false;
         if (status)
@@ -127,7 +127,7 @@ static at_status hold_block(race_driver *d, const uint32_t *order, size_t count,
             continue;
         const candidate *one = d->entrants[entrant].who;
         if (one->found.outcome !=
-            OUTCOME_OK) { /* It did not compile for a ragged problem, or not again. */
+            OUTCOME_OK) { /* the code did not compile for a ragged problem, or not again */
             entrants_leave_out(d, entrant);
             continue;
         }

@@ -179,7 +179,7 @@ static candidate *fastest_deferred(const pipeline *p)
 static at_status prepare_race(pipeline *p, at_error *error)
 {
     at_status status = AT_OK;
-    /* Not after each candidate: looking through thousands would keep the devices waiting. */
+    /* Waits for several candidates, because looking through thousands keeps the devices waiting. */
     bool due = p->entrants > 0 && p->state.finished >= p->prepared_at + FINISHED_A_LOOK;
     while (!status && due && p->table.at[CANDIDATE_WAITING] > 0 &&
            course_compiling(p) < compile_width(p->session->workers->pool)) {

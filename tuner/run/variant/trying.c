@@ -19,7 +19,7 @@ static size_t device_queue(const pipeline *p)
 static at_status begin_check(pipeline *p, run_gpu *on, at_error *error)
 {
     device_variant v;
-    if (p->checking->found.outcome != OUTCOME_OK) { /* It did not compile. */
+    if (p->checking->found.outcome != OUTCOME_OK) { /* the candidate did not compile */
         course_end_check(p);
         return AT_OK;
     }
@@ -112,7 +112,7 @@ static at_status lose(pipeline *p, size_t lost, const device_event *e, at_error 
         return error_set(error, AT_SCRIPT, "%s: %s", p->session->reference_place, e->message);
     for (size_t i = 0; i < p->session->workers->other_count; i++)
         if (p->session->workers->others[i] == p->gpus.items[lost].worker &&
-            !*p->session->workers->other_properties[i].spec) /* It never opened. */
+            !*p->session->workers->other_properties[i].spec) /* the GPU never opened */
             return error_set(error, e->status ? e->status : AT_DEVICE, "%s", e->message);
     bool moved = gpus_lose(&p->gpus, lost, p->session->workers);
     if (!moved && p->gpus.count > 1 && !await_others(p, NULL))
@@ -150,7 +150,7 @@ static at_status take_event(pipeline *p, size_t from, const device_event *e, at_
         if (from == p->gpus.home)
             p->state.setup_ns = clock_now_ns() - p->start_ns;
         return AT_OK;
-    case DEVICE_TRIED: /* Only these: answers to other requests are claimed. */
+    case DEVICE_TRIED: /* answers to all other requests are claimed */
         return take_tried(p, one, e, error);
     case DEVICE_FAILED:
         return lose(p, from, e, error);

@@ -203,7 +203,7 @@ at_status sandbox_failure(sandbox *s, int result, at_error *error)
         error_set_at(&s->error, AT_SCRIPT, s->path, 0, "%s", message);
     }
     lua_pop(s->L, 1);
-    if (s->error.status == AT_OK) /* An error within the error handler. */
+    if (s->error.status == AT_OK) /* the error handler itself failed */
         error_set_at(&s->error, AT_SCRIPT, s->path, 0, "the script's error caused another error");
     if (error)
         *error = s->error;
