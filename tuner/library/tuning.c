@@ -159,7 +159,7 @@ static at_status find_program(tuning *t, const char *given, at_error *error)
         return AT_OK;
     }
     if (library_find_share(&own)) {
-        /* From PREFIX/share/autotune/lua to PREFIX/bin/autotune. */
+        /* Changes PREFIX/share/autotune/lua to PREFIX/bin/autotune. */
         char *end = strstr(own.lua_dir, "/share/autotune/lua");
         if (end) {
             snprintf(t->program, sizeof t->program, "%.*s/bin/autotune", (int)(end - own.lua_dir),

@@ -96,7 +96,7 @@ at_status record_load_all(const char *results_dir, const char *pattern_name, rec
     loading l = {pattern_name, out};
     *out = (record_set){0};
     at_status status = record_each_gpu(results_dir, load_folder, &l, error);
-    /* `results_dir` may be the folder of one GPU. It may have subfolders that hold no records. */
+    /* `results_dir` may be the folder of one GPU, whose subfolders hold no records. */
     l.set = &own;
     if (!status && out->count == 0)
         status = load_folder(&l, results_dir, error);

@@ -50,7 +50,7 @@ typedef struct record_values { /* name-value pairs, in the file's order */
 typedef struct record_classes {
     size_t count;
     const record_values **members; /* the first member of each class; the array is owned */
-    keymap numbers;                /* hash, or the next free key -> class number */
+    keymap numbers;                /* class number by hash, or by the next free key */
 } record_classes;
 
 #define RECORD_NO_CLASS ((size_t)-1)

@@ -203,7 +203,7 @@ static bool is_proof_missing(const portfolio *p, const size_t *given, size_t cou
 }
 
 /* Times a witness and proves the chosen configurations meanwhile: proofs take longer than a GPU,
- * and no earlier run had proofs. `late` means that there is time for nothing else. */
+ * and runs without `proves` prove nothing. `late` means that there is time for nothing else. */
 static at_status time_witness(portfolio *p, size_t witness, bool late, at_error *error)
 {
     size_t given[RECORD_MAX_KEPT], count = portfolio_list_chosen(p, witness, given);

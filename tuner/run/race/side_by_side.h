@@ -62,7 +62,7 @@ typedef struct side_judge {
     side_standing standing; /* the last judgement */
 } side_judge;
 
-/* Judges the sides; `context` is a side_judge. A function for side_rules.enough. */
+/* Judges the sides. Implements side_rules.enough; `context` is a side_judge. */
 bool side_judge_enough(void *context, side *sides, size_t count, size_t blocks);
 
 #endif
