@@ -3,22 +3,22 @@
 
 local coverage = {}
 
--- Returns "for n = 1003, not at n = 16777216" if no result of the tuned problem was compared, else
--- nil.
-function coverage.extent(covered)
-  if not covered or not has(covered, "extent") or covered.extent ~= "smaller" then return nil end
+-- Returns the sentence which says that no result of the tuned problem was compared, or nil if some were.
+local function smaller(covered)
+  if not has(covered, "extent") or covered.extent ~= "smaller" then return nil end
   local run, left = {}, "the tuned problem"
   for problem in string.gmatch(covered.problems .. ", ", "(.-), ") do
     local values = string.match(problem, "problem (.+)") or problem
     values = string.gsub(string.gsub(values, " (%w+=)", ", %1"), "=", " = ")
     if string.find(problem, "^blocks of the tuned") then left = values else run[#run + 1] = values end
   end
-  return "for " .. table.concat(run, " and ") .. ", not at " .. left
+  return "for " .. table.concat(run, "; ") .. " alone: no result at " .. left .. " was compared"
 end
 
 function coverage.sentences(covered, oracle)
   local out = {}
   if not covered then return out end
+  out[1] = smaller(covered)
   local tuned = covered.tuned
   if tuned then
     local told = units.count(tuned.run) .. " of the tuned problem's " .. units.count(tuned.blocks)
@@ -32,7 +32,7 @@ function coverage.sentences(covered, oracle)
       local n = tuned[part[1]]
       if n > 0 then told = told .. string.format(part[2], units.count(n)) end
     end
-    out[1] = told
+    out[#out + 1] = told
   end
   local texts = {
     { "skipped", "of the tuned problem: " },

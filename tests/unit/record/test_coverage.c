@@ -34,7 +34,7 @@ TEST(what_covers_nothing_is_null)
     json_decref(none);
 }
 
-TEST(the_first_line_says_that_no_result_of_the_tuned_problem_was_compared)
+TEST(a_line_of_its_own_says_that_no_result_of_the_tuned_problem_was_compared)
 {
     const device_coverage smaller = {
         .problems =
@@ -46,7 +46,10 @@ TEST(the_first_line_says_that_no_result_of_the_tuned_problem_was_compared)
         json_pack("{ss ss so so}", "verdict", "proven_smaller", "configuration", "a=1", "message",
                   json_null(), "covered", coverage_pack(&smaller)),
         json_pack("{ss ss sb}", "said", "", "oracle", "reference", "said_before", 0), 80, false);
-    assert_string_equal(text, "proven for n = 64, m = 3 and n = 7, not at n = 512, m = 3  a=1\n");
+    assert_string_equal(
+        text, "proven      a=1\n"
+              "            for n = 64, m = 3; n = 7 alone: no result at n = 512, m = 3 was\n"
+              "            compared\n");
     free(text);
 }
 

@@ -108,8 +108,7 @@ static bool execute_atomic(sim_block *b, sim_warp *w, const sim_instruction *c, 
         for (uint32_t v = 0; v < c->vector; v++)
             changed = changed || sim_load_bytes(at + v * bytes, bytes) != was[v];
         sim_strong_updated(b, w, c, l, p, total, from, was, writes, at, o.first[0]);
-        for (uint32_t i = 0;
-             p->space == PTX_SPACE_GLOBAL && b->launch->excerpt && p->valid[l] && i < total; i++)
+        for (uint32_t i = 0; p->space == PTX_SPACE_GLOBAL && p->valid[l] && i < total; i++)
             __atomic_store_n(&p->valid[l][i], SIM_BYTE_UPDATED, __ATOMIC_RELAXED);
         for (uint32_t v = 0; v < c->vector; v++)
             old[v][l] = was[v];

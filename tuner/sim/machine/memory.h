@@ -17,12 +17,12 @@ enum { SIM_CHUNK_BYTES = 512 };
 
 enum { SIM_ADDRESS_TEXT_BYTES = 320 }; /* most bytes of a text that names an address */
 
-/* Values of sim_region.valid; 0 is an uninitialised byte. Values other than SIM_BYTE_WRITTEN occur
- * only if not all blocks of a launch run. */
+/* Values of sim_region.valid; 0 is an uninitialised byte. */
 enum {
     SIM_BYTE_WRITTEN = 1,
-    SIM_BYTE_UPDATED, /* updated by atomics: updates by blocks that do not run are missing */
-    SIM_BYTE_LAST     /* this value and above: written by the last launch of a plan */
+    SIM_BYTE_UPDATED, /* by an atomic: the parts of blocks that do not run are missing */
+    SIM_BYTE_LAST /* this value and above: written by the last launch of a plan of which only some
+                     blocks run */
 };
 
 /* Values of sim_region.made. */
