@@ -95,40 +95,27 @@ static void report_difference(check *c, const buffer_plan *all, const buffer_pla
                  "; rounding may flip a discrete result: at.mismatches() allows that");
 }
 
-/* Returns the error of some sixty roundings, relative to the largest result. */
-static double rounding_of(dtype type)
+/* Adds the tolerance that allows the difference to the message: the order of a sum may be
+ * legitimate, but the pattern must allow it. */
+static void suggest_tolerance(check *c, dtype type)
 {
-    switch (type) {
-    case DTYPE_HALF:
-        return 0x1p-5;
-    case DTYPE_BFLOAT16:
-        return 0x1p-2;
-    case DTYPE_FLOAT:
-        return 0x1p-18;
-    case DTYPE_DOUBLE:
-        return 0x1p-47;
-    default:
-        return 0;
-    }
+    text_add(c->how->text, c->how->text_bytes,
+             "; all are near: if that is rounding, tolerance = %.0e allows it",
+             tolerance_of_rounding(type).limit);
 }
 
-/* If results that must be equal bit for bit differ only by rounding, adds this to the message: the
- * order of a sum may be legitimate, but the pattern must allow it. */
+/* Suggests a tolerance if results that must be equal bit for bit differ only by rounding. */
 static at_status report_rounding(check *c, uint32_t i, const buffer_plan *compared, at_error *error)
 {
     device_slot *s = c->slot;
-    const double limit = rounding_of(compared->type);
-    if (!tolerance_is_exact(compared->tolerance) || limit == 0)
-        return AT_OK;
     buffer_plan near = *compared;
-    near.tolerance = tolerance_of(limit);
+    near.tolerance = tolerance_of_rounding(compared->type);
+    if (!tolerance_is_exact(compared->tolerance) || tolerance_is_exact(near.tolerance))
+        return AT_OK;
     device_comparison d;
     at_status status = s->api->compare(s->device, s->buffers[i], s->expected[i], &near, &d, error);
-    char text[128];
-    snprintf(text, sizeof text, "; all are near: if that is rounding, tolerance = %.0e allows it",
-             limit);
     if (!status && d.wrong == 0)
-        text_add(c->how->text, c->how->text_bytes, "%s", text);
+        suggest_tolerance(c, compared->type);
     return status;
 }
 
@@ -444,6 +431,8 @@ static at_status check_excerpt(check *c, device_kernel *k, const launch_plan *la
         snprintf(c->how->text, c->how->text_bytes, "%s", found.complaint);
     } else {
         report_difference(c, &s->plan.buffers[found.buffer], &compared, &found.found);
+        if (tolerance_is_exact(compared.tolerance) && found.beyond == 0)
+            suggest_tolerance(c, compared.type);
     }
     return AT_OK;
 }

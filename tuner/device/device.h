@@ -82,9 +82,10 @@ typedef struct device_excerpt_plan {
 typedef struct device_excerpt_result {
     outcome result;
     const char *complaint;   /* a fault, valid until the next launch; NULL without a fault */
-    uint32_t buffer;         /* without a fault: index of the first buffer with wrong elements */
-    device_comparison found; /* comparison of that buffer */
-    uint64_t compared;       /* number of compared elements of that buffer */
+    uint32_t buffer;         /* without a fault: the first buffer with wrong elements, */
+    device_comparison found; /* its wrong elements, */
+    uint64_t beyond;         /* how many of these differ by more than tolerance_of_rounding(), */
+    uint64_t compared;       /* and the number of its compared elements */
 } device_excerpt_result;
 
 typedef struct device_counting {

@@ -63,6 +63,9 @@ typedef struct tolerance {
 /* Returns the tolerance for a plain number in a script: exact for 0, otherwise TOLERANCE_SCALED. */
 tolerance tolerance_of(double limit);
 
+/* Returns the error of some sixty roundings; for integers, which are not rounded, exact. */
+tolerance tolerance_of_rounding(dtype type);
+
 /* Returns whether the limit suits the kind, and `mismatches` is a share or a whole number. */
 bool tolerance_is_valid(tolerance t);
 

@@ -14,6 +14,22 @@ tolerance tolerance_of(double limit)
     return (tolerance){.kind = limit == 0 ? TOLERANCE_EXACT : TOLERANCE_SCALED, .limit = limit};
 }
 
+tolerance tolerance_of_rounding(dtype type)
+{
+    switch (type) {
+    case DTYPE_HALF:
+        return tolerance_of(0x1p-5);
+    case DTYPE_BFLOAT16:
+        return tolerance_of(0x1p-2);
+    case DTYPE_FLOAT:
+        return tolerance_of(0x1p-18);
+    case DTYPE_DOUBLE:
+        return tolerance_of(0x1p-47);
+    default:
+        return tolerance_of(0);
+    }
+}
+
 bool tolerance_is_valid(tolerance t)
 {
     if (!isfinite(t.limit) || t.limit < 0 || !isfinite(t.mismatches) || t.mismatches < 0)

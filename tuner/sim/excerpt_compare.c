@@ -114,6 +114,7 @@ static void compare_chunk(comparing *c, uint64_t chunk)
      * the tolerance is widened. A wrong index causes larger errors than rounding. */
     static const double slack = 16;
     device_comparison *d = &c->out->found;
+    const tolerance rounding = tolerance_of_rounding(c->plan->type);
     uint64_t first, end;
     elements_of(c, chunk, &first, &end);
     for (uint64_t i = first; i < end; i++) {
@@ -124,6 +125,7 @@ static void compare_chunk(comparing *c, uint64_t chunk)
         c->out->compared++;
         if (tolerance_accepts(c->plan->tolerance, slack * c->magnitude, c->plan->type, a, b))
             continue;
+        c->out->beyond += !tolerance_accepts(rounding, slack * c->magnitude, c->plan->type, a, b);
         if (d->wrong++ == 0 || i < d->first) {
             d->first = i;
             d->expected = d->found = 0;
@@ -171,7 +173,7 @@ static at_status compare_buffer(comparing *c, at_error *error)
     if (count > c->chunks)
         count = c->chunks;
     at_status status = AT_OK;
-    c->out->compared = 0;
+    c->out->compared = c->out->beyond = 0;
     c->out->found = (device_comparison){0};
     for (size_t i = 0; !status && i < count; i++)
         status = expect(c, chunks[i], error);
@@ -309,7 +311,7 @@ void excerpt_compare_elements(const excerpt_check *c, uint32_t buffer, const uin
                               size_t count, device_excerpt_result *out)
 {
     comparing one = comparing_of(c, buffer, out);
-    out->compared = 0;
+    out->compared = out->beyond = 0;
     out->found = (device_comparison){0};
     for (size_t i = 0; i < count; i++)
         note_magnitude(&one, elements[i]);

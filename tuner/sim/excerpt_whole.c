@@ -160,8 +160,13 @@ static at_status compare_all(excerpt_check *c, device_excerpt_result *out, at_er
                           : count_written(x->view[i], plan.count, dtype_get(plan.type)->size_bytes);
         out->buffer = i;
         out->compared = plan.count;
-        if (out->found.wrong > tolerance_mismatches(plan.tolerance, plan.count))
-            out->result = OUTCOME_WRONG_RESULT;
+        if (status || out->found.wrong <= tolerance_mismatches(plan.tolerance, plan.count))
+            continue;
+        device_comparison far;
+        plan.tolerance = tolerance_of_rounding(plan.type);
+        status = sim_buffer_compare(x->device, found, x->view[i], &plan, &far, error);
+        out->beyond = far.wrong;
+        out->result = OUTCOME_WRONG_RESULT;
     }
     return status;
 }
