@@ -51,6 +51,33 @@ LOOP='extern "C" __global__ void p(const float *x, float *y, int n)
     succeeds
 }
 
+@test "blocks of a large problem that differ by rounding alone get the tolerance that allows it" {
+    pattern 'simulated = { n = 1 << 12 }' <<<"$LOOP"' if (i < n) y[i] = ${per_thread} == 4 && n > 1 << 13 ? (x[i] + 0.1f) + 0.2f : x[i] + (0.1f + 0.2f); } }'
+    for n in 262144 268435456; do # run whole, and in part
+        tool check p.lua --arch sm_90 --config per_thread=4 --set n=$n
+        [ "$status" -eq 1 ]
+        says 'elements of y differ from the baseline'
+        says 'all are near: if that is rounding, tolerance = 4e-06 allows it'
+    done
+    sed -i 's/0.2f :/0.3f :/' p.cu.tmpl
+    for n in 262144 268435456; do
+        tool check p.lua --arch sm_90 --config per_thread=4 --set n=$n
+        [ "$status" -eq 1 ]
+        says_nothing_of 'all are near'
+    done
+}
+
+@test "sums by atomics are compared on a large problem that runs whole" {
+    ROLE=inout pattern 'simulated = { n = 1 << 12 }' <<<"$LOOP if (i < n) atomicAdd(&y[i % 100], 1.0f); } }"
+    tool check p.lua --arch sm_90 --set n=1048576 --json
+    succeeds
+    [ "$(jq -r '.variants[0].covered.extent' out.txt)" = tuned ]
+    sed -i 's/1.0f/${per_thread == 4 and "i == 1000000 ? 2.0f : 1.0f" or "1.0f"}/' p.cu.tmpl
+    tool check p.lua --arch sm_90 --set n=1048576 --config per_thread=4
+    [ "$status" -eq 1 ]
+    says "1 of 1048576 elements of y differ from the baseline's"
+}
+
 @test "on a problem that does not allow the baseline the nearest configuration stands in for it" {
     pattern <<<"$LOOP"' if (i < n) y[i] = (${per_thread} == 1 && ${block} == 64 && n == 1003 && i == 7 ? 3 : 2) * x[i]; } }'
     tool check p.lua --arch sm_90 --config block=64,per_thread=1
@@ -206,4 +233,30 @@ EOF
     # A GPU does not report the executed lines.
     AUTOTUNE_LIBCUDA=$FAKE_CUDA FAKE_CUDA_ANY=1 tool idle.cu --device cuda:0 --quiet --no-record
     fails_with 2 "'autotune check' names the lines that were never executed"
+}
+
+@test "a rate above that of a copy is explained, with the in-outs that a kernel file counts twice" {
+    cat >fill.cu <<'CUDA'
+/* autotune
+problem = { n = 1 << 24 }
+space = { BLOCK = { 128, 256 } }
+launch = { grid = "ceil_div(n, BLOCK)", block = "BLOCK" }
+sizes = { x = "n", y = "n" }
+*/
+#define BLOCK 256
+__global__ void fill(const float *x, float *y, int n)
+{
+    int i = blockIdx.x * BLOCK + threadIdx.x;
+    if (i < n)
+        y[i] = 2 * x[i];
+}
+CUDA
+    tool fill.cu --device sim:h100 --quiet --json
+    succeeds
+    [[ "$(jq -r '.warnings[]' out.txt)" == *"of a copy of the same bytes: the best variant moves less than the 192 MiB of traffic"*'name it in outputs = { "y" }'* ]] ||
+        { cat out.txt; return 1; }
+    sed -i 's/^sizes/outputs = { "y" }\nsizes/' fill.cu
+    tool fill.cu --device sim:h100 --quiet --json
+    succeeds
+    [[ "$(jq -r '.warnings[]' out.txt)" != *"of a copy"* ]] || { cat out.txt; return 1; }
 }

@@ -373,6 +373,29 @@ static void warn_unchecked(builder *b)
             p->constraints[broken].line, p->constraints[broken].text);
 }
 
+/* Explains a rate above the ceiling: memory moved fewer bytes than the pattern counts. */
+static void warn_beyond_ceiling(builder *b)
+{
+    const session *s = &b->run->session;
+    const run_result *best = run_summary_best(b->out);
+    char size[UNITS_BYTES], both[PLAN_MAX_BUFFERS * (PLAN_NAME_BYTES + 4)] = "";
+    if (!best || best->ceiling_fraction <= 1 || !ceiling_get(s->ceiling)->in_run)
+        return;
+    const problem_plan *plan = &s->problems.plans[0];
+    for (uint32_t i = 0; i < plan->buffer_count; i++)
+        if (plan->buffers[i].role == BUFFER_INOUT)
+            text_add(both, sizeof both, "%s\"%s\"", *both ? ", " : "", plan->buffers[i].name);
+    run_summary_warn(b->out,
+                     "%.1f %% of %s: the best variant moves less than the %s of traffic, or the L2 "
+                     "cache keeps a part%s%s%s",
+                     100 * best->ceiling_fraction, ceiling_get(s->ceiling)->words,
+                     units_size(session_work(s, WORK_BYTES), size),
+                     *both ? ". Without traffic an in-out counts as read and written: if the "
+                             "kernel does not read it, name it in outputs = { "
+                           : "",
+                     both, *both ? " }" : "");
+}
+
 static void warn(builder *b)
 {
     const session *s = &b->run->session;
@@ -441,6 +464,7 @@ static void warn(builder *b)
     if (session_measures(s) && ceiling_get(s->ceiling)->in_run &&
         session_work(s, WORK_BYTES) < 2 * s->workers->properties.limits.l2_bytes)
         run_summary_warn(b->out, "the problem is small: its data is under twice the L2 cache");
+    warn_beyond_ceiling(b);
 }
 
 at_status tune_summarise(tune *t, at_error *error)
