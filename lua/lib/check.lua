@@ -47,6 +47,16 @@ local function show(v)
   return "a " .. type(v)
 end
 
+-- Returns "is 'x'", "is missing", or why a field that the script has is nil.
+local function state_of(v, path)
+  if v ~= nil then return "is " .. show(v) end
+  local parent = { table.unpack(path, 1, #path - 1) }
+  for _, key in ipairs(host.keys(table.unpack(parent))) do
+    if key == path[#path] then return "is a name that nothing defines: texts and expressions have quotes" end
+  end
+  return "is missing"
+end
+
 -- Returns the keys of a table in the order of the script's text. Keys of computed tables, which the text does not
 -- have, follow in alphabetical order.
 local function ordered_keys(t, path)
@@ -85,7 +95,7 @@ end
 
 function check.table(v, path, example)
   if type(v) ~= "table" then
-    fail(path, "is %s; write %s", v == nil and "missing" or show(v), example)
+    fail(path, "%s; write %s", state_of(v, path), example)
   end
   return v
 end
@@ -102,7 +112,9 @@ function check.list(v, path, most)
   for key in pairs(v) do
     count = count + 1
     if key ~= count then
-      fail(path, "is a list; it has no names and no holes%s", check.unquoted(v[1]))
+      local hint = check.unquoted(v[1])
+      if hint == "" and v[1] ~= nil then hint = "; several values of one name have braces: NAME = { 1, 2 }" end
+      fail(path, "is a list; it has no names and no holes%s", hint)
     end
   end
   if count > most then fail(path, "has %d items; %d are allowed", count, most) end
@@ -114,7 +126,7 @@ end
 
 function check.string(v, path, example)
   if type(v) ~= "string" or v == "" then
-    fail(path, "is %s; write %s", v == nil and "missing" or show(v), example)
+    fail(path, "%s; write %s", state_of(v, path), example)
   end
   refuse_nul(v, path)
   return v
@@ -174,8 +186,7 @@ end
 -- Reads an expression, a number or a boolean as { text, line, what }.
 local function expression(v, path)
   if not SCALARS[type(v)] then
-    fail(path, "is %s; write an expression, for example \"2 * rows\"",
-         v == nil and "missing" or show(v))
+    fail(path, "%s; write an expression, for example \"2 * rows\"", state_of(v, path))
   end
   refuse_nul(v, path)
   local text = v

@@ -227,9 +227,17 @@ static void raise_syntax(lua_State *L, const expression *e)
     sscanf(lua_tostring(L, -1), "expression:%d:", &line);
     const char *what = expression_failure(L);
     const char *near = line == bracket_line ? strstr(what, " near ')'") : NULL;
+    const char *hint = sandbox_syntax_hint(what, e->text, 0);
+    const int open = sandbox_open_brackets(e->text);
+    if (open != 0)
+        expression_raise(L, e, "%s", open > 0 ? "a ( has no )" : "a ) has no (");
     if (near)
         expression_raise(L, e, "%.*s at its end", (int)(near - what), what);
-    expression_raise(L, e, "%s%s", what, sandbox_syntax_hint(what, e->text, 0));
+    /* The expression is compiled in brackets. */
+    static const char bracket[] = "')' expected near ";
+    if (!*hint && strncmp(what, bracket, strlen(bracket)) == 0)
+        expression_raise(L, e, "an operator is missing before %s", what + strlen(bracket));
+    expression_raise(L, e, "%s%s", what, hint);
 }
 
 _Static_assert(DEVICE_MOST_FIELDS <= 32 && SCRIPT_MAX_NAMES <= 64,

@@ -157,10 +157,12 @@ static int on_error(lua_State *L)
             break;
         }
     }
-    error_set_at(error, AT_SCRIPT, file, line, "%s%s", message,
-                 strstr(message, "nil value (global 'at')")
-                     ? ": a script begins with local at = require \"autotune\""
-                     : "");
+    const char *remedy = "";
+    if (strstr(message, "nil value (global 'at')"))
+        remedy = ": a script begins with local at = require \"autotune\"";
+    else if (strstr(message, "nil value (global '") && !strstr(message, "call a nil"))
+        remedy = "; an expression over problem and space is a text: \"8 * n\"";
+    error_set_at(error, AT_SCRIPT, file, line, "%s%s", message, remedy);
     return 1;
 }
 
@@ -311,6 +313,17 @@ static bool has_quoted_name(const char *line)
     return false;
 }
 
+int sandbox_open_brackets(const char *text)
+{
+    int open = 0;
+    for (const char *end; *text; text++) {
+        open += (*text == '(') - (*text == ')');
+        if ((*text == '"' || *text == '\'') && (end = strchr(text + 1, *text)))
+            text = end;
+    }
+    return open;
+}
+
 const char *sandbox_syntax_hint(const char *message, const char *text, int line)
 {
     enum { LINE_BYTES = 512 };
@@ -328,6 +341,7 @@ const char *sandbox_syntax_hint(const char *message, const char *text, int line)
         {"'='", "-=", "; Lua has no -=: write a = a - b"},
         {"'='", "*=", "; Lua has no *=: write a = a * b"},
         {"'++'", "++", "; Lua has no ++: write a = a + 1"},
+        {"'['", "[", "; a list has braces: { 1, 2 }"},
     };
     char written[LINE_BYTES];
     const char *near = strstr(message, "near ");
@@ -343,10 +357,17 @@ const char *sandbox_syntax_hint(const char *message, const char *text, int line)
         return "; write == to compare";
     if (near && strcmp(near, "near '='") == 0 && has_quoted_name(written))
         return "; a name before = has no quotes: { block = 64 }";
+    if (strstr(message, "malformed number near"))
+        return "; a product has a sign: 8 * n";
+    if (line && strncmp(message, "')' expected", 12) == 0)
+        return sandbox_open_brackets(written) > 0
+                   ? "; is a ) missing before it?"
+                   : "; lists and named values have braces: { 1, 2 }, { x = 1 }";
     if (strstr(message, "arguments expected near") || strstr(message, "<name> expected near"))
         return strchr(written, ':') ? "; write = after a name, not a colon" : "";
-    const bool is_word = near && (near[6] == '"' || near[6] == '{' || near[6] == '_' ||
-                                  isalpha((unsigned char)near[6]));
+    const bool is_word =
+        near && near[5] == '\'' &&
+        (near[6] == '"' || near[6] == '{' || near[6] == '_' || isalnum((unsigned char)near[6]));
     if (line && is_word && strncmp(message, "'}' expected", 12) == 0)
         return "; is a comma missing before it?";
     return "";

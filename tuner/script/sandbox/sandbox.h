@@ -94,4 +94,7 @@ bool sandbox_load(lua_State *L, const char *text, size_t size_bytes, const char 
  * `text` is the source, `line` that of the error, or 0 for an expression. */
 const char *sandbox_syntax_hint(const char *message, const char *text, int line);
 
+/* Returns the number of ( outside of quotes, without the number of ). */
+int sandbox_open_brackets(const char *text);
+
 #endif

@@ -236,7 +236,12 @@ TEST(habits_of_other_languages_get_a_remedy)
         {"'}' expected near '='", "{\n \"block\" = 64,\n", 2, "no quotes"},
         {"'}' expected near '='", "{\n b = c = 64,\n", 2, NULL},
         {"'}' expected (to close '{' at line 1) near 'b'", "{ a = 1\n b = 2", 2, "comma missing"},
-        {"'}' expected near '<eof>'", "{ a = 1", 1, NULL},
+        {"'}' expected near <eof>", "{ a = 1", 1, NULL},
+        {"'}' expected near '2'", "{ 1 2 4 }", 1, "comma missing"},
+        {"')' expected near '='", "a = at.pow2(64, 1024, b = 1", 1, "is a ) missing"},
+        {"')' expected near ','", "vec = ( 1, 2, 4 )", 1, "have braces"},
+        {"unexpected symbol near '['", "vec = [1, 2, 4]", 1, "has braces"},
+        {"malformed number near '8n'", "8n", 0, "has a sign"},
         {"<name> expected near '3'", "{ a: 3", 1, "not a colon"},
     };
     for (size_t i = 0; i < sizeof habits / sizeof *habits; i++) {
