@@ -16,7 +16,7 @@ local ALWAYS_READ = { name = true, major = true, minor = true }
 -- Returns the fields of the device that only the constraints and their derived values read, not the look-up.
 function text.fields_read(p, device_fields)
   if #p.constraints == 0 then
-    return " name, major and\n * minor are read (the pattern's script was not at hand: no constraint is checked)"
+    return " name, major and\n * minor are read (no constraint is known, so none is checked)"
   end
   local out = "\n * these are read: name major minor"
   for _, field in ipairs(device_fields) do

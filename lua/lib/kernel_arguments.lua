@@ -76,8 +76,11 @@ local function is_whole(a)
   return not a.pointer and a.lanes == 1 and a.type ~= nil and string.find(a.type, "int") ~= nil
 end
 
--- Returns the first whole number that the kernel takes, whose name an example can use.
-local function example_count(signature, params)
+-- Returns a size for an example: that of another buffer, or the first whole number that the kernel takes.
+local function example_count(description, signature, params)
+  for _, name in ipairs(check.ordered_keys(description.sizes or {}, { "sizes" })) do
+    if type(description.sizes[name]) == "string" then return description.sizes[name] end
+  end
   for i, a in ipairs(signature) do
     if is_whole(a) and params[i].name ~= "" and not string.find(params[i].text, "Object_t", 1, true) then
       return params[i].name
@@ -184,7 +187,7 @@ local MOST_MEMBERS = 64
 
 -- Infers the arguments of a kernel from its type and its parameters' names.
 local function infer_arguments(description, request, signature, params, named, is_known)
-  local args, example, asked = {}, example_count(signature, params), 0
+  local args, example, asked = {}, example_count(description, signature, params), 0
   for i, a in ipairs(signature) do
     if is_whole(a) and named[params[i].name] == nil and not is_known(params[i].name) then asked = asked + 1 end
   end
@@ -295,6 +298,6 @@ local function check_arguments(description, signature, params, given)
 end
 
 return {
-  new_request = new_request, ask = ask, tell = tell, is_whole = is_whole, example_count = example_count,
+  new_request = new_request, ask = ask, tell = tell, is_whole = is_whole,
   infer = infer_arguments, check = check_arguments, SCALARS = SCALARS, C_TYPES = C_TYPES, type_of = type_of, bytes_of = bytes_of,
 }

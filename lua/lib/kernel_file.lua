@@ -110,8 +110,8 @@ local function choose_entry(facts, given, file)
     fail({ "kernel", "source" }, "%s has no kernel: no function that is __global__%s", file,
          facts.words.__global__ and "; one that a macro or a class makes is not seen: write it out" or "")
   end
-  fail({}, "%s has %d kernels; write which is meant: kernel = { entry = \"%s\" }%s", file, #names, names[1],
-       "\n  there are: " .. table.concat(names, ", "))
+  fail({}, "%s has %d kernels; write which is meant: %s\n  there are: %s", file, #names,
+       string.format(host.sketches() and "--kernel %s" or "kernel = { entry = \"%s\" }", names[1]), table.concat(names, ", "))
 end
 
 -- Returns #define lines for the names.
@@ -197,7 +197,7 @@ local function ask_signature(entry, roots, defines, scope, file, facts, own)
       local more = #undefined > 10 and ", ..." or ""
       host.fail_in(file, 0, message .. (#undefined == 0 and "" or
         "\nNothing defines " .. table.concat(undefined, ", ", 1, math.min(#undefined, 10)) .. more
-        .. ": if these are macros, name them in space or problem"))
+        .. ", and the host's code is left out. Is a name misspelt? A macro gets a value in space or problem"))
     end
   end
 end
@@ -334,6 +334,7 @@ end
 local MOST_THREADS = 1024
 
 local function bound_blocks(description)
+  local fields = {}
   if description.where ~= nil and type(description.where) ~= "string" and type(description.where) ~= "table" then return end
   local where, values = early.where_of(description), read_space(description.space)
   local most = early.with_problem({}, description)
@@ -342,7 +343,7 @@ local function bound_blocks(description)
       if type(v) == "number" then most[name] = math.max(most[name] or v, v) end
     end
   end
-  local function bound(launch)
+  local function bound(launch, ...)
     local sides, varies = {}, false
     for _, e in ipairs(type(launch.block) == "table" and launch.block or { launch.block }) do
       e = tostring(e)
@@ -351,11 +352,14 @@ local function bound_blocks(description)
     end
     local product = table.concat(sides, " * ")
     local v = evaluate(product, scope_of(most, early.derived_of(description)))
-    if varies and not (type(v) == "number" and v <= MOST_THREADS) then where[#where + 1] = product .. " <= " .. MOST_THREADS end
+    if varies and not (type(v) == "number" and v <= MOST_THREADS) then
+      where[#where + 1] = product .. " <= " .. MOST_THREADS
+      fields[#where] = { ... }
+    end
   end
-  if type(description.launch) == "table" then bound(description.launch) end
-  for _, one in ipairs(launches_of(description)) do bound(one) end
-  description.where = #where > 0 and where or nil
+  if type(description.launch) == "table" then bound(description.launch, "launch", "block") end
+  for _, one in ipairs(launches_of(description)) do bound(one, "launches") end
+  description.where, description.where_from = #where > 0 and where or nil, fields
 end
 
 local function stem_of(file)

@@ -51,11 +51,11 @@ local function pairs_of(values, between)
   return table.concat(texts, between or ",")
 end
 
--- Returns the note that the shown problem is the script's smaller problem for simulated devices, with the option
+-- Returns the note that the shown problem is a smaller one for simulated devices, with the option
 -- that asks for the tuned problem. `stood_for` has the variables that differ; "" if none differ.
 local function stand_in(stood_for)
   if #names(stood_for) == 0 then return "" end
-  return "the script's 'simulated' problem; the tuned one: --set " .. pairs_of(stood_for, " --set ")
+  return "a smaller problem, for simulated devices; the tuned one: --set " .. pairs_of(stood_for, " --set ")
 end
 
 -- Returns "A, B and C".

@@ -268,7 +268,7 @@ function space.read_where(description)
   check.list(given, { "where" }, 256)
   local list = {}
   for key, text in ipairs(given) do
-    local path = { "where", key }
+    local path = description.where_from and description.where_from[key] or { "where", key }
     if type(text) ~= "string" then fail(path, "is %s; a constraint is a string", show(text)) end
     list[key] = expression(text, path)
   end

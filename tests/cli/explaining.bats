@@ -117,7 +117,7 @@ $made
 @test "explain takes the problem for simulated devices unless --set says otherwise" {
     tool explain "$FIXTURES/scale.lua"
     succeeds
-    says "n=16384 scale=3.0 dtype=float (the script's 'simulated' problem; the tuned one: --set n=1048576)"
+    says "n=16384 scale=3.0 dtype=float (a smaller problem, for simulated devices; the tuned one: --set n=1048576)"
     # The slowest part comes first, and parts without time are left out.
     sed -n '/if alone/,/all together/p' out.txt | sed '1d;$d' >parts.txt
     python3 - <<'PY'

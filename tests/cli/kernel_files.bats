@@ -183,6 +183,12 @@ refused() { # refused PLACE TEXT: saxpy.cu is refused
     refused 3 "BLOCK is 256 in the file itself (saxpy.cu:15), and that is none of its values"
     describe "${fields/2.0 \}/2.0 \},}"
     refused 3 "with no comma after them"
+    describe "${fields/block = \"BLOCK\"/block = { \"BLOCK\", \"BLOK\" \}}"
+    refused 4 "launch.block: \"BLOCK * BLOK <= 1024\": there is no 'BLOK'; did you mean 'BLOCK'?"
+    describe "${fields/ceil_div(n, BLOCK * VEC)/ceil_div(n, BLOCK * VEC}"
+    refused 4 "launch.grid: \"ceil_div(n, BLOCK * VEC\": a ( has no )"
+    describe "${fields/ y = \"n\"/}"
+    refused 2 'sizes = { ..., y = "n" }'
     describe "$fields
 outputs = { 'q' }"
     refused 6 "no parameter 'q'"
@@ -221,6 +227,9 @@ problem = { n = 4096 } space = { B = { 64 } } launch = { grid = 1, block = 'B' }
     try() { { cat head; echo "$1"; } >k.cu; tool check k.cu; }
     try '__global__ void a(float *x) {} __global__ void b(float *x) {}'
     fails_with 2 "there are: a, b"
+    sed -i 1,2d k.cu
+    tool new --from k.cu
+    fails_with 2 "k.cu has 2 kernels; write which is meant: --kernel a"
     try 'int main() {}'
     fails_with 2 "k.cu has no kernel"
     try 'template <int N> __global__ void a(float *x) {}'
@@ -243,7 +252,7 @@ problem = { n = 4096 } space = { B = { 64 } } launch = { grid = 1, block = 'B' }
 __global__ void a(float *x) { x[0] = none(N); }'
     fails_with 2 "k.cu(4)"
     fails_with 2 "which are not here; -I DIR says where others are: there/none.h"
-    fails_with 2 "Nothing defines"
+    fails_with 2 "Nothing defines N, none, and the host's code is left out. Is a name misspelt?"
     printf '\0' >>k.cu
     tool check k.cu
     fails_with 2 "holds a NUL"

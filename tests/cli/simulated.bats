@@ -165,7 +165,7 @@ print(sorted(str(r["config"]) for r in json.load(open("out.txt"))["results"]))')
         succeeds
         says "n=$n "
         says "pred. GB/s"
-        says_nothing_of "'simulated' problem"
+        says_nothing_of "a smaller problem"
     done
 }
 

@@ -135,14 +135,11 @@ static int device_launch(const char *said, char *file, size_t size_bytes)
     return atoi(at + length + 1);
 }
 
-/* Sets the error for a kernel that does not compile. An undefined name may belong to host code that
- * was cut, or to a missing header. */
+/* Sets the error for a kernel that does not compile. An undefined name may belong to a missing
+ * header. */
 static at_status refuse(const kernel_file *k, const char *log, at_error *error)
 {
     char said[1024], missing[400] = "", includer[NAME_MAX + 1], around[NAME_MAX + 80] = "";
-    const bool lacks =
-        k->missing ||
-        (log && (strstr(log, "is undefined") || strstr(log, "must be a class or namespace name")));
     add_log(said, sizeof said, log ? log : "");
     char launcher[NAME_MAX + 1];
     const int launch_line = device_launch(said, launcher, sizeof launcher);
@@ -167,8 +164,8 @@ static at_status refuse(const kernel_file *k, const char *log, at_error *error)
     if (find_includer(k->path, includer, sizeof includer))
         snprintf(around, sizeof around,
                  "\n%s includes this file, and may define what it lacks: name that one", includer);
-    return error_set_at(error, AT_COMPILE, k->path, 0, "the kernel does not compile%s:\n%s%s%s",
-                        lacks ? " without the host's code around it" : "", said, missing, around);
+    return error_set_at(error, AT_COMPILE, k->path, 0, "the kernel does not compile:\n%s%s%s", said,
+                        missing, around);
 }
 
 at_status kernel_signature_header(included *to, const char *host_dir, const char **name,
