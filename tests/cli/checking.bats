@@ -24,6 +24,20 @@ load helpers
     says '"proven": 5'
 }
 
+@test "check ends when its time is up, and says how many variants are left out" {
+    cp "$FIXTURES"/scale*.tmpl "$FIXTURES"/scale.lua .
+    sed -i 's/^{$/{ for (int k = 0; k < 1 << 14; k++) __nanosleep(0);/' scale.cu.tmpl # some seconds a variant
+    local before=${EPOCHREALTIME/./}
+    tool check scale.lua --arch sm_90 --budget 1s --jobs 1
+    local took_ms=$(((${EPOCHREALTIME/./} - before) / 1000))
+    says 'left out: the time was up'
+    [ "$took_ms" -lt 2600 ] || { echo "took $took_ms ms"; return 1; } # 1.1 s + 0.5 s, and a second for a busy machine
+    tool check "$FIXTURES/scale.lua" --arch sm_90 --only block=128 --budget 10m --json
+    succeeds
+    [ "$(jq '.left_out' out.txt)" -eq 0 ]
+    [ "$(jq '.proven' out.txt)" -gt 1 ]
+}
+
 @test "a kernel that the simulator cannot run is not called proven" {
     cp "$FIXTURES"/scale*.tmpl "$FIXTURES"/scale.lua .
     sed -i 's/^{$/{ asm volatile("brkpt;");/' scale.cu.tmpl

@@ -82,8 +82,6 @@ load helpers
     fails_with 2 "there is no device 'sm_90'; did you mean sim:sm_90?"
     tool transpose --device h100
     fails_with 2 "there is no device 'h100'; did you mean sim:h100?"
-    tool check transpose --budget 10s
-    fails_with 2 "--budget of a check is a number of variants"
 }
 
 @test "no argument at all is a usage error that shows the help" {

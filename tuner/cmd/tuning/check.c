@@ -25,9 +25,11 @@
 #include "run/variant/proof.h"
 #include "sim/chip.h"
 
-enum { STEP_MS = 100, MOST_SOURCE = 16 << 20, MESSAGE_BYTES = 2048 };
+/* MOST_TIMED: variants that are drawn for a limit of time, more than one machine proves in a day.
+ */
+enum { STEP_MS = 100, MOST_SOURCE = 16 << 20, MESSAGE_BYTES = 2048, MOST_TIMED = 1 << 20 };
 
-/* A terminal shows progress after this time. */
+/* Progress is shown after this time. */
 static const int64_t quiet_ns = INT64_C(3) * 1000000000;
 
 typedef struct checking {
@@ -38,6 +40,8 @@ typedef struct checking {
     uint16_t *indices; /* configurations of the checked variants */
     hangs hangs;
     size_t count, submitted, done, uncompiled;
+    int64_t end_ns; /* when the check ends, as clock_now_ns(); INT64_MAX if it has no limit */
+    uint64_t valid; /* variants that could be drawn, or the one that was asked for */
     uint64_t counts[PROOF_UNKNOWN + 1];
     json_t *variants;   /* for --json */
     char *last_message; /* owned; the last message; NULL if there is none */
@@ -57,10 +61,12 @@ static void allocate(checking *c, size_t count)
 static at_status choose_one(checking *c, const char *text, at_error *error)
 {
     allocate(c, 1);
+    c->valid = 1;
     return setup_choose_valid(c->script, PROBLEM_TUNED, text, c->indices, error);
 }
 
-/* Chooses `wanted` different configurations at random (Knuth's selection sampling). */
+/* Chooses `wanted` different configurations at random (Knuth's selection sampling), in random order
+ * because a limit of time may end the check before the last one. */
 static at_status choose_many(checking *c, uint64_t wanted, uint64_t seed, at_error *error)
 {
     space *all;
@@ -72,10 +78,15 @@ static at_status choose_many(checking *c, uint64_t wanted, uint64_t seed, at_err
     if (wanted > total)
         wanted = total;
     allocate(c, (size_t)wanted);
-    uint64_t chosen = 0;
+    c->valid = total;
+    uint64_t chosen = 0, *places = memory_new((size_t)wanted, sizeof *places);
     for (uint64_t i = 0; chosen < wanted; i++)
         if (rng_below(&r, total - i) < wanted - chosen)
-            space_at(all, i, c->indices + chosen++ * width(c));
+            places[chosen++] = i;
+    rng_shuffle(&r, places, (size_t)wanted);
+    for (uint64_t i = 0; i < wanted; i++)
+        space_at(all, places[i], c->indices + i * width(c));
+    free(places);
     space_free(all);
     return AT_OK;
 }
@@ -278,10 +289,10 @@ static at_status prove(checking *c, const options *o, at_error *error)
     hangs_init(&c->hangs, script_pattern(c->script));
     c->prover = prover_new(c->script, c->pool, c->chip.arch, true,
                            o->whole ? DEVICE_WHOLE_ALWAYS : DEVICE_WHOLE_NEEDED, NULL);
-    progress *shown = progress_new(STDERR_FILENO, !isatty(STDERR_FILENO));
+    progress *shown = progress_new(STDERR_FILENO, false);
     const int64_t begun_ns = clock_now_ns();
     at_status status = AT_OK;
-    while (!status && c->done < c->count) {
+    while (!status && c->done < c->count && clock_now_ns() < c->end_ns) {
         proof one;
         status = feed(c, o, error);
         if (!status)
@@ -325,12 +336,11 @@ static at_status open_all(const options *o, checking *c, at_error *error)
             status = script_problem_plan(c->script, (problem_kind)kind, NULL, 1, &plan, error);
     if (status)
         return status;
-    if (o->run.search.budget_s > 0)
-        return error_set(error, AT_USAGE,
-                         "--budget of a check is a number of variants, which are drawn at random");
-    status = o->run.search.budget_evaluations
-                 ? choose_many(c, o->run.search.budget_evaluations, o->run.search.seed, error)
-                 : choose_one(c, o->configuration, error);
+    const uint64_t wanted = o->run.search.budget_s > 0 && !o->configuration
+                                ? MOST_TIMED
+                                : o->run.search.budget_evaluations;
+    status = wanted ? choose_many(c, wanted, o->run.search.seed, error)
+                    : choose_one(c, o->configuration, error);
     if (!status)
         status = compile_pool_new(
             &(compile_options){.jobs = o->run.machine.jobs, .use_cache = o->run.machine.use_cache},
@@ -346,14 +356,16 @@ static at_status open_all(const options *o, checking *c, at_error *error)
 static at_status print_end(const checking *c, const options *o, at_error *error)
 {
     const pattern *p = script_pattern(c->script);
-    return page_show(o, "check", 2,
-                     json_pack("{ss ss ss ss sI sI sI sO}", "pattern", p->name, "arch",
-                               c->chip.arch, "oracle", oracle_name(script_oracle(c->script)),
-                               "problems", prover_problems(c->prover), "proven",
-                               (json_int_t)c->counts[PROOF_PROVEN], "wrong",
-                               (json_int_t)c->counts[PROOF_WRONG], "unknown",
-                               (json_int_t)c->counts[PROOF_UNKNOWN], "variants", c->variants),
-                     NULL, error);
+    return page_show(
+        o, "check", 2,
+        json_pack(
+            "{ss ss ss ss sI sI sI so sO}", "pattern", p->name, "arch", c->chip.arch, "oracle",
+            oracle_name(script_oracle(c->script)), "problems", prover_problems(c->prover), "proven",
+            (json_int_t)c->counts[PROOF_PROVEN], "wrong", (json_int_t)c->counts[PROOF_WRONG],
+            "unknown", (json_int_t)c->counts[PROOF_UNKNOWN], "left_out",
+            c->end_ns == INT64_MAX ? json_null() : json_integer((json_int_t)(c->valid - c->done)),
+            "variants", c->variants),
+        NULL, error);
 }
 
 /* About twenty seconds on a usual core. */
@@ -405,7 +417,7 @@ static at_status check_captured(const options *o, int *exit_code, at_error *erro
     static const char *const words[] = {
         [PROOF_PROVEN] = "proven", [PROOF_WRONG] = "wrong", [PROOF_UNKNOWN] = "not proven"};
     if (o->run.pattern.variable_count || o->run.pattern.only_count || o->configuration ||
-        o->run.search.budget_evaluations)
+        o->run.search.budget_evaluations || o->run.search.budget_s > 0)
         return error_set(error, AT_USAGE,
                          "a captured launch has its problem and its machine code: --set, --config, "
                          "--only and --budget are of a SCRIPT, which may be given as well");
@@ -439,13 +451,15 @@ static at_status answer(const options *o, int *exit_code, at_error *error)
     if (!o->operand)
         return error_set(error, AT_USAGE,
                          "'autotune check' needs a SCRIPT, or a launch by --captured DIR");
-    checking c = {.variants = json_array()};
+    const double limit_s = o->run.search.budget_s;
+    checking c = {.variants = json_array(),
+                  .end_ns = limit_s > 0 ? clock_now_ns() + (int64_t)(limit_s * 1e9) : INT64_MAX};
     at_status status = open_all(o, &c, error);
     if (!status)
         status = prove(&c, o, error);
     if (!status)
         status = print_end(&c, o, error);
-    *exit_code = c.counts[PROOF_WRONG] ? 1 : c.counts[PROOF_UNKNOWN] ? 3 : 0;
+    *exit_code = c.counts[PROOF_WRONG] ? 1 : c.counts[PROOF_UNKNOWN] || c.done == 0 ? 3 : 0;
     json_decref(c.variants);
     free(c.last_message);
     prover_free(c.prover);
