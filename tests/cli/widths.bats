@@ -14,7 +14,28 @@ grows() { # grows COMMAND...: its output fits, and uses the width of wide termin
     fits --help
     fits tune --help
     fits spills --help
-    fits help scripts
+    fits help
+    fits help check
+}
+
+@test "pages fit the terminal, but for lines of code, which are not broken" {
+    PYTHONPATH="$BATS_TEST_DIRNAME" python3 - "$AUTOTUNE" "$BATS_TEST_DIRNAME/../../docs" <<'EOF'
+import os, re, sys
+from terminal import run_on_terminal
+
+for page in ("tutorial", "scripts", "embedding"):
+    kept, fenced = set(), False
+    for line in open(os.path.join(sys.argv[2], page + ".md")).read().split("\n"):
+        fenced ^= line.startswith("```")
+        if fenced or line.startswith("    "):
+            kept.add(line)
+    assert any(len(line) > 80 for line in kept), page
+    out, child, errors = run_on_terminal([sys.argv[1], "help", page])
+    shown = out.decode().replace("\r\n", "\n").split("\n")
+    assert child.returncode == 0 and kept <= set(shown), kept - set(shown)
+    wide = [line for line in shown if len(line) > 80 and line not in kept]
+    assert not wide, wide
+EOF
 }
 
 @test "space, lint and pick fit the terminal" {

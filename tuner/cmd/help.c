@@ -157,8 +157,12 @@ static at_status print_topics(const char *folder, const topics *t, at_error *err
     for (size_t i = 0; !status && i < t->user_count; i++) {
         char *text = NULL;
         status = read_page(folder, t->names[i], &text, error);
-        if (!status)
-            printf("  %-16s  %.*s\n", t->names[i], (int)strcspn(text, "\n") - 2, text + 2);
+        char label[64];
+        snprintf(label, sizeof label, "  %-16s  ", t->names[i]);
+        if (!status) {
+            text[strcspn(text, "\n")] = '\0';
+            wrap_print(terminal_page(), (int)strlen(label), label, text + 2, stdout);
+        }
         free(text);
     }
     for (size_t i = t->user_count; i < t->page_count; i++)
@@ -218,9 +222,11 @@ void help_print(const command *c)
 {
     size_t columns = terminal_page() < MOST_HELP_COLUMNS ? terminal_page() : MOST_HELP_COLUMNS;
     /* The program's own options follow the program. */
-    printf("Usage: autotune %s%s%s%s%s\n\n%s\n\nOptions:\n", c->name,
-           c->runs_program ? " [OPTION]..." : "", c->operand ? " " : "",
-           c->operand ? c->operand : "", c->runs_program ? "" : " [OPTION]...", c->summary);
+    printf("Usage: autotune %s%s%s%s%s\n\n", c->name, c->runs_program ? " [OPTION]..." : "",
+           c->operand ? " " : "", c->operand ? c->operand : "",
+           c->runs_program ? "" : " [OPTION]...");
+    wrap_print(columns, 0, "", c->summary, stdout);
+    puts("\nOptions:");
     option_description o;
     bool searches = false;
     for (size_t i = 0; options_describe(c, i, &o); i++) {
@@ -262,7 +268,9 @@ static at_status run(const options *o, at_error *error)
             return status;
         }
     if (c) {
+        FILE *whole = terminal_wrap_begin(true);
         help_print(c);
+        terminal_wrap_end(whole);
         return AT_OK;
     }
     const char *nearest = nearest_name(o->operand, t.names, t.count);
@@ -278,5 +286,6 @@ const command cmd_help = {
     .operand = "[PAGE or COMMAND]",
     .operands_most = 1,
     .summary = "Print a page of the documentation, or explain a command",
+    .raw = true, /* it is laid out for the page already, and code is left as it is */
     .run = run,
 };

@@ -112,24 +112,6 @@ static bool reader_left(void)
     return ferror(stdout) && poll(&out, 1, 0) == 1 && (out.revents & POLLERR);
 }
 
-/* Wraps lines at the width of the terminal, or at $COLUMNS, until end_wrapping(stream). */
-static FILE *start_wrapping(bool wanted)
-{
-    FILE *whole = stdout;
-    FILE *f = wanted && terminal_columns(SIZE_MAX) ? wrap_stream(whole, terminal_page()) : NULL;
-    if (f)
-        stdout = f;
-    return whole;
-}
-
-static void end_wrapping(FILE *whole)
-{
-    FILE *f = stdout;
-    stdout = whole;
-    if (f != whole)
-        fclose(f);
-}
-
 /* Flushes stdout, prints an error and returns the exit code. */
 static int end_output(at_status status, int code, at_error *error)
 {
@@ -165,7 +147,7 @@ static int run(const command *c, int argc, char **argv)
     options o;
     int code = EXIT_OK;
     at_status status = options_parse(argc, argv, c, &o, &error);
-    FILE *whole = start_wrapping(o.help || !(c->raw || o.json || o.list));
+    FILE *whole = terminal_wrap_begin(o.help || !(c->raw || o.json || o.list));
     if (!status && o.help)
         help_print(c);
     o.commands = commands_all(&o.command_count);
@@ -173,7 +155,7 @@ static int run(const command *c, int argc, char **argv)
         status = name_configuration(&o, best, &error);
     if (!status && !o.help)
         status = c->answer ? c->answer(&o, &code, &error) : c->run(&o, &error);
-    end_wrapping(whole);
+    terminal_wrap_end(whole);
     return end_output(status, code, &error);
 }
 
@@ -259,9 +241,9 @@ static int run_command_line(int argc, char **argv)
 {
     at_error error = {0};
     if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
-        FILE *whole = start_wrapping(true);
+        FILE *whole = terminal_wrap_begin(true);
         print_help();
-        end_wrapping(whole);
+        terminal_wrap_end(whole);
         return end_output(AT_OK, argc < 2 ? EXIT_USAGE : EXIT_OK, &error);
     }
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0)

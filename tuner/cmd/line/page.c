@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "base/json_text.h"
 #include "base/memory.h"
+#include "base/wrap.h"
 #include "script/render.h"
 
 bool terminal_wants_colour(void)
@@ -55,6 +56,23 @@ size_t terminal_page(void)
     enum { WIDEST = 200, USUAL = 80 };
     size_t columns = terminal_columns(WIDEST);
     return columns ? columns : USUAL;
+}
+
+FILE *terminal_wrap_begin(bool wanted)
+{
+    FILE *whole = stdout;
+    FILE *f = wanted && terminal_columns(SIZE_MAX) ? wrap_stream(whole, terminal_page()) : NULL;
+    if (f)
+        stdout = f;
+    return whole;
+}
+
+void terminal_wrap_end(FILE *whole)
+{
+    FILE *f = stdout;
+    stdout = whole;
+    if (f != whole)
+        fclose(f);
 }
 
 at_status terminal_or_file(const char *path, const void *bytes, size_t size_bytes, at_error *error)

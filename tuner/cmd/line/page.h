@@ -9,6 +9,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "cmd/line/options.h"
 
@@ -20,6 +21,11 @@ size_t terminal_columns(size_t most);
 
 /* Returns the longest line to print: the terminal's columns, from 40 to 200, or 80 without one. */
 size_t terminal_page(void);
+
+/* If `wanted`, wraps lines of stdout at terminal_columns() until terminal_wrap_end(). Returns the
+ * stream for the latter. */
+FILE *terminal_wrap_begin(bool wanted);
+void terminal_wrap_end(FILE *whole);
 
 /* Writes bytes to the file `path` (file_replace()), or to stdout if `path` is NULL. AT_IO. */
 at_status terminal_or_file(const char *path, const void *bytes, size_t size_bytes, at_error *error);
