@@ -23,7 +23,6 @@ plot $LANDSCAPE -o OUT --format svg
 plot $LANDSCAPE -o OUT --format png
 plot $LANDSCAPE --kind heatmap -o OUT --format terminal
 sweep strided.lua --over stride=1,2 --recorded --results $RESULTS --picture OUT.svg
-$FIXTURES/scale.lua --arch sm_90 --budget 1 --quiet --trace OUT
 END
 }
 
@@ -117,7 +116,6 @@ all_fail_at() { # all_fail_at OUT: each command fails, and names OUT or its miss
     needs_gnuplot
     blocks=0
     while read -r line; do
-        [[ "$line" != *--trace* ]] || continue # the trace is written during the run
         for file in old old.svg; do
             echo older >$file
         done
@@ -193,7 +191,7 @@ END
 @test "output to a file is the same with any standard descriptors closed" {
     needs_gnuplot
     while read -r line; do
-        case $line in *--trace* | sweep*) continue ;; esac # the trace has different times, and sweep prints
+        case $line in sweep*) continue ;; esac # sweep prints
         write_to want "$line"
         for closed in '<&-' '>&-' '2>&-' '<&- >&-' '<&- 2>&-' '>&- 2>&-' '<&- >&- 2>&-'; do
             rm -f got

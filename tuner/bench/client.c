@@ -41,7 +41,7 @@ at_status device_worker_start_with(const device_worker_options *options, device_
     w->options = *options;
     snprintf(w->spec, sizeof w->spec, "%s", options->spec);
     w->options.spec = w->spec;
-    w->child = supervised_make(options->trace, TRACE_DEVICE, w->spec);
+    w->child = supervised_make();
     if (w->options.watchdog_floor_ns <= 0)
         w->options.watchdog_floor_ns = default_watchdog_floor_ns;
     w->start = start;

@@ -26,7 +26,6 @@
 
 #include "base/data_file.h"
 #include "base/error.h"
-#include "base/trace.h"
 #include "device/device.h"
 #include "device/outcome.h"
 #include "device/plan.h"
@@ -54,7 +53,6 @@ typedef struct device_worker_options {
     double share;              /* share of the device's time that the worker may use; 0 means all */
     int64_t watchdog_floor_ns; /* shortest time limit of a launch, in ns; the limit is 100 times the
                                   reference's time if that is longer. 0 means 2 s */
-    trace *trace;              /* borrowed; gets a lane for the worker; may be NULL */
 } device_worker_options;
 
 typedef struct device_predecessor {

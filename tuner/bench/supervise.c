@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/memory.h"
 #include "bench/wire.h"
 
@@ -130,27 +129,18 @@ void device_worker_begin(device_worker *w)
 
 static void restart(device_worker *w)
 {
-    supervised_show(&w->child, "lost", 1);
     w->restarts++;
     queue_replays(w);
     start_or_fail(w, "replaced");
 }
 
-static const struct {
-    const char *name;
-    device_event_kind event;
-} requests[] = {
-    [REQUEST_SETUP] = {"set up", DEVICE_READY},
-    [REQUEST_TRY] = {"try", DEVICE_TRIED},
-    [REQUEST_HOLD] = {"load", DEVICE_HELD},
-    [REQUEST_RELEASE] = {.name = "unload"},
-    [REQUEST_BLOCK] = {"block", DEVICE_BLOCK},
-    [REQUEST_RECHECK] = {"check again", DEVICE_RECHECKED},
-    [REQUEST_ENERGY] = {"energy", DEVICE_ENERGY},
-    [REQUEST_COUNT] = {"count", DEVICE_COUNTED},
-    [REQUEST_DATA] = {.name = "data"},
-    [REQUEST_RESULTS] = {"results", DEVICE_RESULTS},
-    [REQUEST_COMPARE] = {"compare", DEVICE_COMPARED},
+/* The event that answers each request. REQUEST_RELEASE and REQUEST_DATA have none. */
+static const device_event_kind events[] = {
+    [REQUEST_SETUP] = DEVICE_READY,       [REQUEST_TRY] = DEVICE_TRIED,
+    [REQUEST_HOLD] = DEVICE_HELD,         [REQUEST_BLOCK] = DEVICE_BLOCK,
+    [REQUEST_RECHECK] = DEVICE_RECHECKED, [REQUEST_ENERGY] = DEVICE_ENERGY,
+    [REQUEST_COUNT] = DEVICE_COUNTED,     [REQUEST_RESULTS] = DEVICE_RESULTS,
+    [REQUEST_COMPARE] = DEVICE_COMPARED,
 };
 
 device_question device_watch_claim(device_worker *w)
@@ -158,7 +148,7 @@ device_question device_watch_claim(device_worker *w)
     /* The answer to the last queued request cannot have arrived: nothing was read in between. */
     request *r = w->child.out.waiting.last;
     r->claimed = true;
-    return (device_question){.kind = requests[r->out.message.type].event, .number = r->number};
+    return (device_question){.kind = events[r->out.message.type], .number = r->number};
 }
 
 static void push_answer(device_worker *w, request *r, device_answer *answer)
@@ -166,7 +156,7 @@ static void push_answer(device_worker *w, request *r, device_answer *answer)
     device_event e = answer->found;
     answer->found.samples_ns = NULL;
     answer->found.counters = NULL;
-    e.kind = requests[r->out.message.type].event;
+    e.kind = events[r->out.message.type];
     e.id = e.kind == DEVICE_BLOCK ? e.id : r->id;
     e.message = memory_text(answer->message);
     e.printed = answer->printed && *answer->printed ? memory_text(answer->printed) : NULL;
@@ -315,7 +305,6 @@ static bool on_opened(device_worker *w, message *m)
     if (!pack_complete(&m->body) || w->phase != PHASE_SILENT)
         return false;
     w->phase = PHASE_OPENED;
-    supervised_show(&w->child, "driver", 1);
     set_deadline(w, start_limit_ns, "making the device ready", 0);
     if (w->opened)
         return true;
@@ -332,15 +321,12 @@ static bool on_note(device_worker *w, message *m)
     bool sensible = pack_complete(&m->body);
     if (sensible && w->phase == PHASE_OPENED && note.number == 0 && note.limit_ns == 0) {
         w->phase = PHASE_SERVING;
-        supervised_show(&w->child, "open", 1);
         expect_request(w);
         return true;
     }
     if (!sensible || w->phase != PHASE_SERVING || note.limit_ns == 0 ||
         !outbox_started(&w->child.out) || note.number != oldest(w)->number)
         return false;
-    if (w->begun != note.number)
-        w->child.busy_ns = clock_now_ns();
     w->begun = note.number;
     set_deadline(w, note.limit_ns, note.what, note.index);
     return true;
@@ -425,7 +411,6 @@ static bool on_answer(device_worker *w, message *m)
         device_event_deinit(&answer.found);
         return false;
     }
-    supervised_show(&w->child, requests[oldest(w)->out.message.type].name, 1);
     w->idle_deaths = oldest(w)->silent ? w->idle_deaths : 0;
     if (oldest(w)->out.message.type == REQUEST_SETUP) {
         on_setup_answer(w, &answer);

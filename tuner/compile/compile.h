@@ -12,7 +12,6 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "base/trace.h"
 #include "device/arch.h"
 #include "process/process.h"
 
@@ -69,7 +68,6 @@ typedef struct compile_options {
                                     sanitizer builds */
     const compile_host *hosts;   /* borrowed; further workers; may be NULL */
     size_t host_count;
-    trace *trace; /* borrowed; gets a lane for each worker; may be NULL */
 } compile_options;
 
 typedef struct compile_pool compile_pool;

@@ -76,8 +76,6 @@ static void break_pool(compile_pool *pool, at_status status, const char *why)
 static void empty_slot(compile_pool *pool, compile_slot *s, worker_death death, const char *why)
 {
     size_t size = s->batch_count ? s->batches[0].size : 0;
-    if (size > 0 || !s->greeted)
-        supervised_show(&s->child, "lost", size);
     compile_job *j = size == 1 ? compile_slot_take_first(s) : NULL;
     compile_slot_return(s, &pool->queue);
     if (j && s->greeted && worker_blame_add(&j->blame, death)) {
@@ -145,10 +143,8 @@ static void start_missing_workers(compile_pool *pool)
 
 static void give_batch(compile_pool *pool, compile_slot *s, size_t most)
 {
-    if (s->batch_count == 0 && s->greeted) {
-        s->child.busy_ns = clock_now_ns();
+    if (s->batch_count == 0 && s->greeted)
         supervised_expect(&s->child, pool->timeout_ns);
-    }
     compile_slot_give(s, &pool->queue, most);
 }
 
@@ -215,8 +211,6 @@ static bool accept_result(compile_pool *pool, compile_slot *s, message *m)
     }
     f->result.id = first->id;
     queue_push(&pool->done, f);
-    if (s->batches[0].left == 1)
-        supervised_show(&s->child, "compile", s->batches[0].size);
     compile_job_free(compile_slot_take_first(s));
     expect(pool, s);
     if (view.outcome != COMPILE_CRASHED)
@@ -234,7 +228,6 @@ static bool accept_hello(compile_pool *pool, compile_slot *s, message *m)
     if (!pool->version[0])
         snprintf(pool->version, sizeof pool->version, "%s", version);
     s->greeted = true;
-    supervised_show(&s->child, "start", 1);
     pool->failed_starts = 0;
     expect(pool, s);
     return true;
@@ -462,11 +455,8 @@ static at_status configure(compile_pool *pool, const compile_options *o, at_erro
     pool->cache_dir = o->cache_dir ? strdup(o->cache_dir) : NULL;
     if (!pool->slots || (o->cache_dir && !pool->cache_dir))
         return error_no_memory(error);
-    for (size_t i = 0; i < pool->slot_count; i++) {
-        char name[32];
-        snprintf(name, sizeof name, "compile worker %zu", i);
-        pool->slots[i].child = supervised_make(o->trace, TRACE_COMPILE, name);
-    }
+    for (size_t i = 0; i < pool->slot_count; i++)
+        pool->slots[i].child = supervised_make();
     for (size_t i = 0; i < o->host_count; i++)
         for (size_t k = 0; k < o->hosts[i].jobs; k++)
             pool->slots[here++].host = o->hosts[i].host;

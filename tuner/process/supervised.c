@@ -55,15 +55,14 @@ bool worker_blame_add(worker_blame *b, worker_death death)
     return death == DEATH_KILLED ? ++b->kills >= MAX_KILLS : ++b->deaths >= MAX_DEATHS;
 }
 
-supervised supervised_make(trace *t, trace_group group, const char *name)
+supervised supervised_make(void)
 {
-    return (supervised){.process.fd = -1, .trace = t, .lane = trace_lane(t, group, name)};
+    return (supervised){.process.fd = -1};
 }
 
 void supervised_begin(supervised *s, int64_t limit_ns)
 {
     message_reader_deinit(&s->reader);
-    s->busy_ns = clock_now_ns();
     supervised_expect(s, limit_ns);
 }
 
@@ -89,13 +88,6 @@ void supervised_poll(const supervised *s, poll_set *set)
 {
     poll_set_add(set, s->process.fd, s->out.unsent != NULL);
     poll_set_shorten(set, supervised_left_ms(s));
-}
-
-void supervised_show(supervised *s, const char *what, uint64_t count)
-{
-    int64_t now_ns = clock_now_ns();
-    trace_span(s->trace, s->lane, what, s->busy_ns, now_ns, count);
-    s->busy_ns = now_ns;
 }
 
 at_status supervised_take(supervised *s, message *out, worker_death *death)

@@ -10,7 +10,6 @@
 #include <stdbool.h>
 
 #include "base/array.h"
-#include "base/trace.h"
 #include "process/message.h"
 #include "process/process.h"
 
@@ -74,13 +73,10 @@ typedef struct supervised {
     message_reader reader;
     outbox out;
     int64_t deadline_ns; /* deadline of the current job; 0 if the worker is idle */
-    int64_t busy_ns;     /* start time of the current job */
-    trace *trace;        /* may be NULL */
-    uint32_t lane;       /* lane in the trace */
 } supervised;
 
 /* Returns a supervised worker without a process. */
-supervised supervised_make(trace *t, trace_group group, const char *name);
+supervised supervised_make(void);
 
 /* Call it after starting a process, which must send its first message within `limit_ns`. */
 void supervised_begin(supervised *s, int64_t limit_ns);
@@ -95,9 +91,6 @@ bool supervised_is_late(const supervised *s);
 /* Adds the socket for input and, if messages are unsent, for output. Limits the wait to the
  * deadline. */
 void supervised_poll(const supervised *s, poll_set *set);
-
-/* Adds a span to the trace, from the start of the current job to now, and starts the next job. */
-void supervised_show(supervised *s, const char *what, uint64_t count);
 
 /* Reads a message without blocking. Returns AT_NOT_FOUND if it is still incomplete. On any other
  * failure the caller must end the process, for the reason *death. */

@@ -67,23 +67,13 @@ static at_status finish(tune *t, at_error *error)
     return t->answer ? recall_fill(&t->recalled, t->answer, &t->summary, error) : keep(t, error);
 }
 
-/* Adds a stage that ends now to the trace. Returns the time, at which the next stage begins. */
-static int64_t show_stage(const settings *o, uint32_t lane, const char *what, int64_t start_ns)
-{
-    int64_t now_ns = clock_now_ns();
-    trace_span(o->trace, lane, what, start_ns, now_ns, 1);
-    return now_ns;
-}
-
 at_status tune_run(const settings *o, tune **out, at_error *error)
 {
     *out = NULL;
     tune *t = memory_new(1, sizeof *t);
     t->settings = o;
     t->start_ns = clock_now_ns();
-    uint32_t lane = trace_lane(o->trace, TRACE_TUNER, "stages");
     at_status status = tune_open(t, error);
-    int64_t stage_ns = show_stage(o, lane, "open", t->start_ns);
     if (status) {
         tune_free(t);
         return status;
@@ -95,21 +85,18 @@ at_status tune_run(const settings *o, tune **out, at_error *error)
     bool searches = !t->answer; /* false if a record answers */
     if (searches)
         status = tune_search(t, error);
-    stage_ns = show_stage(o, lane, "search", stage_ns);
     if (!status && searches)
         status = tune_race(t, error);
     if (!status && searches && t->end != RUN_END_INTERRUPTED)
         status = tune_judge_oracle(t, true, error);
     if (!status && searches && t->end != RUN_END_INTERRUPTED)
         status = tune_compare_devices(t, true, error);
-    stage_ns = show_stage(o, lane, "race", stage_ns);
     /* The device was lost before the race. */
     if (status && t->session.workers->device && !t->driver)
         tune_rank_unraced(t);
     /* The first error is the run's status, but the measurements are kept all the same. */
     at_error trouble = {0};
     at_status finished = finish(t, &trouble);
-    show_stage(o, lane, "record", stage_ns);
     if (status)
         return status;
     if (finished) {

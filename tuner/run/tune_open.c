@@ -262,9 +262,8 @@ static void open_prover(tune *t)
     const settings *o = t->settings;
     if (t->answer || !session_measures(&t->session) || o->leave_unproven)
         return;
-    t->prover =
-        prover_new(t->session.script, t->session.workers->pool, t->session.workers->properties.arch,
-                   false, DEVICE_WHOLE_CHEAP, o->trace);
+    t->prover = prover_new(t->session.script, t->session.workers->pool,
+                           t->session.workers->properties.arch, false, DEVICE_WHOLE_CHEAP);
     if (script_oracle(t->session.script) != ORACLE_REFERENCE)
         prover_tell_results(t->prover);
 }
@@ -297,8 +296,6 @@ at_status tune_open(tune *t, at_error *error)
 {
     const settings *o = t->settings;
     size_t named = 0;
-    t->search_lane = trace_lane(o->trace, TRACE_TUNER, "search");
-    t->race_lane = trace_lane(o->trace, TRACE_TUNER, "race");
     t->progress = progress_new(STDERR_FILENO, o->quiet);
     at_status status = session_open(o, t->progress, &t->session, error);
     if (status)

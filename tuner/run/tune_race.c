@@ -98,11 +98,7 @@ static at_status race_at_home(tune *t, const candidate *baseline, at_error *erro
         if (tune_interrupted(t) ||
             (t->limits.seconds > 0 && tune_elapsed_s(t) > tune_race_end_s(t)))
             race_driver_stop(t->driver);
-        int64_t start_ns = clock_now_ns();
         status = tune_unless_interrupted(t, race_driver_step(t->driver, &finished, error), error);
-        trace_span(t->settings->trace, t->race_lane,
-                   race_stage_name(race_driver_get_state(t->driver)->stage), start_ns,
-                   clock_now_ns(), 1);
         finished = finished || tune_is_over(t);
         if (status)
             break;

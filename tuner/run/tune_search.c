@@ -86,9 +86,7 @@ void tune_learn(tune *t, candidate *c)
     double cost = (ok || slow) && fastest_ns ? pipeline_likely_ns(t->pipeline, c) : 0;
     if (is_evaluation)
         stopping_record(&t->stopping, cost > 0 ? cost : INFINITY);
-    int64_t start_ns = clock_now_ns();
     strategy_tell(t->strategy, c->configuration, cost > 0 ? cost : STRATEGY_FAILED);
-    trace_span(t->settings->trace, t->search_lane, "tell", start_ns, clock_now_ns(), 1);
 }
 
 /* Begins and takes the proofs of --prove all. The strategy is not told what a proof rejects. */
@@ -203,9 +201,7 @@ static at_status ask(tune *t, bool *more, at_error *error)
     *more = false;
     if (!room)
         return AT_OK;
-    int64_t start_ns = clock_now_ns();
     size_t count = strategy_ask(t->strategy, room, wanted);
-    trace_span(t->settings->trace, t->search_lane, "ask", start_ns, clock_now_ns(), count);
     *more = count > 0;
     put_default_back(t, wanted, count);
     for (size_t i = 0; i < count; i++) {

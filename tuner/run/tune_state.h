@@ -49,8 +49,7 @@ struct tune {
     journal *journal;
     race_log log;
     pipeline *pipeline;
-    prover *prover;                  /* NULL if no GPU measures */
-    uint32_t search_lane, race_lane; /* lanes of the trace */
+    prover *prover; /* NULL if no GPU measures */
 
     /* Counters of the search. Of `asked`, `twins` cost no evaluation: other variants stand for
      * them. */

@@ -16,7 +16,7 @@ static void setup(fixture *f)
 {
     int ends[2];
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
-    *f = (fixture){.slot.child = supervised_make(NULL, TRACE_COMPILE, "test"), .peer = ends[1]};
+    *f = (fixture){.slot.child = supervised_make(), .peer = ends[1]};
     f->slot.child.process.fd = ends[0];
     f->slot.greeted = true;
 }

@@ -37,7 +37,7 @@ TEST(who_is_late_is_to_blame_at_once)
 static supervised start(int signal_number, int *peer)
 {
     int ends[2];
-    supervised s = supervised_make(NULL, TRACE_DEVICE, "test");
+    supervised s = supervised_make();
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
     pid_t pid = fork();
     assert_true(pid >= 0);
@@ -79,7 +79,7 @@ TEST(a_process_that_was_killed_is_told_from_one_that_died)
 static supervised listening(int *peer)
 {
     int ends[2];
-    supervised s = supervised_make(NULL, TRACE_DEVICE, "test");
+    supervised s = supervised_make();
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
     s.process.fd = ends[0];
     *peer = ends[1];
@@ -132,7 +132,7 @@ TEST(half_a_message_of_one_process_is_not_continued_by_the_next)
 
 TEST(a_deadline_is_told_in_whole_milliseconds_and_passes)
 {
-    supervised s = supervised_make(NULL, TRACE_DEVICE, "test");
+    supervised s = supervised_make();
     assert_int_equal(supervised_left_ms(&s), -1);
     assert_false(supervised_is_late(&s));
     supervised_expect(&s, INT64_C(3600) * 1000000000 * 1000);

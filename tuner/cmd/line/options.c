@@ -164,8 +164,6 @@ static const option_info known[] = {
      AT(metrics)},
     {"json", NULL, "print one JSON object instead of a table", .type = CELL_TRUE, AT(json)},
     {"quiet", NULL, "no progress on stderr", .type = CELL_TRUE, AT(run.quiet)},
-    {"trace", "FILE", "write where the time went, for chrome://tracing and ui.perfetto.dev",
-     .type = CELL_TEXT, AT(trace)},
     {"no-line", NULL, "leave out the #line directives", .type = CELL_TRUE, AT(no_line)},
     {"ptx", NULL, "print PTX instead of CUDA source (needs NVRTC)", .type = CELL_TRUE, AT(ptx)},
     {"from", "FILE", "print the comment that FILE.cu needs to be tuned, with what can be inferred",

@@ -48,7 +48,6 @@ typedef struct options {
     const char *format;
     const char *template_path; /* a template of the user */
     const char *output;
-    const char *trace; /* file for a trace; NULL if not given */
     struct {
         const char *kernel; /* NULL if not given */
         uint64_t nth, shapes, limit_bytes;

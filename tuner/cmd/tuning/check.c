@@ -288,8 +288,8 @@ static at_status prove(checking *c, const options *o, at_error *error)
 {
     hangs_init(&c->hangs, script_pattern(c->script));
     c->prover = prover_new(c->script, c->pool, c->chip.arch, true,
-                           o->whole ? DEVICE_WHOLE_ALWAYS : DEVICE_WHOLE_NEEDED, NULL);
-    progress *shown = progress_new(STDERR_FILENO, false);
+                           o->whole ? DEVICE_WHOLE_ALWAYS : DEVICE_WHOLE_NEEDED);
+    progress *shown = progress_new(STDERR_FILENO, !isatty(STDERR_FILENO));
     const int64_t begun_ns = clock_now_ns();
     at_status status = AT_OK;
     while (!status && c->done < c->count && clock_now_ns() < c->end_ns) {

@@ -259,27 +259,17 @@ static at_status answer(const options *o, int *exit_code, at_error *error)
 {
     settings asked = o->run;
     gpu_models models = {0};
-    at_status status = AT_OK;
     /* With several ranks the session finds the GPUs. */
     if (models_asked(asked.machine.device) && !getenv(CLUSTER_VARIABLE)) {
         bool mine = true;
-        status = models_find(asked.machine.device, &models, error);
-        if (!status && models.count > 1 && o->trace)
-            status = error_set(error, AT_USAGE,
-                               "--trace is for GPUs of one model: these are of %zu", models.count);
+        at_status status = models_find(asked.machine.device, &models, error);
         asked.machine.device = models.specs[0];
         if (!status && models.count > 1)
             status = models_side_by_side(&models, &asked, &mine, exit_code, error);
         if (status || !mine)
             return status;
     }
-    if (o->trace)
-        status = trace_open(o->trace, clock_now_ns(), &asked.trace, error);
-    if (status)
-        return status;
-    status = tune_and_print(o, &asked, exit_code, error);
-    at_status closed = trace_close(asked.trace, status ? NULL : error);
-    return status ? status : closed;
+    return tune_and_print(o, &asked, exit_code, error);
 }
 
 const command cmd_tune = {
@@ -291,7 +281,7 @@ const command cmd_tune = {
         "stop-at "
         "warm-start "
         "objective "
-        "energy prove fixed finals tie jobs share cache after no-cache top json quiet trace "
+        "energy prove fixed finals tie jobs share cache after no-cache top json quiet "
         "results "
         "record "
         "no-record",

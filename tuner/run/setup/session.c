@@ -499,8 +499,7 @@ at_status session_init(const settings *o, progress *shown, session *out, at_erro
 at_status session_open(const settings *o, progress *shown, session *out, at_error *error)
 {
     int64_t start_ns = clock_now_ns();
-    *out = (session){.workers = o->machine.workers ? o->machine.workers : &out->own,
-                     .trace = o->trace};
+    *out = (session){.workers = o->machine.workers ? o->machine.workers : &out->own};
     at_status status = target_check_script(o, error);
     if (!status)
         status = workers_settle(out->workers, o, error);

@@ -53,8 +53,7 @@ typedef struct session {
     double ceiling_rate;        /* 10^9 per second, from the GPU's records; 0 if unknown or
                                  * measured */
     int64_t enumerate_ns;       /* time to load the script and build the space */
-    trace *trace;               /* may be NULL */
-    int64_t open_ns;            /* time until the device worker has described the device */
+    int64_t open_ns;            /* time until the device described itself */
     int64_t end_ns; /* time (clock_now_ns()) at which the run must end; 0 if there is no limit */
     problem_support support; /* helper kernels of the device, until the set-up is sent */
     /* The configuration whose kernels are compared with the script (problems.h). */

@@ -6,7 +6,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/trace.h"
 #include "script/script.h"
 #include "search/stopping.h"
 
@@ -79,9 +78,8 @@ typedef struct settings {
     race_settings race;
     result_settings results;
     bool prove_all;      /* prove every variant that works, not only the finalists */
-    bool leave_unproven; /* prove no variant */
-    bool quiet;          /* show no progress on stderr */
-    trace *trace;        /* shows where the time goes; borrowed; may be NULL */
+    bool leave_unproven; /* prove none */
+    bool quiet;          /* no progress on stderr */
 } settings;
 
 /* Returns true for --effort quick: an answer within seconds is worth more than the last percent. */

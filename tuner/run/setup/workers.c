@@ -18,13 +18,10 @@ static at_status start_device(const settings *o, const char *spec, const worker_
                               bool waits, device_worker **out, at_error *error)
 {
     device_cache cache = o->race.warm_cache ? DEVICE_CACHE_WARM : DEVICE_CACHE_COLD;
-    return device_worker_start(&(device_worker_options){.spec = spec,
-                                                        .host = host,
-                                                        .waits = waits,
-                                                        .cache = cache,
-                                                        .share = o->machine.share,
-                                                        .trace = o->trace},
-                               out, error);
+    return device_worker_start(
+        &(device_worker_options){
+            .spec = spec, .host = host, .waits = waits, .cache = cache, .share = o->machine.share},
+        out, error);
 }
 
 static at_status await_opened(device_worker *d, device_properties *out, at_error *error)
@@ -230,8 +227,7 @@ static at_status open_pool(workers *w, const settings *o, at_error *error)
                                                        : (int)ranks_cores(w->ranks, 0),
                            .use_cache = o->machine.use_cache,
                            .hosts = hosts,
-                           .host_count = ranks - 1,
-                           .trace = o->trace},
+                           .host_count = ranks - 1},
         &w->pool, error);
     free(hosts);
     return status;

@@ -110,7 +110,6 @@ struct pipeline {
     gpus gpus;         /* without a device, no GPU is ready */
     uint16_t *indices; /* scratch, room for one configuration */
     int64_t start_ns;
-    uint32_t lane; /* lane of the trace */
     pipeline_state state;
 
     bool abandoned; /* no more candidates go to a device */

@@ -29,7 +29,6 @@ pipeline *pipeline_new(session *s, const pipeline_options *o)
                       .trouble = &p->state.journal_trouble};
     gpus_init(&p->gpus, s->workers);
     hangs_init(&p->hangs, script_pattern(s->script));
-    p->lane = trace_lane(s->trace, TRACE_TUNER, "pipeline");
     return p;
 }
 
@@ -87,9 +86,7 @@ static at_status emit_and_submit(pipeline *p, candidate *c, bool resumable, at_e
         identity_by_source(c, &all);
         variant_log_put_on(&p->log, c, c->gpu);
     }
-    int64_t end_ns = clock_now_ns();
-    trace_span(s->trace, p->lane, "emit", start_ns, end_ns, 1);
-    p->state.emit_ns += end_ns - start_ns;
+    p->state.emit_ns += clock_now_ns() - start_ns;
     if (!status && (!resumable || !course_recognise(p, c))) {
         status = sources_submit(&all, s, c, error);
         if (!status && c->parts > 0)
@@ -357,9 +354,7 @@ at_status pipeline_step(pipeline *p, int timeout_ms, at_error *error)
     if (!status)
         status = drain(p, &moved, error);
     if (!status && !moved && timeout_ms) {
-        int64_t start_ns = clock_now_ns();
         wait_for_all(p, timeout_ms);
-        trace_span(p->session->trace, p->lane, "wait", start_ns, clock_now_ns(), 1);
         status = drain(p, &moved, error);
     }
     return status ? status : attend_leader(p, error);

@@ -58,7 +58,6 @@ struct prover {
     prover *larger[GROWTH_COUNT];
     bool is_larger;
     uint64_t own_ids;
-    trace *shown; /* borrowed; may be NULL */
     script *script;
     compile_pool *pool;
     char arch[16];
@@ -138,7 +137,7 @@ static void give_up(prover *p, const char *why)
         decide(p, p->jobs[i], PROOF_UNKNOWN, p->why);
 }
 
-static at_status start_workers(prover *p, trace *shown, at_error *error)
+static at_status start_workers(prover *p, at_error *error)
 {
     char spec[32];
     size_t wanted = cores_usable() / CORES_A_WORKER;
@@ -146,20 +145,18 @@ static at_status start_workers(prover *p, trace *shown, at_error *error)
     snprintf(spec, sizeof spec, "sim:%s", p->arch);
     wanted = wanted < 1 ? 1 : wanted > MOST_WORKERS ? MOST_WORKERS : wanted;
     while (!status && p->worker_count < wanted) {
-        status = device_worker_start(
-            &(device_worker_options){.spec = spec, .proves = true, .trace = shown},
-            &p->workers[p->worker_count], error);
+        status = device_worker_start(&(device_worker_options){.spec = spec, .proves = true},
+                                     &p->workers[p->worker_count], error);
         p->worker_count += !status;
     }
     return status;
 }
 
-static prover *create(script *s, compile_pool *pool, const char *arch, trace *shown)
+static prover *create(script *s, compile_pool *pool, const char *arch)
 {
     prover *p = memory_new(1, sizeof *p);
     p->script = s;
     p->pool = pool;
-    p->shown = shown;
     p->own_ids = OWN_IDS;
     p->broken = UINT64_MAX;
     snprintf(p->arch, sizeof p->arch, "%s", arch);
@@ -183,7 +180,7 @@ static void begin(prover *p)
 {
     script *s = p->script;
     at_error trouble = {0};
-    at_status status = start_workers(p, p->shown, &trouble);
+    at_status status = start_workers(p, &trouble);
     if (!status)
         status =
             problem_set_init(&p->problems, s, NULL, p->chosen.kinds, p->chosen.count, &trouble);
@@ -202,11 +199,10 @@ static void begin(prover *p)
         give_up_for(p, &trouble);
 }
 
-prover *prover_new(script *s, compile_pool *pool, const char *arch, bool as_set, device_whole whole,
-                   trace *shown)
+prover *prover_new(script *s, compile_pool *pool, const char *arch, bool as_set, device_whole whole)
 {
     at_error trouble = {0};
-    prover *p = create(s, pool, arch, shown);
+    prover *p = create(s, pool, arch);
     p->whole = whole;
     if (script_pattern(s)->transfers)
         give_up(p, "not provable: a transfer is the driver's copy");
@@ -219,7 +215,7 @@ prover *prover_new(script *s, compile_pool *pool, const char *arch, bool as_set,
 
 static prover *new_larger(prover *p, proof_growth growth)
 {
-    prover *larger = create(p->script, p->pool, p->arch, p->shown);
+    prover *larger = create(p->script, p->pool, p->arch);
     larger->is_larger = true;
     larger->own_ids = OWN_IDS | LARGER_IDS >> growth;
     proof_problems_enlarge(&larger->chosen, p->script, p->chosen.kinds[0], growth);

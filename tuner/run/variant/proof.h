@@ -13,7 +13,6 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "base/trace.h"
 #include "compile/compile.h"
 #include "device/outcome.h"
 #include "report/progress.h"
@@ -48,11 +47,10 @@ void proof_deinit(proof *p);
 
 /* Starts a prover for an architecture ("sm_90"). The script and the pool are borrowed; only
  * prover_new() and prover_add() use the script. A prover that cannot work answers PROOF_UNKNOWN.
- * With `as_set` variants run on the problem as the user set it, unless it is too large. `whole`
- * tells when all blocks of the tuned problem run. `shown` shows the workers; it is borrowed and may
- * be NULL. */
-prover *prover_new(script *s, compile_pool *pool, const char *arch, bool as_set, device_whole whole,
-                   trace *shown);
+ * `as_set`: variants run on the problem as the user set it, unless it is too large. `whole`: when
+ * all of the tuned problem runs. */
+prover *prover_new(script *s, compile_pool *pool, const char *arch, bool as_set,
+                   device_whole whole);
 void prover_free(prover *p); /* `p` may be NULL. */
 
 /* Returns the problems on which variants run: "the small problem n=4096, the ragged ...". */
