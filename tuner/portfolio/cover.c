@@ -6,8 +6,6 @@
 
 #include "base/memory.h"
 
-static const double exact_sets = 20000;
-
 bool portfolio_contains(const size_t *list, size_t count, size_t configuration)
 {
     size_t i = 0;
@@ -44,36 +42,6 @@ static double mean_loss(const portfolio_matrix *m, const size_t *chosen, size_t 
     return m->problem_count ? sum / (double)m->problem_count : 0;
 }
 
-static double set_count(size_t n, size_t k)
-{
-    double sets = 1;
-    for (size_t i = 0; i < k; i++)
-        sets *= (double)(n - i) / (double)(i + 1);
-    return sets;
-}
-
-static double choose_exactly(const portfolio_matrix *m, size_t count, size_t *scratch, size_t *best)
-{
-    double least = INFINITY;
-    for (size_t i = 0; i < count; i++)
-        scratch[i] = i;
-    for (;;) {
-        double loss = mean_loss(m, scratch, count);
-        if (loss < least) {
-            least = loss;
-            memcpy(best, scratch, count * sizeof *best);
-        }
-        size_t i = count;
-        while (i > 0 && scratch[i - 1] == m->configuration_count - count + i - 1)
-            i--;
-        if (i == 0)
-            return least;
-        scratch[i - 1]++;
-        for (; i < count; i++)
-            scratch[i] = scratch[i - 1] + 1;
-    }
-}
-
 /* Puts the configuration that helps most into place `at` of `chosen`. Returns the loss with it. */
 static double fill_place(const portfolio_matrix *m, size_t *chosen, size_t count, size_t at,
                          double loss)
@@ -95,8 +63,8 @@ static double fill_place(const portfolio_matrix *m, size_t *chosen, size_t count
     return loss;
 }
 
-/* Extends the best set of `count` - 1 configurations by one, then exchanges configurations. */
-static double choose_greedily(const portfolio_matrix *m, size_t count, size_t *chosen)
+/* Extends the best set of one configuration less, then exchanges. */
+static double choose_next(const portfolio_matrix *m, size_t count, size_t *chosen)
 {
     size_t first = 0;
     while (portfolio_contains(chosen, count - 1, first))
@@ -117,13 +85,11 @@ static double choose_greedily(const portfolio_matrix *m, size_t count, size_t *c
 size_t portfolio_cover(const portfolio_matrix *m, size_t most, double least_gain, size_t *chosen,
                        double *loss)
 {
-    size_t count = 0, *trial = memory_new(2 * most, sizeof *trial);
+    size_t count = 0, *trial = memory_new(most, sizeof *trial);
     *loss = mean_loss(m, NULL, 0);
     for (size_t k = 1; k <= most && k <= m->configuration_count; k++) {
-        double now = set_count(m->configuration_count, k) <= exact_sets
-                         ? choose_exactly(m, k, trial + most, trial)
-                         : choose_greedily(m, k, trial);
-        /* A set that gains too little may lead to a larger set that gains enough. */
+        double now = choose_next(m, k, trial);
+        /* A set that does not pay may lead to a larger set that does. */
         if (k > 1 && *loss - now < least_gain * (double)(k - count))
             continue;
         *loss = now;

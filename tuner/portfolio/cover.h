@@ -32,11 +32,10 @@ static inline bool portfolio_serves(const portfolio_matrix *m, size_t problem, s
 /* ---- covers ----
  *
  * As in facility location, every problem uses the chosen configuration that is fastest on it. If no
- * chosen configuration serves the problem, it uses the script's default, which does not count as
- * chosen. The choice is exact if there are few sets of configurations. Otherwise it is greedy:
- * after each added configuration, single configurations are exchanged until that no longer helps
- * (Teitz & Bart, "Heuristic methods for estimating the generalized vertex median of a weighted
- * graph", 1968). */
+ * chosen one serves the problem, it uses the script's default, which does not count as chosen. The
+ * choice is greedy, and after each added configuration single ones are exchanged until that no
+ * longer helps (Teitz & Bart, "Heuristic methods for estimating the generalized vertex median of a
+ * weighted graph", 1968). */
 
 /* Returns whether the list has the configuration. */
 bool portfolio_contains(const size_t *list, size_t count, size_t configuration);
