@@ -140,8 +140,8 @@ static void put_shared(sim_instruction *c, const address_operand *shared,
 }
 
 /* Decodes bulk copies to shared memory: cp{.reduce}.async.bulk.shared.{global,shared} [to], [from],
- * bytes, [barrier]{, blocks}; to global memory: ... [to], [from], bytes. May end with a cache
- * policy. */
+ * bytes, [barrier]{, blocks}; to global memory: ... [to], [from], bytes. A cache policy may
+ * follow. */
 static at_status decode_copy(decoder *d)
 {
     bool loads = decode_has(d, "mbarrier::complete_tx::bytes");
@@ -175,8 +175,8 @@ static at_status decode_copy(decoder *d)
 }
 
 /* Decodes cp.async.bulk.tensor.Nd.shared.global [to], [map, {x, y ...}], [barrier]{, blocks} and
- * cp{.reduce}.async.bulk.tensor.Nd.global.shared [map, {x, y ...}], [from]. May end with a
- * policy. */
+ * cp{.reduce}.async.bulk.tensor.Nd.global.shared [map, {x, y ...}], [from]. A cache policy may
+ * follow. */
 static at_status decode_tensor(decoder *d)
 {
     static const char *const others[] = {"im2col",         "im2col_no_offs", "im2col::w",
@@ -235,7 +235,7 @@ static at_status decode_bulk(decoder *d)
     return loads || decode_has(d, "bulk_group") ? decode_copy(d) : decode_unknown(d);
 }
 
-/* Decodes cp.async.mbarrier.arrive{.noinc} [at]. It orders only copies of the thread. */
+/* Decodes cp.async.mbarrier.arrive{.noinc} [at]. The arrival orders only copies of the thread. */
 static at_status decode_copied(decoder *d)
 {
     if (!decode_has(d, "async") || !decode_has(d, "arrive"))

@@ -56,7 +56,7 @@ static void cut_opcode(opcode *op, ptx_text text)
 typedef struct family {
     const char *name;
     at_status (*decode)(decoder *d);
-    int least, most; /* number of operands; `most` is 0 if `decode` checks it */
+    int least, most; /* numbers of operands; `most` is 0 if `decode` checks them */
     int types;       /* number of modifiers that are types; 0 if `decode` checks it */
     sim_cost cost;
     bool has_cost;
@@ -157,7 +157,7 @@ static at_status decode_function(decoder *d, const ptx_function *f)
     return d->status;
 }
 
-/* Marks the variables that the kernel, or any function that is no kernel, names. */
+/* Marks the variables that the kernel names, or a function that it might call. */
 static void mark_used(const decoder *d, bool *used)
 {
     const ptx_module *m = d->module;
@@ -191,7 +191,8 @@ static at_status lay_out(decoder *d)
     sim_program *p = d->program;
     bool *used = memory_new(m->variable_count, sizeof *used);
     mark_used(d, used);
-    /* Without arrays of unknown size, the end is not aligned: what follows is out of bounds. */
+    /* Without arrays of unknown size, the end of shared memory is not aligned: accesses there are
+     * faults. */
     uint64_t shared = 0, global = SIM_MODULE_BASE, dynamic_alignment = 1;
     for (size_t i = 0; i < m->variable_count; i++) {
         const ptx_variable *v = &m->variables[i];

@@ -22,7 +22,8 @@ at_status decode_fail(decoder *d, const char *format, ...)
                                     d->statement ? d->statement->line : 0, "%s", d->reason);
 }
 
-/* Returns the index of the failure message among the program's reasons. Each is kept once. */
+/* Returns the index of the failure message in the program's reasons. Equal messages share an
+ * entry. */
 static int32_t keep_reason(decoder *d)
 {
     sim_program *p = d->program;

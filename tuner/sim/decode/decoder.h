@@ -107,7 +107,7 @@ const ptx_operand *decode_operand(const decoder *d, int i);
 /* Returns element `i` of a vector, group or pair. */
 const ptx_operand *decode_part(const decoder *d, const ptx_operand *o, int i);
 
-/* Returns the first of `count` registers: of a vector, or (`count` is 1) the operand itself. */
+/* Returns the first of `count` registers, which are a vector or, if `count` is 1, the operand. */
 const ptx_operand *decode_registers(decoder *d, const ptx_operand *o, int count);
 
 /* Returns whether the opcode has the modifier. */
@@ -141,7 +141,8 @@ int32_t decode_source(decoder *d, const ptx_operand *o, uint32_t width, ptx_type
 destination decode_destination(decoder *d, const ptx_operand *o, uint32_t width);
 at_status decode_finish(decoder *d, const destination *to, bool is_signed);
 
-/* Returns the slot of the lower half of a 128-bit register or sink; the upper: + SIM_HIGH_HALF. */
+/* Returns the slot of the low half of a 128-bit register or sink. SIM_HIGH_HALF leads to the high
+ * half. */
 int32_t decode_wide(decoder *d, const ptx_operand *o, bool is_destination);
 
 /* Returns the slot of a predicate. A destination may be a sink, and a source may be a constant. */
@@ -195,8 +196,8 @@ bool decode_atomic_fits(sim_atomic_op op, ptx_type t);
 /* Returns the constant operand of a wait: the number of groups that may stay pending. */
 int64_t decode_groups(decoder *d);
 
-/* For functions with frames: decode_passed() makes the slots in which they take and return
- * registers. decode_bodies() decodes those that are called. */
+/* Make the slots in which functions with frames take and return registers, and decode the functions
+ * that are called. */
 void decode_passed(decoder *d);
 at_status decode_bodies(decoder *d);
 

@@ -53,9 +53,8 @@ static void release(sim_block *b, uint32_t id)
     *state = opened;
 }
 
-/* Returns whether a warp knows of the last opening of a barrier of some warps, or a barrier with
- * bar.arrive. If not, records a fault: the warp could also be counted with the earlier warps. The
- * warps that waited know of the opening. */
+/* Checks that a warp knows of the last opening of a barrier for which not all warps waited. The
+ * warps that waited know of it. Any other warp might be counted with the earlier warps: a fault. */
 static bool comes_after(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                         const sim_barrier_state *s)
 {

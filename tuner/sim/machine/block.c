@@ -266,7 +266,7 @@ static uint64_t work_of(const sim_warp *w)
     return w->executed + (ACCESS_WORK - 1) * w->accesses;
 }
 
-/* Returns the instructions of a warp's next slice. Schedule 0 shares the block's limit equally. */
+/* Returns the instructions of a warp's next slice. Schedule 0 divides the block's limit equally. */
 static uint64_t slice_of(sim_block *b)
 {
     const uint64_t most = b->launch->block_limit;

@@ -97,7 +97,7 @@ static void take(sim_engine *e, const sim_flight *f)
     memory_add(&e->flights, &e->flight_count, f, sizeof *f);
 }
 
-/* Begins a copy to shared memory of `owner`. Takes f->data, even if it fails. */
+/* Begins a copy to shared memory of `owner`. Takes ownership of f->data, even if it fails. */
 static bool depart(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, sim_block *owner,
                    sim_flight *f, bool bulk)
 {
@@ -130,7 +130,7 @@ static void fill_outside(const bulk_part *p, uint8_t *data)
         data[i - 1] = 0x7f;
 }
 
-/* Begins a copy to shared memory of the block `rank`, or, if it is -1, of the address's block. */
+/* Begins a copy to shared memory of block `rank`. If `rank` is -1, the address tells the block. */
 static bool copy_in(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                     const bulk_part *p, int rank)
 {

@@ -25,9 +25,9 @@ enum {
 };
 
 typedef struct sim_known {
-    uint32_t block; /* linear index + 1 */
+    uint32_t block; /* linear index of the block + 1 */
     uint32_t unit;
-    uint32_t lanes; /* of a warp or its copies; 1 for other units */
+    uint32_t lanes; /* lanes of a warp or of its copies; 1 for other units */
     uint32_t until; /* the last known operation: for a warp, sim_warp_order.epoch */
 } sim_known;
 
@@ -43,11 +43,12 @@ void sim_clock_join(sim_clock **into, sim_clock *other);
 /* Adds the entries of another clock, except the entries of one unit. */
 void sim_clock_join_others(sim_clock **into, sim_clock *other, uint32_t block, uint32_t unit);
 
-/* Returns the lanes among `lanes` of a unit whose operations are known up to `order`. */
+/* Returns those lanes of `lanes` of a unit whose operations up to `order` are in the clock. */
 uint32_t sim_clock_lanes(const sim_clock *clock, uint32_t block, uint32_t unit, uint32_t lanes,
                          uint32_t order);
 
-/* Returns the last barrier of the whole block up to which the clock knows the block, or 0. */
+/* Returns the last barrier of the whole block before which the clock has all its operations, or
+ * 0. */
 uint32_t sim_clock_epoch(const sim_clock *clock, uint32_t block);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include "sim/machine/machine.h"
 
-/* Has an mbarrier track the lane's cp.async copies so far. Their numbers are below the result. */
+/* Marks the lane's cp.async copies so far as tracked. Returns a number above their numbers. */
 uint32_t sim_copy_track(sim_warp *w, int lane);
 
 /* Lands the lane's cp.async copies whose numbers are below `before`. */
@@ -40,10 +40,10 @@ typedef struct sim_mbarrier_state {
 
 typedef struct sim_flight { /* a bulk copy or asynchronous store under way */
     bool leaving;           /* the copy reads shared memory; false if it writes shared memory */
-    uint32_t at, bytes;     /* in shared memory */
+    uint32_t at, bytes;     /* offset and bytes in shared memory */
     uint32_t barrier;       /* copies into shared memory: offset of the mbarrier */
     uint32_t thread, group;
-    uint32_t number; /* of this copy among the block's copies */
+    uint32_t number; /* number of this copy among the block's copies */
     bool has_read;   /* copies out of shared memory: the reads are over, the writes are not */
     const sim_region *region; /* region of the copy's global memory, at `offset`; NULL if it uses no
                                  global memory */
@@ -69,7 +69,7 @@ struct sim_engine {
     size_t barrier_count;
     sim_flight *flights;
     size_t flight_count;
-    uint32_t groups[SIM_MOST_THREADS]; /* the bulk group that each thread fills */
+    uint32_t groups[SIM_MOST_THREADS]; /* number of the bulk group that each thread fills */
     uint32_t flights_begun;
 };
 

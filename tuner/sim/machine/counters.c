@@ -123,8 +123,7 @@ void sim_counter_add_shared_atomic(sim_counter *c, const uint64_t *addresses, ui
         return;
     }
     /* The hardware loops over a compare-and-swap. Each half of the warp takes part, with two
-     * wavefronts a round, until its last lane is done. Rounds count as requests, never as
-     * conflicts. */
+     * wavefronts a round, until its last lane is done. The hardware counts rounds as requests. */
     uint32_t low = mask & 0xffffu, high = mask & 0xffff0000u;
     uint32_t low_ends = queue_of(addresses, low), high_ends = queue_of(addresses, high);
     if (share_an_address(addresses, low, high))
@@ -178,7 +177,7 @@ void sim_counter_sum(sim_counter *to, const sim_counter *from)
         sum[i] += more[i];
 }
 
-/* Adds an instruction's counter to the totals. Generic accesses to shared memory count there. */
+/* Adds a counter to the totals. A generic access to shared memory counts as shared memory. */
 static void add_access(const sim_instruction *i, const sim_counter *c, sim_totals *t)
 {
     sim_counter global = *c, shared = *c;

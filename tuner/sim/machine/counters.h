@@ -24,7 +24,7 @@ enum { SIM_SECTOR_BYTES = 32, SIM_BANKS = 32, SIM_BANK_BYTES = 4 };
 
 typedef struct sim_counter { /* the counters of one instruction, or the sum of several */
     uint64_t issued;         /* times that a warp issued the instruction */
-    uint64_t threads;        /* active lanes, summed over `issued` */
+    uint64_t threads;        /* sum of the active lanes at each issue */
     uint64_t requests;       /* requests to global or local memory */
     uint64_t sectors;
     uint64_t fewest; /* sectors that the requested bytes would fill without gaps, summed over
@@ -32,7 +32,7 @@ typedef struct sim_counter { /* the counters of one instruction, or the sum of s
     uint64_t bytes;  /* distinct bytes requested */
     uint64_t turns;  /* atomics: lanes that wait for other lanes on the same bytes */
     uint64_t shared_requests;
-    uint64_t wavefronts; /* of shared memory */
+    uint64_t wavefronts; /* wavefronts of shared memory */
     uint64_t ideal;      /* wavefronts without conflicts */
     uint64_t conflicts;  /* wavefronts - ideal; 0 for atomics of 8 bytes */
     uint64_t constant_requests;
@@ -47,7 +47,7 @@ typedef struct sim_sectors {
     uint8_t lanes[SIM_LANES];   /* number of lanes that access each sector */
 } sim_sectors;
 
-/* Finds the sectors of an access of `bytes` a lane (a power of two, at most 32), aligned to it. */
+/* Finds the sectors of an aligned access of `bytes` a lane, which is a power of two up to 32. */
 void sim_sectors_collect(const uint64_t *addresses, uint32_t mask, uint32_t bytes,
                          sim_sectors *out);
 

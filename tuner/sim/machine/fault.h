@@ -4,7 +4,7 @@
 
 #include "sim/machine/machine.h"
 
-/* Records a fault of one lane in b->fault. Returns false, for the caller to return. */
+/* Records a fault of one lane in b->fault. Always returns false, which the caller returns. */
 bool sim_fail(sim_block *b, const sim_warp *w, const sim_instruction *c, int lane,
               sim_fault_kind kind, const char *format, ...) __attribute__((format(printf, 6, 7)));
 

@@ -103,7 +103,8 @@ at_status sim_watch_new(const sim_launch *launch, bool concurrent, sim_watch **o
         if ((count <= MOST_CELLS || launch->excerpt) &&
             watch_region(&w->regions[i], sim_line_count(count), !launch->excerpt))
             continue;
-        /* An excerpt touches little memory, but some systems do not promise more than they have. */
+        /* The memory may lack although an excerpt touches little of it: some systems do not
+         * overcommit. */
         if (count <= MOST_CELLS) {
             sim_watch_free(w);
             *out = NULL;

@@ -52,15 +52,14 @@ typedef struct sim_history { /* a hash table */
 
 /* Returns the location at `at`, or NULL if it has no history. */
 sim_location *sim_history_find(const sim_history *h, uint64_t at);
-/* Returns the location of `bytes` at `at`, made if needed. Removes others that overlap it. */
+/* Returns the location of `bytes` at `at`, made if needed. Removes other overlapping locations. */
 sim_location *sim_history_put(sim_history *h, uint64_t at, uint32_t bytes);
 /* Removes the locations that overlap `bytes` at `at`. */
 void sim_history_forget(sim_history *h, uint64_t at, uint32_t bytes);
 void sim_history_clear(sim_history *h); /* keeps the allocated memory */
 void sim_history_deinit(sim_history *h);
 
-/* Inserts an empty write before the write with that index. A full location loses its oldest
- * write. */
+/* Inserts an empty write before the write with that index. Drops the oldest of SIM_MOST_WRITES. */
 sim_write *sim_location_insert(sim_location *x, uint32_t index);
 /* Drops the `count` oldest writes. */
 void sim_location_drop(sim_location *x, uint32_t count);

@@ -148,7 +148,7 @@ static bool resolve_window(sim_block *b, sim_warp *w, const sim_instruction *c, 
     return true;
 }
 
-/* Checks that an access stays in the variable of its address. On a GPU, another may follow. */
+/* Checks that an access stays in its address's variable. On a GPU, other variables may follow. */
 static bool is_within_object(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
                              uint32_t bytes, const sim_lane_memory *p)
 {

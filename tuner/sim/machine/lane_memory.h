@@ -61,7 +61,7 @@ void sim_count_requests(sim_block *b, const sim_instruction *c, uint32_t mask, p
                         const uint64_t *address, uint32_t bytes);
 
 /* Shows a lane's access to `bytes` of shared or global memory to the race detector (watch.h).
- * `fresh` has the bytes that it writes, or is NULL. Returns false, with a fault, at a race. */
+ * `fresh` has the written bytes, or is NULL. Returns false, with a fault, if there is a race. */
 bool sim_touch_lane(sim_race_access *a, int lane, const sim_lane_memory *p, uint32_t bytes,
                     sim_touch kind, const uint8_t *fresh);
 

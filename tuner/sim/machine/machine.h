@@ -56,8 +56,8 @@ typedef struct sim_warp_wait {
     uint32_t barrier;         /* SIM_WAITING: number of the barrier, or SIM_BARRIER_OF_... */
     int32_t pc;               /* instruction at which the warp waits or polls */
     uint32_t mask;            /* lanes that wait */
-    uint32_t arrived, waited; /* barriers of the cluster at which the warp arrived; those that it
-                                 saw complete */
+    uint32_t arrived, waited; /* cluster barriers at which the warp arrived; cluster barriers that
+                                 it passed */
 } sim_warp_wait;
 
 /* Lanes that wait at a warp operation for other lanes of its mask (collective.c). */
@@ -94,7 +94,7 @@ typedef struct sim_warp_polls {
     uint64_t last;        /* sim_warp.executed at the last poll or barrier */
     uint64_t last_global; /* sim_warp.executed at the last poll of global memory; 0: no poll yet */
     uint32_t count;       /* polls in this slice */
-    uint32_t fresh;       /* polls left that may belong to the reaction to a new value */
+    uint32_t fresh;       /* next polls that may still be a reaction to a new value */
     int32_t pc;           /* instruction of the last poll, executed by the lanes of `mask` */
     uint32_t mask;
     uint64_t seen[SIM_SEEN_POLLS]; /* hashes of the addresses and values of polls */
@@ -134,7 +134,7 @@ struct sim_warp {
     uint32_t live;         /* lanes that have not exited */
     uint64_t executed;
     uint64_t accesses;      /* accesses to memory among `executed` */
-    uint64_t lanes;         /* active lanes, summed over `executed` */
+    uint64_t lanes;         /* sum of the active lanes of all executed instructions */
     uint64_t region_hit;    /* index + 1 of the region that was accessed last */
     sim_products *products; /* products of matrices (products.c); NULL if there are none; owned */
     /* Members that are used more often come first. */
@@ -182,8 +182,8 @@ typedef struct sim_barrier_state {
     bool all, any;
     bool passed;        /* a warp arrived that does not wait (bar.arrive) */
     sim_clocks brought; /* operations that the arriving warps know; owned */
-    /* The last opening for only some of the warps: the warps that waited, the epoch of each warp
-     * after the opening, and the block's epoch before it. */
+    /* The last time that the barrier opened for only some warps: the warps that waited, the epoch
+     * of each warp afterwards, and the block's epoch before. */
     uint32_t waited, after[SIM_MAX_WARPS], epoch;
 } sim_barrier_state;
 
@@ -249,7 +249,7 @@ struct sim_cluster {
     const sim_launch *launch;
     sim_block *blocks;   /* blocks by rank; owned */
     uint32_t size;       /* number of blocks */
-    uint32_t number;     /* linear index + 1 */
+    uint32_t number;     /* linear index of the cluster + 1 */
     uint32_t completed;  /* number of completed barriers of the cluster */
     sim_clocks brought;  /* operations known to the warps that arrived at the next barrier; owned */
     sim_clocks passed;   /* operations known to the warps that passed the last barrier; owned */

@@ -41,7 +41,7 @@ typedef struct sim_region {
     bool filled;   /* bytes that are not written hold the value that the buffer was filled with */
     uint8_t *made; /* SIM_CHUNK_ value of each chunk; NULL if all chunks are made */
     sim_make make;
-    void *context;                  /* of `make` */
+    void *context;                  /* argument of `make` */
     const struct buffer_plan *plan; /* the buffer's elements, for messages; NULL if they are not
                                        known */
 } sim_region;
@@ -53,7 +53,7 @@ typedef struct sim_memory {
 
 void sim_memory_deinit(sim_memory *m); /* frees the list, not the borrowed bytes */
 
-/* Adds a region, whose addresses must not overlap another's. Fails with AT_NO_MEMORY. */
+/* Adds a region. Its addresses must not overlap other regions. Fails with AT_NO_MEMORY. */
 at_status sim_memory_add(sim_memory *m, const sim_region *region, at_error *error);
 
 /* Returns the region that contains `address`, or NULL. */

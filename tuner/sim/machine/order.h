@@ -64,7 +64,7 @@ void sim_order_deinit(sim_block *b);
 
 /* Orders the lanes of `mask`, which meet at a barrier. */
 void sim_order_warp(sim_block *b, sim_warp *w, uint32_t mask);
-/* Orders all warps of the block at `barrier`. */
+/* Orders all warps of the block, which meet at `barrier`. */
 void sim_order_block(sim_block *b, uint32_t barrier);
 /* Add a warp's known operations to a barrier of some warps, and the barrier's to a warp. */
 void sim_order_arrive(sim_block *b, sim_warp *w, sim_clocks *to);
@@ -98,8 +98,7 @@ void sim_order_read(sim_block *b, sim_warp *w, const sim_instruction *c, int lan
  * write that a read-modify-write reads, otherwise NULL. Returns false if all clocks are empty. */
 bool sim_order_write(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                      const sim_write *before, sim_write *to);
-/* Adds the releases of `from` to `to`, the read-modify-write of it. Returns false without
- * releases. */
+/* Adds the releases of `from` to the read-modify-write `to` after it. Returns false without any. */
 bool sim_order_propagate(const sim_write *from, sim_write *to);
 
 #endif

@@ -224,8 +224,9 @@ bool sim_paths_split(sim_block *b, sim_warp *w)
         SPLITS_ONE_IN = 4,
         IN_STEP_ONE_IN = 2, /* the same, where lanes may rely on running in step */
         FAR_ONE_IN = 4,     /* one split in this many lasts until the lanes have to meet */
-        MOST_FAR = 2,       /* splits between two barriers that may last so long */
-        MOST_PATHS = 6      /* a limit, since each path costs the time of its code */
+        MOST_FAR = 2,       /* most such splits between two barriers */
+        MOST_PATHS = 6 /* most paths that splits may make, since each path costs the time of its
+                          code */
     };
     const sim_path top = *sim_top(w);
     const uint32_t some = (uint32_t)rng_next(&b->order) & top.mask;

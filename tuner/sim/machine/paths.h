@@ -9,12 +9,12 @@
 void sim_paths_switch(sim_block *b, sim_warp *w, bool polls);
 
 /* Lets another path run because the top path waits for other lanes at the instruction just fetched,
- * which it fetches again. Joins paths at the same instruction. Returns false if no path can
- * help. */
+ * which it fetches again. Joins paths at the same instruction. Returns false if no path helps. */
 bool sim_paths_yield(sim_block *b, sim_warp *w);
 
 /* Splits a path if only some of its lanes have met their partners at a warp operation: these lanes
- * go on alone. Call this when sim_paths_yield() returned false. Returns false if there are none. */
+ * go on alone. Call this when sim_paths_yield() returned false. Returns whether a path was
+ * split. */
 bool sim_paths_let_go(sim_warp *w);
 
 /* Splits the top path at a strong access or at activemask, since lanes need not run in step. Some

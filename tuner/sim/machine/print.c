@@ -41,7 +41,7 @@ static void add_block(sim_prints *p, const sim_printed *block, bool cut)
     p->count++;
     p->bytes += block->bytes;
     p->cut = p->cut || cut;
-    /* So the kept texts do not depend on the order in which blocks end. */
+    /* The kept texts must not depend on the order in which blocks end. */
     while (p->count > 0 && p->bytes - p->blocks[p->count - 1].bytes >= SIM_PRINT_BYTES) {
         p->count--;
         p->bytes -= p->blocks[p->count].bytes;

@@ -19,7 +19,7 @@ bool sim_warpgroup_step(sim_block *b, sim_warp *w, const sim_instruction *c);
 /* Lets warps go on whose products the whole warpgroup has issued. Returns whether any went on. */
 bool sim_warpgroups_open(sim_block *b);
 
-/* Records the fault of a warp that waits for products in vain. */
+/* Records the fault of a warp whose wait for products cannot end. */
 void sim_warpgroup_report(sim_block *b, sim_warp *w);
 
 /* Returns whether the block may end: false, with a fault, if a product still reads its shared

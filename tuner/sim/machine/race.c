@@ -181,7 +181,7 @@ void sim_set_add(const sim_race_access *a, sim_set *set, const sim_stamp *stamp)
         sim_race_unite(&set->last, &fresh);
         return;
     }
-    /* Without clocks, this thread knows nothing of other blocks: their accesses stay. */
+    /* Without clocks, this thread knows nothing of other blocks: their accesses stay in the set. */
     bool learned = a->warp->order.clocks != NULL;
     sim_more *more = set->more;
     uint32_t looked = 0;

@@ -46,7 +46,7 @@ enum {
 };
 
 typedef struct sim_stamp {
-    uint32_t block; /* linear index + 1; 0 if there is no access */
+    uint32_t block; /* linear index of the block + 1; 0 if there is no access */
     uint32_t epoch; /* barriers of the block before the access. Landed bulk copies: the thread */
     uint32_t order; /* sim_warp_order.epoch at the access. Landed bulk copies: phase of the
                        mbarrier. Copies that an mbarrier tracks: number of the copy */
@@ -115,7 +115,8 @@ typedef enum sim_line_state {
 } sim_line_state;
 
 /* 32 cells side by side. While all accesses are by whole warps whose lanes access neighbouring
- * cells in the same way, one cell stands for all: the same faults for a 32nd of time and memory. */
+ * cells in the same way, one cell stands for all of them, which saves most of the time and
+ * memory. */
 typedef struct sim_line {
     uint32_t run;  /* as sim_cell.run */
     uint8_t state; /* sim_line_state */
@@ -246,7 +247,7 @@ static inline uint32_t sim_line_lanes(uint32_t j, uint32_t shift, uint32_t *firs
 bool sim_line_can_record(const sim_race_access *a, sim_touch touch);
 
 /* Prepares an access to a line by a whole warp, whose lanes from `first` on access 1 << shift cells
- * each. `run` is 0 in global memory. Returns whether line->cell may record it, as lane `first`. */
+ * each. `run` is 0 in global memory. Returns whether the line's cell may record the access. */
 static inline bool sim_line_join(sim_pool *pool, sim_line *line, uint32_t run, uint32_t first,
                                  uint32_t shift)
 {

@@ -116,12 +116,12 @@ bool sim_repeat_is_stuck(const sim_cluster *cl)
  * the polls of almost any loop: polls that do not fit would seem new for ever. */
 static bool has_seen(sim_warp *w, uint64_t found)
 {
-    enum { PLACES = 4 };
-    uint64_t *set = &w->polls.seen[found % (SIM_SEEN_POLLS / PLACES) * PLACES];
-    for (int i = 0; i < PLACES; i++)
+    enum { WAYS = 4 };
+    uint64_t *set = &w->polls.seen[found % (SIM_SEEN_POLLS / WAYS) * WAYS];
+    for (int i = 0; i < WAYS; i++)
         if (set[i] == found)
             return true;
-    memmove(&set[1], &set[0], (PLACES - 1) * sizeof *set);
+    memmove(&set[1], &set[0], (WAYS - 1) * sizeof *set);
     set[0] = found;
     return false;
 }

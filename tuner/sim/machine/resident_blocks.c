@@ -14,7 +14,7 @@ enum { PROGRESS_STEPS = 1000 };
 enum {
     MOST_BYTES_LOG2 = 30, /* most bytes of the state of all resident clusters, as a power of two */
     POLLS_BEFORE_ASIDE = 16, /* idle polls after which a resident cluster is put aside */
-    /* A cluster that was put aside is tried at times: does it go on? */
+    /* Clusters that were put aside are tried from time to time. */
     TRY_POLLS = 16, /* most polls of one try */
     TRY_TURNS = 64, /* turns of running clusters between two tries, for each four clusters aside */
     /* Rounds without progress, and tries in them, before some clusters are checked for longer: */
@@ -25,7 +25,7 @@ enum {
     /* Of adverse schedules: */
     ADVERSE_WIDTH = 4,      /* clusters that run side by side */
     MOST_HELD = 4,          /* clusters held back at a time */
-    HOLDS_ONE_OF = 8,       /* after the first time, one cluster in this many is held back */
+    HOLDS_ONE_OF = 8,       /* after the first hold, one cluster in this many is held back */
     HOLDING_SCHEDULES = 12, /* this many schedules in a row hold clusters back, and as
                                many do not */
     GOES_ON_ONE_IN = 4      /* one change of memory in this many lets a held cluster go on */
@@ -182,8 +182,7 @@ static resident *any_in(resident_blocks *r, resident_state state)
 }
 
 /* In some adverse schedules, holds back a cluster that has just accessed global memory, until
- * others end, wait, or have changed memory several times. Returns whether it holds the cluster
- * back. */
+ * others end, wait, or have changed memory several times. Returns whether it does. */
 static bool hold(resident_blocks *r, resident *one)
 {
     const bool may = r->launch->schedule && one->cluster.yielded && r->in[IS_HELD] < MOST_HELD &&

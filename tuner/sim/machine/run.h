@@ -90,7 +90,7 @@ enum { SIM_UNWATCHED_BYTES = 320 };
 enum { SIM_PRINT_BYTES = 16384 };
 
 typedef struct sim_printed { /* the text that one block printed */
-    uint64_t order;          /* sim_print_order() */
+    uint64_t order;          /* result of sim_print_order() for the block */
     char *text;              /* owned; not NUL-terminated */
     size_t bytes;
 } sim_printed;
@@ -100,7 +100,7 @@ typedef struct sim_printed { /* the text that one block printed */
  * threads. Only the texts of the first blocks are kept. */
 typedef struct sim_prints {
     pthread_mutex_t lock;
-    sim_printed *blocks; /* by order; owned */
+    sim_printed *blocks; /* sorted by `order`; owned */
     size_t count;
     size_t bytes; /* bytes of all texts; only the last text may exceed SIM_PRINT_BYTES */
     bool cut;     /* some text was dropped */
@@ -117,7 +117,8 @@ typedef struct sim_launch {
     const sim_memory *memory;
     const uint8_t *parameters; /* arguments of the kernel: program->parameter_bytes bytes */
     uint32_t grid[3], block[3];
-    uint32_t cluster[3]; /* in blocks; divides the grid; all 0: no clusters */
+    uint32_t cluster[3]; /* extents of a cluster in blocks; they divide the grid; all 0: no
+                            clusters */
     uint32_t dynamic_shared_bytes;
     bool check;                 /* detect races and reads of uninitialised memory */
     uint64_t instruction_limit; /* instructions of a warp before it faults; 0:
@@ -125,7 +126,7 @@ typedef struct sim_launch {
     uint64_t block_limit;       /* work of a block before it faults; 0: no limit */
     uint64_t work_limit;        /* *work at which the launch faults; 0: no limit */
     int threads;                /* at most this many host threads; 0: one for each core */
-    uint32_t schedule;          /* 0: in order; others: adverse */
+    uint32_t schedule;          /* 0: natural order; other numbers: adverse */
     uint64_t resident_clusters; /* clusters that the chip holds at a time; 0: all */
     const uint64_t *clusters;   /* linear indices of the clusters to run; NULL: all */
     uint64_t cluster_count;     /* length of `clusters` */
@@ -140,7 +141,8 @@ typedef struct sim_launch {
     void *observer_context;
     bool first_warp_only; /* run one warp of each block, to sample addresses: barriers open at once,
                              and values of other warps are missing */
-    void (*progress)(void *context, uint64_t done, uint64_t total); /* in clusters; may be NULL */
+    void (*progress)(void *context, uint64_t done,
+                     uint64_t total); /* counts clusters; may be NULL */
     void *progress_context;
     sim_prints *prints; /* gets the text that threads print; may be NULL */
     uint64_t workspace; /* address of the workspace of a cooperative launch; 0: no workspace */
@@ -173,7 +175,7 @@ static inline uint64_t sim_launch_cluster_blocks(const sim_launch *launch)
                : (uint64_t)launch->cluster[0] * launch->cluster[1] * launch->cluster[2];
 }
 
-/* Returns the position of a block in sim_prints, and in the search for the lowest fault. */
+/* Returns the number by which sim_prints sorts blocks, and by which the lowest fault is found. */
 uint64_t sim_print_order(const sim_launch *launch, const uint32_t block[3]);
 
 /* Runs a launch. Returns AT_OK, with SIM_FAULT_NONE or the kernel's fault in *fault. Fails with

@@ -15,7 +15,7 @@ enum {
 };
 
 /* Returns the history of the memory that a lane accesses, or NULL if strong reads there can only
- * return the newest write. Global memory of several host threads is not used to communicate. */
+ * return the newest write. Blocks of several host threads do not communicate in global memory. */
 static sim_history *history_of(const sim_block *b, const sim_lane_memory *p, int lane)
 {
     if (!b->launch->check)

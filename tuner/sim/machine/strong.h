@@ -43,7 +43,7 @@ void sim_strong_poll(const sim_block *b, sim_warp *w, const sim_instruction *c, 
                      const sim_lane_memory *p, uint32_t bytes, const uint32_t *offered);
 
 /* Returns whether an adverse schedule lets other warps run before a strong read. They may write,
- * and the read can still return older writes. */
+ * but the read can still return older writes. */
 bool sim_strong_waits(sim_block *b, const sim_warp *w, const sim_instruction *c);
 
 /* Ends the warp's slice after a strong access, because other warps may have to change memory first.

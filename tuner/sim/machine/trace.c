@@ -67,7 +67,7 @@ static bool is_constant(const sim_program *p, int32_t slot)
     return false;
 }
 
-/* Returns whether the loop from `first` to `last` changes the register only by a constant. */
+/* Returns whether the loop from `first` to `last` only adds a constant to the register. */
 static bool steps_evenly(const sim_program *p, int32_t first, int32_t last, int32_t slot)
 {
     int writes = 0;

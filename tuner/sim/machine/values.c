@@ -259,9 +259,8 @@ static const char address[] = "the address", condition[] = "the condition",
                   operand[] = "an operand",
                   places_of_elements[] = "where elements of a sparse row are";
 
-/* Returns a lane's missing result bits. *from is the register that they come from. A shuffle reads
- * one lane. Votes, matches and reductions read all lanes of the mask, a bit of a ballot one lane.
- */
+/* Returns a lane's missing result bits and, in *from, their register. A shuffle reads one lane.
+ * Votes, matches and reductions read all lanes of the mask, a bit of a ballot one lane. */
 static uint64_t lost_in_exchange(const sim_warp *w, const sim_instruction *const of[], int lane,
                                  int source, uint32_t lost, int32_t *from)
 {

@@ -25,8 +25,8 @@ bool sim_values_exchange(sim_block *b, sim_warp *w, const sim_instruction *const
 /* Does the same for a product of matrices by one warp. */
 bool sim_values_multiply(sim_block *b, sim_warp *w, const sim_instruction *c);
 
-/* Does the same for a product by a warpgroup, which reads the given pieces of shared memory.
- * `keeps`: the product is added to the old value of d. */
+/* Computes the masks of the result of a product by a warpgroup, which reads the given pieces of
+ * shared memory. `keeps`: the product is added to the old value of d. */
 void sim_values_warpgroup(sim_block *b, sim_warp *w, const sim_instruction *c,
                           const uint32_t *a_pieces, const uint32_t *b_pieces, bool keeps);
 
@@ -82,8 +82,9 @@ static inline bool sim_values_may_be_missing(const sim_instruction *c)
 void sim_values_mark_missing(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                              int32_t slot, uint64_t bits, const char *where, const uint8_t *local);
 
-/* Checks that a lane's bytes are all written. If not: sets b->met_unwritten if the instruction may
- * read such bytes; otherwise returns false, with a fault that calls the access `what`. */
+/* Checks that a lane's bytes are all written. If they are not, sets b->met_unwritten if the
+ * instruction may read such bytes; otherwise returns false, with a fault that calls the access
+ * `what`. */
 bool sim_find_unwritten(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                         const sim_lane_memory *p, uint32_t bytes, const char *what);
 static inline bool sim_check_written(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
@@ -101,10 +102,12 @@ bool sim_is_constant(uint32_t mask, const sim_lane_memory *p);
 void sim_mark_missing_bytes(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
                             const sim_lane_memory *p, uint32_t bytes);
 
-/* Returns the uninitialised bits of a lane's `bytes` from byte *first on; *first moves to them. */
+/* Returns the uninitialised bits of a lane's `bytes` from byte *first on. Sets *first to their
+ * start. */
 uint64_t sim_unwritten_bits(const sim_lane_memory *p, int lane, uint32_t bytes, uint32_t *first);
 
-/* Marks `bits` of a lane's register, which may be 0, as missing. They are from byte `first` on. */
+/* Marks `bits` of a lane's register as missing. They come from memory, byte `first` on. 0: no
+ * bits. */
 void sim_mark_missing_bits(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                            const sim_lane_memory *p, uint32_t first, int32_t slot, uint64_t bits);
 

@@ -166,8 +166,8 @@ static bool test_space(sim_block *b, sim_warp *w, const sim_instruction *c, uint
     return true;
 }
 
-/* Splits the top path into `count` groups of lanes. The old path stays below them: the groups meet
- * there. It goes if its own meeting point is the same. */
+/* Splits the top path into `count` groups of lanes. The old path stays below them as their meeting
+ * point, unless it would meet other lanes at the same instruction anyway. */
 static bool split(sim_block *b, sim_warp *w, const sim_instruction *c, const sim_path *groups,
                   int count)
 {

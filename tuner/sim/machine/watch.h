@@ -17,7 +17,7 @@ bool sim_shared_touch(sim_race_access *a, uint32_t offset, uint32_t bytes, sim_t
 uint32_t sim_shared_touch_row(sim_race_access *a, uint32_t offset, uint32_t bytes, sim_touch touch,
                               const uint8_t *fresh, bool *fine);
 
-/* Does the same for lanes that all read one word. Returns false if it cannot check all at once. */
+/* Does the same for lanes that all read one word. Returns false if the lanes need single checks. */
 bool sim_shared_read_word(sim_race_access *a, uint32_t mask, uint32_t offset, uint32_t bytes);
 
 /* Begins a copy that reads or writes shared memory of `owner`. sim_shared_land() ends the copy.
@@ -25,7 +25,7 @@ bool sim_shared_read_word(sim_race_access *a, uint32_t mask, uint32_t offset, ui
 bool sim_shared_begin(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruction *c,
                       int lane, uint32_t offset, uint32_t bytes, sim_touch touch, uint32_t number,
                       bool bulk);
-/* Begins a cp.async, which has already read its data. Returns false, with a fault, at a race. */
+/* Begins a cp.async, which has read its data already. Returns false, with a fault, at a race. */
 bool sim_shared_begin_async(sim_block *b, sim_warp *w, const sim_copy *copy);
 /* Ends a copy. It becomes the access `landed`, by the thread or by the copy engine. */
 void sim_shared_land(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruction *c,
@@ -56,8 +56,8 @@ bool sim_shared_find_own(sim_block *b, sim_warp *w, const sim_instruction *c, in
 /* Returns whether the block may end. If other blocks may access its memory, records a fault. */
 bool sim_cluster_allows_end(sim_block *b);
 
-/* Makes the watch over a launch's global memory. Fails with AT_NO_MEMORY. `concurrent`: several
- * host threads run the blocks. */
+/* Makes the watch over a launch's global memory. `concurrent`: several host threads run the blocks.
+ * Fails with AT_NO_MEMORY. */
 at_status sim_watch_new(const sim_launch *launch, bool concurrent, sim_watch **out,
                         at_error *error);
 void sim_watch_free(sim_watch *watch); /* NULL is fine */
