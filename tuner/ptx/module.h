@@ -48,7 +48,7 @@ uint32_t ptx_type_bytes(ptx_type type);
 /* Finds a type by its modifier (".f32"). Returns false if the modifier is no type. */
 bool ptx_type_find(ptx_text modifier, ptx_type *type);
 
-/* Finds the type in an opcode's last modifier ("ld.global.f32"). Returns false if it is none. */
+/* Finds the type that ends an opcode ("ld.global.f32"). Returns false if no type ends it. */
 bool ptx_opcode_type(ptx_text opcode, ptx_type *type);
 
 typedef enum ptx_space {
@@ -66,7 +66,7 @@ const char *ptx_space_name(ptx_space space);
 typedef struct ptx_variable {
     ptx_text name;
     ptx_space space;
-    uint32_t alignment;  /* in bytes; a power of two */
+    uint32_t alignment;  /* a power of two, in bytes */
     uint64_t size_bytes; /* 0 for an extern array without a size (dynamic shared memory) */
     uint8_t *initial;    /* initial value of `size_bytes` bytes; NULL if there is none */
 } ptx_variable;
@@ -79,7 +79,7 @@ typedef struct ptx_relocation {
     uint32_t shift;   /* bits by which the address is shifted right before the element takes it */
     bool is_function; /* `target` is a function, otherwise a variable */
     int target;
-    int64_t addend; /* added to the address of the target */
+    int64_t addend; /* bytes added to the address of the target */
 } ptx_relocation;
 
 typedef enum ptx_operand_kind {

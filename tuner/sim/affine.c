@@ -125,8 +125,8 @@ bool affine_whole_of(const affine_box *box, const affine *v, int bits, affine_or
     memcpy(out->step, v->step, sizeof out->step);
     affine_find_ends(box, out);
     const affine_integer turned =
-        (out->low - least) & -period; /* `least` - out->low, rounded down to a multiple of the
-                                         period, in two's complement */
+        (out->low - least) &
+        -period; /* rounded down to a multiple of the period, in two's complement */
     out->base -= turned;
     out->low -= turned;
     out->high -= turned;

@@ -93,7 +93,7 @@ affine affine_wrap32(const affine *v);
 /* Returns the number of trailing bits that are zero in all values. The value must be exact. */
 int affine_zero_bits(const affine_box *box, const affine *v);
 
-/* Returns why an operation on the values is not exact: a value depends on data, or a cut. */
+/* Returns why an operation on the values is not exact: AFFINE_DATA, or a cut that would help. */
 affine affine_obstacle(const affine_box *box, const affine *const v[], int count);
 
 /* Finds the lowest and highest value in `order`, as bits of a register. Returns false and sets *cut

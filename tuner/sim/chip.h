@@ -26,12 +26,14 @@ typedef struct sim_chip {
     double launch_ns;             /* time of an empty kernel between two events */
     double block_ns;              /* time between the starts of two blocks on the chip */
     double block_clocks;          /* clocks to start and end a block on its SM */
-    double read_piece_bytes, write_piece_bytes; /* a run of fewer bytes costs as much as this */
+    double read_piece_bytes, write_piece_bytes; /* shortest run of adjacent bytes; a shorter run
+                                                   costs as much */
     double hint_costs[5]; /* relative extra time of a copy whose loads have this cache hint
                              (sim_hint) */
     /* Time between two atomics on one address, in ns. */
     double double_atomic_ns, float_atomic_ns, integer_atomic_ns;
-    double atomic_sector_ns, double_sector_ns; /* time between atomics on two sectors of one line */
+    double atomic_sector_ns, double_sector_ns; /* time between atomics on two sectors of one line,
+                                                  in ns */
     double atomic_sectors_per_ns;              /* sectors with atomics that the whole L2 serves */
     bool measured; /* the most important figures were measured on this GPU, or on a GPU of the same
                       name */

@@ -73,7 +73,7 @@ static at_status fill_all(sim_data *d, at_error *error)
     return status;
 }
 
-/* Counts the filler's writes to elements before `end`. Returns false if the sweep cannot. */
+/* Counts the filler's writes to elements before `end`. Returns false if that is impossible. */
 static bool count_writes(const source *s, uint64_t end, uint64_t *count)
 {
     const sim_data *d = s->data;

@@ -94,7 +94,7 @@ at_status sim_device_sweep(const device *d, const device_kernel *k, const launch
 at_status sim_device_set_constants(const device_kernel *k, const launch_plan *plan,
                                    device_buffer *const *buffers, at_error *error);
 
-/* Returns the outcome of a fault: wrong if its effect depends on timing, a crash if a GPU stops. */
+/* Returns the outcome of a fault: wrong if it depends on timing, a crash if it stops a GPU. */
 outcome sim_fault_outcome(sim_fault_kind kind);
 
 /* Profiles `sample` blocks of the launch at index `i` and predicts its time. 0 is a default number

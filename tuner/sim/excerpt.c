@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "base/rng.h"
 
-enum { MOST_LAUNCHES = 16 }; /* launches of a plan that are run: the first ones */
+enum { MOST_LAUNCHES = 16 }; /* most launches of a plan that are run, from the first on */
 
 /* The budget of each step of an excerpt: this share of the work (sim_launch.work) of a whole
  * problem, within bounds. The steps are the last block, the other blocks, and the reference, which
@@ -20,7 +20,7 @@ static const uint64_t least_spent = 1 << 16, most_block = 1 << 25;
 /* Most instructions of the sweep that looks for code that no block has executed. */
 static const uint64_t most_divergence_sweep = 1 << 19;
 
-enum { MOST_CLUSTERS = 32 }; /* clusters that are run of a launch */
+enum { MOST_CLUSTERS = 32 }; /* most clusters that are run of one launch */
 
 typedef struct choice {
     uint64_t extent[3], total; /* number of clusters along each axis; number of all clusters */

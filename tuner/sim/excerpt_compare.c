@@ -138,7 +138,7 @@ static void compare_chunk(comparing *c, uint64_t chunk)
 /* Returns how many compared elements may be wrong. */
 static uint64_t allowed(const tolerance *t, uint64_t compared)
 {
-    enum { SAMPLE_SLACK = 4 }; /* since wrong elements may lie close together */
+    enum { SAMPLE_SLACK = 4 }; /* wrong elements may lie close together */
     if (t->mismatches >= 1)
         return tolerance_mismatches(*t, compared);
     return t->mismatches > 0 ? SAMPLE_SLACK * (tolerance_mismatches(*t, compared) + 1) : 0;
@@ -208,7 +208,7 @@ static at_status compare_buffers(excerpt_check *c, sim_owners *owners, size_t ch
     return status;
 }
 
-/* Returns whether blocks wrote final results. A partial sum over some of the blocks is none. */
+/* Returns whether blocks wrote final results. A partial sum over some blocks is not final. */
 static bool has_results(const excerpt_check *c)
 {
     const device_excerpt *x = c->excerpt;

@@ -12,7 +12,7 @@
 #include "base/rng.h"
 #include "sim/excerpt.h"
 
-enum { MOST_ELEMENTS = 512 }; /* elements that are compared */
+enum { MOST_ELEMENTS = 512 }; /* most elements that are compared */
 
 typedef enum hole_kind {
     HOLE_NONE,
@@ -43,8 +43,8 @@ typedef struct search {
     uint32_t buffer;
     uint64_t end, size; /* number of elements that are results; bytes of an element */
     hole *out;
-    size_t asked, expected, found; /* number of elements looked at; of those the reference writes;
-                                      of those both kernels write */
+    size_t asked, expected, found; /* number of elements that were looked at; that the reference
+                                      writes; that both kernels write */
     uint64_t missing; /* element for which no block was found; UINT64_MAX if there is no such
                          element */
     bool is_certain;

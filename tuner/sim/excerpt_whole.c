@@ -20,7 +20,7 @@ typedef struct whole_run {
     uint64_t times; /* number of budgets that the run may cost; 0: any cost */
 } whole_run;
 
-/* Runs a few clusters to estimate whether a launch is affordable. With few clusters, it is. */
+/* Runs a few clusters to estimate whether a launch is affordable. A short launch always is. */
 static at_status estimate(const device_excerpt *x, const whole_run *r, uint32_t i, bool *affordable,
                           at_error *error)
 {

@@ -24,7 +24,7 @@ const char *explain_kind_name(explain_kind kind)
     return names[kind];
 }
 
-/* Returns requested bytes divided by moved bytes. 1 is the best value. Without moves it is 1. */
+/* Returns requested bytes divided by moved bytes; 1 is best. Returns 1 if nothing was moved. */
 static double sector_efficiency(const sim_counter *c)
 {
     return c->sectors ? (double)c->bytes / ((double)c->sectors * SIM_SECTOR_BYTES) : 1.0;

@@ -79,8 +79,7 @@ static const ptx_launch_limits *limits_of(const device_kernel *k, uint32_t i)
 }
 
 /* Returns the extents of a cluster in blocks: from the launch or, if it has none, from the kernel's
- * directives. The first extent is 0 without clusters. A launch's clusters of one block are
- * ignored. */
+ * directives. The first extent is 0 without clusters. Clusters of one block do not count. */
 static const uint32_t *cluster_of(const kernel_launch *launch, const ptx_launch_limits *l)
 {
     return plan_cluster_blocks(launch) > 1 ? launch->cluster : l->cluster;

@@ -1,10 +1,10 @@
 /* The predicted time of a launch on a chip: a sum of mechanisms, each of which could be measured
  * alone.
  *
- * In: a profile (sim/profile.h), the resources of the kernel, a chip. Out: the time, and the time
- * of each mechanism alone. No coefficient belongs to a pattern. The figures of a chip are
- * published, or measured by kernels that do one thing (sim/chip.h; microbenchmarks.md in results).
- * Constants of sim/model.c without a measurement of their own say so.
+ * The input is a profile (sim/profile.h), the resources of the kernel, and a chip. The output is the
+ * time, and the time of each mechanism alone. No coefficient belongs to a pattern. The figures of a
+ * chip are published, or measured by kernels that do one thing (sim/chip.h; microbenchmarks.md in
+ * results). Constants of sim/model.c without a measurement of their own say so.
  *
  *   time = launch + turns + last + max of
  *     norm(DRAM, latency), blocks, issue, L1, shared, constant, L2, atomics
@@ -59,7 +59,7 @@ typedef struct sim_prediction {
                                         launch */
     sim_term limit;                  /* the longest mechanism */
     occupancy occupancy;
-    double waves; /* blocks over the number that the chip holds at a time */
+    double waves; /* number of blocks, divided by the number that the chip holds at a time */
     double dram_read_bytes, dram_written_bytes;
     double flight_bytes; /* bytes in flight to an SM */
     double needed_bytes; /* bytes in flight to an SM that keep DRAM busy: its latency times the
@@ -67,16 +67,16 @@ typedef struct sim_prediction {
     sim_pipe busiest;    /* the busiest pipe */
 } sim_prediction;
 
-/* Computes how a launch is sampled. Returns the occupancy: OCCUPANCY_IMPOSSIBLE for a kernel that
- * does not fit. */
+/* Computes how a launch is sampled. Returns OCCUPANCY_IMPOSSIBLE if the kernel does not fit. */
 occupancy sim_model_sampling(const sim_needs *needs, uint64_t threads, const sim_chip *chip,
                              sim_sampling *out);
 
-/* Predicts the time of a launch: time_ns 0 and OCCUPANCY_IMPOSSIBLE if the kernel does not fit. */
+/* Predicts the time of a launch. If the kernel does not fit, time_ns is 0 and the occupancy is
+ * OCCUPANCY_IMPOSSIBLE. */
 void sim_model_predict(const sim_profile *profile, const sim_needs *needs, const sim_chip *chip,
                        sim_prediction *out);
 
-/* Returns the predicted time of a copy on the device that reads and writes `bytes` bytes each. */
+/* Returns the predicted time of a copy that reads `bytes` bytes and writes as many. */
 double sim_model_copy_ns(const sim_chip *chip, double bytes, bool warm);
 
 /* Return the name of a term for people, "shared memory", and its key in JSON, "shared". */

@@ -26,8 +26,7 @@ typedef struct digit {
     int64_t step;
 } digit;
 
-/* The intervals that the origin's block writes in a buffer, and digits that move them for
- * others. */
+/* The intervals of a buffer that the origin's block writes, and the digits that move them. */
 typedef struct footprint {
     interval *rows;
     size_t count;
@@ -39,7 +38,7 @@ typedef struct footprint {
 typedef struct ran_cluster {
     uint64_t number;
     uint64_t *from;  /* first byte that it wrote in each buffer, or UINT64_MAX; owned */
-    uint64_t *bytes; /* number of bytes that it wrote in each buffer; in the allocation of `from` */
+    uint64_t *bytes; /* number of bytes that it wrote in each buffer, stored after `from` */
 } ran_cluster;
 
 typedef struct stores {
@@ -60,7 +59,7 @@ struct sim_owners {
     const launch_plan *plan;
     device_buffer *const *buffers;
     uint32_t buffer_count;
-    uint64_t most, work; /* work, as in sim_launch */
+    uint64_t most, work; /* work so far, as in sim_launch */
     uint64_t extent[3];
     bool first_warps, cut;
     struct {
@@ -301,8 +300,8 @@ static at_status run(sim_owners *o, uint64_t cluster, const ran_cluster **out, a
 }
 
 /* Runs the block at distance `place` along an axis. Measures the distance from the origin's first
- * interval in buffer `i` to the block's first byte. Sets *writes to false if the block writes
- * none. */
+ * interval in buffer `i` to the block's first byte. *writes is false if the block writes no
+ * byte. */
 static at_status measure_step(sim_owners *o, uint32_t i, int axis, uint64_t place, int64_t *step,
                               bool *writes, at_error *error)
 {
@@ -407,8 +406,7 @@ static uint64_t magnitude(int64_t v)
     return v < 0 ? -(uint64_t)v : (uint64_t)v;
 }
 
-/* Finds the distance of the block that writes `offset` as part of `row`. Returns false without
- * one. */
+/* Finds the distance of the block that writes `offset` as part of `row`, or returns false. */
 static bool solve(const sim_owners *o, const footprint *f, const interval *row, uint64_t offset,
                   uint64_t at[3])
 {

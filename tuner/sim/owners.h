@@ -21,8 +21,8 @@ void sim_owners_free(sim_owners *o); /* `o` may be NULL */
 /* Lets only the first warp of each block run from now on. Warps must not depend on each other. */
 void sim_owners_run_first_warps(sim_owners *o);
 
-/* Runs blocks until one has written the byte at `offset` of buffer `i`; *found: one has. Returns
- * AT_OK even if a block faults: see sim_owners_fault(). */
+/* Runs blocks until one has written the byte at `offset` of buffer `i`. Sets *found if one has.
+ * Returns AT_OK even if a block faults: see sim_owners_fault(). */
 at_status sim_owners_write(sim_owners *o, uint32_t i, uint64_t offset, bool *found,
                            at_error *error);
 
@@ -32,8 +32,7 @@ bool sim_owners_has_written(const sim_owners *o, uint32_t i, uint64_t offset);
 /* Returns the number of blocks of a cluster. */
 uint64_t sim_owners_cluster_blocks(const sim_owners *o);
 
-/* Returns whether buffer `i` was written by the blocks that ran. Returns false before
- * sim_owners_write(). */
+/* Returns whether the blocks that ran write buffer `i`. False before sim_owners_write(). */
 bool sim_owners_has_footprint(const sim_owners *o, uint32_t i);
 
 /* Returns whether two clusters that ran begin to write buffer `i` at the same byte. If so, sets

@@ -1,9 +1,9 @@
 /* The profile of a launch: its memory traffic and machine instructions, from a sample of its
  * blocks.
  *
- * Out: the average of every counter per block; facts that only addresses show, such as distinct
- * sectors, sectors that the L1 does not hold or other blocks access, and lengths of runs of
- * adjacent sectors; and the time of a block by its dependences alone (sim/machine/trace.h). The
+ * The profile has the average of every counter per block; facts that only addresses show, such as
+ * distinct sectors, sectors that the L1 does not hold or other blocks access, and lengths of runs
+ * of adjacent sectors; and the time of a block by its dependences alone (sim/machine/trace.h). The
  * sample has runs of adjacent blocks at several points of the grid, and the first accesses of the
  * first warp of each block in two waves. */
 #ifndef AUTOTUNE_SIM_PROFILE_H
@@ -19,13 +19,13 @@ typedef struct sim_traffic { /* traffic of loads or of stores, per block */
     double distinct;         /* distinct sectors */
     double missed;  /* loads: sectors that the share of the L1 of the block does not hold */
     double again;   /* loads: missed sectors that the block had read before */
-    double between; /* misses between such two reads, on average */
+    double between; /* average number of misses between two such reads */
     double partial; /* distinct sectors that the block writes only in part */
     double torn;    /* distinct sectors that the whole run of blocks writes only in part */
     double fresh;   /* distinct sectors that no earlier block of the run touched */
     double runs;    /* maximal runs of adjacent distinct sectors */
     double lines;   /* distinct lines of 128 bytes */
-    double moved;   /* lines of each request that goes to the L2, summed */
+    double moved;   /* sum of the lines of all requests that go to the L2 */
     double sent;    /* stores: sectors sent to the L2, after stores of a warp have merged */
     double parts;   /* stores: sent sectors that one store writes only in part */
 } sim_traffic;
@@ -33,14 +33,15 @@ typedef struct sim_traffic { /* traffic of loads or of stores, per block */
 /* The accesses that L2 and DRAM see at the same time: those of the first warps of all blocks of a
  * wave and of the next wave. */
 typedef struct sim_wave {
-    double read_run, write_run; /* mean run of adjacent sectors; 0 if not sampled */
+    double read_run, write_run; /* mean length of runs of adjacent sectors; 0 if not sampled */
     double first_fresh; /* share of the read sectors that no earlier block of the wave read */
-    double later_fresh; /* the same for the next wave: share that neither wave read before */
-    double bytes; /* bytes of distinct sectors that all its warps read in as many accesses; 0 if no
-                     wave was sampled */
+    double later_fresh; /* the same for the next wave: share of the read sectors that neither wave
+                           read before */
+    double bytes; /* bytes of distinct sectors, extrapolated from the first warps to all warps of
+                     the wave; 0 if no wave was sampled */
 } sim_wave;
 
-/* Atomics on the line of 128 bytes that gets the most. They are executed one after the other. */
+/* Atomics on the hottest line of 128 bytes. The L2 executes them one after another. */
 typedef struct sim_hot {
     double operations; /* operations of lanes on its busiest word; integers of a warp count once,
                           because the hardware adds them up before */
@@ -61,7 +62,7 @@ enum { SIM_PROFILE_BUFFERS = 6 };
  * sim/instructions.def. */
 typedef struct sim_issue {
     double total;                 /* machine instructions of all warps */
-    double pipes[SIM_PIPE_COUNT]; /* the same by pipe */
+    double pipes[SIM_PIPE_COUNT]; /* machine instructions by pipe */
     double code_bytes;            /* size of the executed machine code */
     double locals; /* accesses to local memory, spilled registers included; negative if only those
                       in the PTX are known */
@@ -83,19 +84,19 @@ typedef struct sim_profile {
     sim_hot hot;
     double atomic_sectors;  /* sectors of all atomics on global memory, per block */
     double critical_clocks; /* clocks of a block that has an SM for itself */
-    double last_clocks; /* clocks of the block that finds that it is the last, by a counter that all
-                           blocks update; 0 if there is no such counter */
-    double trips;       /* executions of an instruction by a warp, averaged over all executed
-                           instructions: the trip count of the loop where most of the work is */
-    double memory_bytes; /* size of all buffers */
+    double last_clocks;     /* clocks of the block that draws the last number of a counter which all
+                               blocks update; 0 if there is no such counter */
+    double trips;           /* executions of an instruction by a warp, averaged over all executed
+                               instructions: the trip count of the loop where most of the work is */
+    double memory_bytes;    /* size of all buffers */
 } sim_profile;
 
 /* How a launch is sampled. */
 typedef struct sim_sampling {
-    uint64_t blocks;   /* blocks to run, about; fewer if they execute much */
-    bool all;          /* run all of them */
+    uint64_t blocks;   /* approximate number of blocks to run; fewer if blocks are long */
+    bool all;          /* run all blocks of the launch */
     uint64_t wave;     /* blocks that the chip holds at a time; 0: no wave is sampled */
-    uint64_t l1_bytes; /* share of the L1 of each block */
+    uint64_t l1_bytes; /* share of the L1 for each block */
     uint64_t l2_bytes; /* capacity of the L2 for data that blocks wrote */
     uint32_t window;   /* words of pending loads for which a thread has registers */
     sim_latencies latencies;

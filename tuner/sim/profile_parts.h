@@ -4,8 +4,8 @@
 
 #include "sim/profile.h"
 
-/* A hash table, empty if zeroed, of sectors of memory (sim/machine/counters.h). Each has a word:
- * the mask of the touched bytes, or a number of the user. */
+/* A hash table of sectors of memory (sim/machine/counters.h), empty if zeroed. Each sector has a
+ * word: the mask of its touched bytes, or a number of the caller. */
 typedef struct sector_set {
     uint64_t *keys; /* sector + 1; 0: a free entry */
     uint32_t *used; /* the word of each entry */
@@ -15,7 +15,8 @@ typedef struct sector_set {
 void sector_set_deinit(sector_set *s);
 void sector_set_clear(sector_set *s);
 
-/* Adds a sector, or bits to its word. *is_new tells if it was new. Returns false without memory. */
+/* Adds a sector, or adds bits to its word. *is_new: it was new. Returns false if memory is
+ * short. */
 bool sector_set_add(sector_set *s, uint64_t sector, uint32_t used, bool *is_new);
 bool sector_set_has(const sector_set *s, uint64_t sector);
 
@@ -34,13 +35,13 @@ typedef struct buffer_table {
     uint64_t last_from, last_to;
 } buffer_table;
 
-/* Returns the index of the buffer that contains the sector, added if new. Returns
- * SIM_PROFILE_BUFFERS if no buffer does or the table is full. */
+/* Returns the index of the buffer that contains the sector. Adds a new buffer. Returns
+ * SIM_PROFILE_BUFFERS if no buffer contains it or the table is full. */
 size_t buffer_table_find(buffer_table *t, uint64_t sector);
 
-/* Samples what blocks that run at the same time share: fills out->wave and the shares of
- * out->buffers, or neither if the kernel faults because only some of its warps run. The chip holds
- * `wave` blocks. */
+/* Samples the reads that blocks share which run at the same time. Fills out->wave and the shares of
+ * out->buffers, but neither if the kernel faults because only some of its warps run. The chip holds
+ * `wave` blocks at a time. */
 at_status sim_profile_wave(const sim_launch *launch, uint64_t wave, buffer_table *table,
                            sim_profile *out, at_error *error);
 
@@ -66,12 +67,12 @@ typedef struct atomics {
 bool atomics_note(atomics *a, const sim_memory *memory, uint64_t cluster, const sim_instruction *c,
                   const sim_sectors *s);
 
-/* Returns the line with the most sectors, and the operations on its busiest word, times `scale`
- * (launched over sampled blocks) unless only one cluster uses the line. */
+/* Returns the line with the most sectors, and the operations on its busiest word. Multiplies them
+ * by `scale` (launched blocks divided by sampled blocks) unless only one cluster uses the line. */
 sim_hot atomics_find_hottest(const atomics *a, double scale);
 
-/* Runs a cluster that draws the last tickets, if all `sampled` clusters drew some, and finds when
- * it ends, in clocks. `total` counts the launch's clusters. Changes l->clusters, restores the
+/* If all `sampled` clusters drew tickets, runs a cluster that draws the last tickets, and finds
+ * when it ends, in clocks. `total` is the number of clusters. Changes l->clusters, restores the
  * tickets. */
 at_status atomics_run_last(const atomics *a, sim_launch *l, uint64_t sampled, uint64_t total,
                            double *clocks, at_error *error);

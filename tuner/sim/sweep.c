@@ -45,7 +45,7 @@ typedef struct sweep {
     sim_sweep *out;
 } sweep;
 
-/* After an instruction comes the next one, the end of the threads, or a cut of their box. */
+/* What follows an instruction: the next one, the end of the threads, or a cut of their box. */
 typedef enum step_result { STEP_ON, STEP_END, STEP_CUT } step_result;
 
 static affine *value_of(const sweep *s, int32_t slot)
@@ -533,8 +533,8 @@ static bool cut(sweep *s)
     }
     if (s->waiting_count + 2 > MOST_WAITING)
         return false;
-    /* The part queued last is followed first: the first part, or if the sweep seeks divergence the
-     * last. */
+    /* The part queued last is followed first: the first part, or the last one to seek
+     * divergence. */
     for (int i = 0; i < 2; i++) {
         const bool is_first = i != s->seeks_divergence;
         part.box.from[axis] = box->from[axis] + (is_first ? 0 : at * box->stride[axis]);

@@ -547,7 +547,7 @@ affine symbolic_logic(sim_logic op, const affine *a, const affine *b)
     return known[0] || (!known[1] && a->kind == AFFINE_DATA) ? *b : *a;
 }
 
-/* Evaluates a comparison, given a < b and a > b. Arguments and result: 1 for all threads, 0 for no
+/* Evaluates a comparison, given whether a < b and whether a > b. 1 is for all threads, 0 for no
  * thread, -1 for some threads. */
 static int settle(sim_rule r, int less, int greater)
 {

@@ -143,7 +143,7 @@ static int zeros_of_result(const finder *f, const ptx_statement *s)
     }
 }
 
-/* Lowers the zero bits of a destination (of a vector: to 0). Returns whether any changed. */
+/* Lowers a destination's number of zero bits (0 for a vector). Returns whether it changed. */
 static bool lower(const finder *f, const ptx_operand *o, int zeros)
 {
     bool changed = false;
@@ -162,7 +162,7 @@ void addresses_find_alignment(const ptx_module *module, const ptx_function *func
                               const uint64_t *addresses, uint8_t *zeros)
 {
     const finder f = {module, function, .addresses = addresses, .zeros = zeros};
-    /* At first, all alignments are the largest: else a value of a loop would limit itself. */
+    /* All alignments start at the largest one: otherwise, a value of a loop would limit itself. */
     memset(zeros, ALIGNMENT_MOST, (size_t)function->register_count);
     memset(zeros, 0, (size_t)(function->register_results + function->register_parameters));
     for (bool changed = true; changed;) {

@@ -451,8 +451,8 @@ static at_status call_computed(decoder *d, const call *c)
             decode_list(d, (int32_t)i);
             count++;
         }
-    for (int32_t i = 0; i < 2 * count;
-         i++) /* start of each function, and branch after each function */
+    /* The start of each function, and the branch after each function. */
+    for (int32_t i = 0; i < 2 * count; i++)
         decode_list(d, 0);
     choose(d, address, first, count);
     for (int32_t i = 0; i < count && !d->status; i++) {
@@ -524,8 +524,9 @@ int32_t decode_stack_enter(decoder *d, const ptx_function *f)
     return kept;
 }
 
-/* Emits, without a guard, that local memory becomes undefined: `bytes` from `offset` on; 0: the
- * rest of the stack. The address in `slot` is added unless it is SIM_NO_SLOT. */
+/* Emits an instruction, without a guard, after which local memory is undefined: `bytes` from
+ * `offset` on, or the rest of the stack if `bytes` is 0. Adds the address in `slot` unless it is
+ * SIM_NO_SLOT. */
 static void forget(decoder *d, int64_t offset, uint64_t bytes, int32_t slot)
 {
     const ptx_statement *here = d->statement;

@@ -81,9 +81,8 @@ typedef struct decoder {
                              cost */
     at_error *error;
     char reason[256]; /* message of the failure, without its position */
-    at_status (*function)(
-        struct decoder *d,
-        const ptx_function *f); /* decodes a function, inlined at this statement */
+    /* decodes a function, inlined at this statement */
+    at_status (*function)(struct decoder *d, const ptx_function *f);
 } decoder;
 
 /* Fails with AT_FORMAT at the current statement, unless the decoder has failed before. The

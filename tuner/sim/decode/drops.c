@@ -193,7 +193,7 @@ static bool drops(following *f, size_t load, condition known)
     return dropped;
 }
 
-/* Searches a predicate for a load: tries each candidate with each of its two values. */
+/* Searches the predicate of a load's drops: tries each candidate with each of its two values. */
 static void find_drop(following *f, sim_instruction *c, size_t load)
 {
     int32_t candidates[MOST_CANDIDATES];

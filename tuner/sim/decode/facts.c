@@ -217,7 +217,7 @@ static void find_graph(liveness *a)
     flow_edge *edges = memory_new(p->code_count, sizeof *edges);
     for (size_t i = 0; i < p->code_count; i++) {
         const sim_instruction *c = &p->code[i];
-        /* A call returns with the same registers of the caller. */
+        /* A call does not change the caller's registers. */
         edges[i] = c->kind == SIM_CALL ? (flow_edge){true, &c->target, 1} : edge_of(p, c);
     }
     flow_graph_init(&a->graph, edges, p->code_count);

@@ -59,7 +59,7 @@ address_operand decode_address(decoder *d, const ptx_operand *o, ptx_space space
             decode_fail(d, "a predicate cannot be an address");
     }
     if (base->kind == PTX_OPERAND_VARIABLE) {
-        /* An opcode without a state space has a generic address. */
+        /* If the opcode has no state space, the variable decides it. */
         const ptx_variable *v = &d->module->variables[base->index];
         if (space == PTX_SPACE_GENERIC)
             at.space = v->space;
@@ -150,7 +150,7 @@ static void put_cluster(const decoder *d, sim_instruction *c)
     c->cluster = c->space == PTX_SPACE_SHARED && decode_has(d, "shared::cluster");
 }
 
-/* Decodes a load or store whose operands have those numbers. */
+/* Decodes a load or store. `address` and `registers` are the numbers of its operands. */
 static transfer transfer_of(decoder *d, int address, int registers)
 {
     decode_count(d, 2, 3);

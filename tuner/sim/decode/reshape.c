@@ -19,7 +19,7 @@ typedef struct reach {
     bool done; /* its machine accesses are found */
     ptx_space space;
     ptx_text kind; /* opcode without vector size and type */
-    int era;       /* loads: number that changes where loads may not be joined */
+    int era;       /* loads: only accesses with the same number may be joined */
     int turn;      /* stores: number of the access among the accesses to the space */
 } reach;
 

@@ -17,8 +17,7 @@
 
 typedef enum sim_level { SIM_LEVEL_L1, SIM_LEVEL_L2, SIM_LEVEL_DRAM, SIM_LEVEL_COUNT } sim_level;
 
-typedef struct sim_latencies { /* clocks after which an instruction that needs the result can start
-                                */
+typedef struct sim_latencies { /* clocks until a dependent instruction can begin */
     uint32_t compute;          /* arithmetic on 32 bits and less */
     uint32_t wide;             /* arithmetic on doubles */
     uint32_t special, shuffle, constant, shared, barrier;
