@@ -1,10 +1,10 @@
 /* The predicted time of a launch on a chip: a sum of mechanisms, each of which could be measured
  * alone.
  *
- * The input is a profile (sim/profile.h), the resources of the kernel, and a chip. The output is the
- * time, and the time of each mechanism alone. No coefficient belongs to a pattern. The figures of a
- * chip are published, or measured by kernels that do one thing (sim/chip.h; microbenchmarks.md in
- * results). Constants of sim/model.c without a measurement of their own say so.
+ * The input is a profile (sim/profile.h), the resources of the kernel, and a chip. The output is
+ * the time, and the time of each mechanism alone. No coefficient belongs to a pattern. The figures
+ * of a chip are published, or measured by kernels that do one thing (sim/chip.h; microbenchmarks.md
+ * in results). Constants of sim/model.c without a measurement of their own say so.
  *
  *   time = launch + turns + last + max of
  *     norm(DRAM, latency), blocks, issue, L1, shared, constant, L2, atomics
