@@ -69,7 +69,7 @@ void affine_find_ends(const affine_box *box, affine_whole *v);
 /* Returns a - b. */
 affine_whole affine_difference(const affine_box *box, const affine_whole *a, const affine_whole *b);
 
-/* Returns the value as in a 64-bit register. */
+/* Returns the value as a 64-bit register holds it. */
 affine affine_of_whole(const affine_whole *v);
 
 /* Reads a value of `bits` bits as integers in `order`. If it wraps, returns false and sets *cut. */
@@ -87,7 +87,7 @@ bool affine_divide(const affine_box *box, const affine_whole *v, int64_t by, aff
 affine affine_add(const affine *a, const affine *b);
 affine affine_scale(const affine *a, int64_t by);
 
-/* Returns the value modulo 2^32, as in a 32-bit register. */
+/* Returns the value modulo 2^32, as a 32-bit register holds it. */
 affine affine_wrap32(const affine *v);
 
 /* Returns the number of trailing bits that are zero in all values. The value must be exact. */
@@ -101,9 +101,9 @@ affine affine_obstacle(const affine_box *box, const affine *const v[], int count
 bool affine_ends(const affine_box *box, const affine *v, int bytes, affine_order order,
                  uint64_t ends[2], affine *cut);
 
-/* Returns the range from the least to the greatest of the `results` of an operation, which are
- * those at the ends of its operands. Returns a number if both are equal, and a cut if a float is
- * not finite. The range will be cut along `axis`. */
+/* Returns the range from the least to the greatest of an operation's `results` at the ends of its
+ * operands. Returns a number if both are equal, and a cut if a float is not finite. The range will
+ * be cut along `axis`. */
 affine affine_between(const affine_box *box, const uint64_t *results, int count, int bytes,
                       affine_order order, uint8_t axis);
 

@@ -51,8 +51,7 @@ at_status sim_chip_of_gpu(const char *gpu, const arch_limits *limits, const char
 /* Replaces published figures by measured figures. A rate of 0 was not measured. */
 void sim_chip_measured(sim_chip *chip, const double rates[CEILING_KINDS]);
 
-/* Returns the name of row `i` (the architecture for its typical chip), or NULL past the last
- * row. */
+/* Returns the name of row `i` (the architecture of a typical chip), or NULL past the last row. */
 const char *sim_chip_name(size_t i);
 
 #endif

@@ -2,9 +2,8 @@
  * touch.
  *
  * Touched bytes get the same contents as a whole problem in bench/problem.c: fills from the same
- * seeds, then the output of the kernel that prepares inputs (the filler). Only those blocks of the
- * filler run that write there. Proofs by excerpts, `explain` and predicted times use this
- * module. */
+ * seeds, then the output of the kernel that prepares inputs (the filler). Only those of its blocks
+ * run that write there. Proofs by excerpts, `explain` and predicted times use this module. */
 #ifndef AUTOTUNE_SIM_DATA_H
 #define AUTOTUNE_SIM_DATA_H
 
@@ -44,7 +43,7 @@ void sim_data_reset_twins(sim_data *s);
 /* Returns the chunks of buffer `i` touched since the last reset. No kernel may run meanwhile. */
 const uint64_t *sim_data_touched(const sim_data *s, uint32_t i, size_t *count);
 
-/* Returns why some contents differ from those of the script, or NULL if none do. */
+/* Returns why some contents differ from the script's contents, or NULL if all are right. */
 const char *sim_data_trouble(const sim_data *s);
 
 #endif

@@ -27,8 +27,7 @@ static inline uint64_t sim_buffer_chunks(const device_buffer *b)
     return (b->region.size_bytes + SIM_CHUNK_BYTES - 1) / SIM_CHUNK_BYTES;
 }
 
-/* Maps zeros. Only touched pages take memory. Free with munmap(). Returns NULL if there is no
- * room. */
+/* Maps zeros. Only touched pages take memory. Free with munmap(). Returns NULL if room is short. */
 uint8_t *sim_map(uint64_t size_bytes);
 /* Sets mapped bytes to zero and returns their pages to the system. `bytes` may be NULL. */
 void sim_map_clear(uint8_t *bytes, uint64_t size_bytes);

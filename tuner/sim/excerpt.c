@@ -12,8 +12,8 @@ enum { MOST_LAUNCHES = 16 }; /* most launches of a plan that are run, from the f
 /* The budget of each step of an excerpt: this share of the work (sim_launch.work) of a whole
  * problem, within bounds. The steps are the last block, the other blocks, and the reference, which
  * may also spend as much as the blocks did. A block that has started runs to its end, or to a limit
- * after which it counts as unfinished. Work is counted, not timed: a verdict is the same on every
- * machine. */
+ * after which it counts as unfinished. Work is counted, not timed: verdicts are equal on all
+ * machines. */
 enum { WHOLE_SHARE = 8 };
 static const uint64_t least_spent = 1 << 16, most_block = 1 << 25;
 
@@ -41,7 +41,7 @@ static void choose(choice *c, const uint64_t at[3])
         c->chosen[c->count++] = number;
 }
 
-/* Chooses the clusters in the middle along exactly `middles` axes, and at an end along others. */
+/* Chooses the clusters in the middle of exactly `middles` axes and at an end of the other axes. */
 static void choose_edges(choice *c, int middles)
 {
     for (int place = 0; place < 27; place++) {
@@ -269,7 +269,7 @@ static at_status run_sample(excerpt_check *c, device_excerpt_result *out, at_err
     return status;
 }
 
-/* Runs some blocks with race checks. When all blocks run, some buffers are too large for them. */
+/* Runs some blocks, to find races in buffers that are too large to watch when all blocks run. */
 static at_status watch_some(excerpt_check *c, at_error *error)
 {
     device_coverage covered = {0};

@@ -154,7 +154,7 @@ static void look_where_numbers_end(search *s)
     }
 }
 
-/* Looks around powers of two, the largest first: tables, logarithms and reciprocals end there. */
+/* Looks around powers of two, from the largest on: tables, logarithms and reciprocals end there. */
 static void look_at_powers(search *s)
 {
     for (int k = 63; k > 1; k--)
@@ -300,9 +300,9 @@ static at_status count_before(const excerpt_check *c, uint32_t i, uint64_t end, 
     return status;
 }
 
-/* Finds an unwritten element by bisection. It lies between two indices if fewer elements between
- * them are written than exist. *found tells whether the search found such indices. *element is the
- * element, or the end of the buffer if the search takes too long. */
+/* Finds an unwritten element by bisection: it lies between two indices if fewer elements are
+ * written between the indices than exist. *found tells whether there are such indices. *element is
+ * the element, or the end of the buffer if the search takes too long. */
 static at_status find_gap(const excerpt_check *c, uint32_t i, bool *found, uint64_t *element,
                           at_error *error)
 {

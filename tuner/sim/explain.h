@@ -37,7 +37,7 @@ typedef struct explanation {
     double scale; /* number of blocks of the launch, divided by the number of blocks that ran */
     char sentences[EXPLAIN_SENTENCES][EXPLAIN_SENTENCE_BYTES];
     size_t sentence_count;
-    size_t of_lines; /* the first of_lines sentences are about lines, the others about the
+    size_t of_lines; /* number of sentences about lines; they precede the sentences about the
                         prediction */
 } explanation;
 

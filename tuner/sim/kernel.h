@@ -1,7 +1,6 @@
 /* A kernel of a simulated device: parsed and decoded PTX, and the variables of its module. A kernel
  * owns all but the buffers of a launch. As on a GPU, __device__ and __constant__ variables start
- * with the values in the PTX and keep their contents from launch to launch, until they are
- * reset. */
+ * with the values in the PTX and keep their contents from launch to launch, until a reset. */
 #ifndef AUTOTUNE_SIM_KERNEL_H
 #define AUTOTUNE_SIM_KERNEL_H
 
@@ -44,8 +43,7 @@ at_status sim_kernel_set_variable(const sim_kernel *k, const char *name, const u
                                   uint64_t size_bytes, at_error *error);
 
 /* Adds the heap and the variables of the kernel to `memory`, which the caller frees before the
- * kernel. If a region of `memory` begins at a variable's address, only the variable's rest is
- * added. */
+ * kernel. If a region of `memory` begins at a variable's address, only the rest of it is added. */
 at_status sim_kernel_add_variables(const sim_kernel *k, sim_memory *memory, at_error *error);
 
 #endif

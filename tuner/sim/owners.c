@@ -51,8 +51,9 @@ typedef struct stores {
 enum { FROM_FIRST, FROM_LAST, ORIGINS };
 
 /* For each origin, prints[i] is the footprint of its cluster in buffer i. It is learnt once, from
- * the origin's neighbours along the axes. Each cluster runs at most once: `ran` lists them,
- * ascending. `work` counts their instructions; no cluster starts once it reaches `most`. */
+ * the origin's neighbours along the axes. Each cluster runs at most once: `ran` lists those that
+ * ran, ascending. `work` counts their instructions; no cluster starts once `work` reaches
+ * `most`. */
 struct sim_owners {
     const device *device;
     const device_kernel *kernel;
@@ -189,7 +190,7 @@ static int compare_intervals(const void *a, const void *b)
     return (x->from > y->from) - (x->from < y->from);
 }
 
-/* Sorts intervals and joins those that touch. Returns the number of joined intervals. */
+/* Sorts intervals and joins intervals that touch. Returns the number of joined intervals. */
 static size_t join(interval *rows, size_t count)
 {
     size_t kept = 0;
@@ -300,8 +301,8 @@ static at_status run(sim_owners *o, uint64_t cluster, const ran_cluster **out, a
 }
 
 /* Runs the block at distance `place` along an axis. Measures the distance from the origin's first
- * interval in buffer `i` to the block's first byte. *writes is false if the block writes no
- * byte. */
+ * interval in buffer `i` to the block's first byte. *writes is false if the block writes
+ * nothing. */
 static at_status measure_step(sim_owners *o, uint32_t i, int axis, uint64_t place, int64_t *step,
                               bool *writes, at_error *error)
 {
@@ -477,8 +478,7 @@ static at_status try_owners(sim_owners *o, uint32_t i, uint64_t offset, at_error
                          !is_written(o->buffers[i], offset);
          row++)
         status = try_row(o, i, &f->rows[row], offset, &tries, error);
-    /* Other blocks may write between the first block's rows: then all rows count as one
-     * interval. */
+    /* Other blocks may write between the first block's rows: then all rows are one interval. */
     if (!status && f->count > 1 && tries == 0 && o->work < o->most)
         status = try_row(o, i, &(interval){f->rows[0].from, f->rows[f->count - 1].to}, offset,
                          &tries, error);

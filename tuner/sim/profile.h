@@ -30,8 +30,8 @@ typedef struct sim_traffic { /* traffic of loads or of stores, per block */
     double parts;   /* stores: sent sectors that one store writes only in part */
 } sim_traffic;
 
-/* The accesses that L2 and DRAM see at the same time: those of the first warps of all blocks of a
- * wave and of the next wave. */
+/* The accesses that L2 and DRAM see at the same time: the accesses of the first warps of all blocks
+ * of a wave and of the next wave. */
 typedef struct sim_wave {
     double read_run, write_run; /* mean length of runs of adjacent sectors; 0 if not sampled */
     double first_fresh; /* share of the read sectors that no earlier block of the wave read */
@@ -43,8 +43,8 @@ typedef struct sim_wave {
 
 /* Atomics on the hottest line of 128 bytes. The L2 executes them one after another. */
 typedef struct sim_hot {
-    double operations; /* operations of lanes on its busiest word; integers of a warp count once,
-                          because the hardware adds them up before */
+    double operations; /* operations of lanes on the line's busiest word; the integers of a warp
+                          count once, because the hardware adds them up first */
     double sectors;    /* sectors of the operations of warps */
     double doubles;    /* share of the sectors with additions of doubles */
     double floats;     /* share of the sectors with additions of floats */
@@ -64,8 +64,8 @@ typedef struct sim_issue {
     double total;                 /* machine instructions of all warps */
     double pipes[SIM_PIPE_COUNT]; /* machine instructions by pipe */
     double code_bytes;            /* size of the executed machine code */
-    double locals; /* accesses to local memory, spilled registers included; negative if only those
-                      in the PTX are known */
+    double locals; /* accesses to local memory, spilled registers included; negative if only
+                      accesses in the PTX are known */
 } sim_issue;
 
 typedef struct sim_profile {

@@ -15,8 +15,7 @@ typedef struct sector_set {
 void sector_set_deinit(sector_set *s);
 void sector_set_clear(sector_set *s);
 
-/* Adds a sector, or adds bits to its word. *is_new: it was new. Returns false if memory is
- * short. */
+/* Adds a sector, or adds bits to its word. *is_new: it was new. Returns false without memory. */
 bool sector_set_add(sector_set *s, uint64_t sector, uint32_t used, bool *is_new);
 bool sector_set_has(const sector_set *s, uint64_t sector);
 
@@ -54,7 +53,7 @@ typedef struct ticket {
 } ticket;
 enum { MOST_TICKETS = 8 };
 
-/* The atomics of the sampled blocks. A zeroed struct has none. */
+/* The atomics of the sampled blocks. A zeroed struct has no atomics. */
 typedef struct atomics {
     sector_set lines;     /* lines of 128 bytes with atomics; the word is the index in `hot` */
     struct hot_line *hot; /* owned */

@@ -45,7 +45,7 @@ typedef struct sweep {
     sim_sweep *out;
 } sweep;
 
-/* What follows an instruction: the next one, the end of the threads, or a cut of their box. */
+/* The result of a step: the next instruction follows, the threads end, or their box must be cut. */
 typedef enum step_result { STEP_ON, STEP_END, STEP_CUT } step_result;
 
 static affine *value_of(const sweep *s, int32_t slot)
@@ -219,7 +219,7 @@ static step_result store(sweep *s, const sim_instruction *c)
 }
 
 /* Marks the written elements of a buffer as unknown, after an atomic or a bulk copy. If the address
- * is unknown, marks those of all buffers. */
+ * is unknown, marks the elements of all buffers. */
 static void forget_written(sweep *s, const affine *address)
 {
     affine_whole at;

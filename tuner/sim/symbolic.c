@@ -547,8 +547,8 @@ affine symbolic_logic(sim_logic op, const affine *a, const affine *b)
     return known[0] || (!known[1] && a->kind == AFFINE_DATA) ? *b : *a;
 }
 
-/* Evaluates a comparison, given whether a < b and whether a > b. 1 is for all threads, 0 for no
- * thread, -1 for some threads. */
+/* Evaluates a comparison, given whether a < b and whether a > b. Each is 1 for all threads, 0 for
+ * no thread, and -1 for some threads. */
 static int settle(sim_rule r, int less, int greater)
 {
     const int equal = less == 1 || greater == 1 ? 0 : less == 0 && greater == 0 ? 1 : -1;

@@ -4,7 +4,7 @@
 
 enum { NOTHING_YET = -3 }; /* no instruction visited so far writes the register */
 
-/* Rules that compute the zero bits of a result from those of its sources. */
+/* Rules that compute the zero bits of a result from the zero bits of its sources. */
 typedef enum zeros_rule {
     ZEROS_NONE,
     ZEROS_LEAST,
@@ -98,7 +98,7 @@ static int zeros_of(const finder *f, const ptx_operand *o)
         return zeros_of_bits(o->bits);
     case PTX_OPERAND_VARIABLE:
         v = &f->module->variables[o->index];
-        /* Addresses in shared memory are those of a GPU. Elsewhere, only the alignment is known. */
+        /* Shared memory has the addresses of a GPU. Elsewhere, only the alignment is known. */
         return v->space == PTX_SPACE_SHARED
                    ? zeros_of_bits(f->addresses[o->index] + (uint64_t)o->offset)
                    : least(zeros_of_bits(v->alignment), zeros_of_bits((uint64_t)o->offset));

@@ -167,8 +167,8 @@ static void decode_body(decoder *d, const ptx_function *f, const binding *b,
     d->depth--;
 }
 
-/* Gives the results and parameters of a function the first offsets in its frame. Fills `at` with
- * these offsets. Returns the offset after the last one. */
+/* Gives the results and parameters of a function the first offsets in its frame, and fills `at`
+ * with these offsets. Returns the offset after the parameters. */
 static uint64_t place_parameters(decoder *d, const ptx_function *f, int64_t *at)
 {
     uint64_t end = 0;

@@ -180,8 +180,8 @@ void facts_find_communication(sim_program *p)
         op = c->op;
         type = c->type;
     }
-    /* Without strong writes, a strong read is ordered with the plain writes or races with them.
-     * Reductions may have any order if no thread reads their results. */
+    /* If there are no strong writes, a strong read is ordered with plain writes or races with plain
+     * writes. Reductions may have any order if no thread reads their results. */
     p->reorders = stores || (any_reads && p->writes_strongly);
     p->shares = p->shares || p->reorders;
     free(is_read);

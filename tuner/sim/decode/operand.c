@@ -162,7 +162,7 @@ static uint64_t number_bits(const ptx_operand *o, ptx_type type)
     }
 }
 
-/* Returns whether a variable is in local memory. A .param variable of a called function is, too. */
+/* Returns whether a variable is in local memory, as is a .param variable of a called function. */
 static bool is_local(const decoder *d, const ptx_operand *o)
 {
     const ptx_variable *v = &d->module->variables[o->index];

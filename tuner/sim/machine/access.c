@@ -96,8 +96,8 @@ static bool execute_atomic(sim_block *b, sim_warp *w, const sim_instruction *c, 
         _Alignas(SIM_WRITE_BYTES) uint8_t older[SIM_WRITE_BYTES];
         const int from = sim_strong_choose(b, w, l, p, total, sought, older);
         uint8_t *const at = from == SIM_READS_MEMORY ? p->at[l] : older;
-        /* A failed compare-and-swap counts as a read: a kernel may mark nodes while others read
-         * them. */
+        /* A failed compare-and-swap counts as a read: a kernel may mark nodes while threads read
+         * the nodes. */
         const sim_touch touch =
             sought && memcmp(at, sought, total) != 0 ? SIM_TOUCH_READ : SIM_TOUCH_ATOMIC;
         if (b->launch->check && (!sim_touch_lane(&a, l, p, total, touch, NULL) ||

@@ -205,7 +205,7 @@ static bool arrive(sim_block *b, sim_warp *w, const sim_instruction *c, int lane
     return true;
 }
 
-/* Notes that a warp passed the cluster's barrier. The next barrier waits for this warp, too. */
+/* Notes that a warp passed the cluster's barrier. The next barrier also waits for this warp. */
 static void pass(sim_block *b, sim_warp *w)
 {
     w->wait.waited++;

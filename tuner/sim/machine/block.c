@@ -302,13 +302,13 @@ static void order_warps(sim_block *b, uint8_t order[SIM_MAX_WARPS])
 
 enum {
     HOLDS_ONE_IN = 4, /* one turn in this many starts to hold warps back */
-    HELD_TURNS = 256, /* turns after which a held warp goes on, since warps that wait may change
-                         memory meanwhile */
+    HELD_TURNS = 256, /* turns after which a held warp goes on: warps that wait for it may change
+                         memory */
     HELD_POLLS = 8    /* polls of other warps after which a held warp goes on: fewer than
                          POLLS_BEFORE_ASIDE */
 };
 
-/* Begins to hold back one of the warps that can run, or a random set of them. */
+/* Begins to hold back one of the warps that can run, or a random set of these warps. */
 static void hold_some(sim_block *b)
 {
     uint32_t ready = 0;

@@ -22,7 +22,7 @@ enum { BULK_BYTES = 16, BOX_ALIGNMENT = 128, SWIZZLED_BYTES = 16 };
 
 /* A part of a copy between shared memory (own or cluster address) and global memory. Of its `bytes`
  * in shared memory, only `moved` bytes from byte `skip` on lie in global memory. A copy to shared
- * memory fills the others with zeros or NaN. */
+ * memory fills the remaining bytes with zeros or NaN. */
 typedef struct bulk_part {
     uint64_t shared, global;
     uint32_t bytes, skip, moved;

@@ -47,8 +47,7 @@ void sim_clock_join_others(sim_clock **into, sim_clock *other, uint32_t block, u
 uint32_t sim_clock_lanes(const sim_clock *clock, uint32_t block, uint32_t unit, uint32_t lanes,
                          uint32_t order);
 
-/* Returns the last barrier of the whole block before which the clock has all its operations, or
- * 0. */
+/* Returns the last barrier of the block before which the clock has all its operations, or 0. */
 uint32_t sim_clock_epoch(const sim_clock *clock, uint32_t block);
 
 #endif

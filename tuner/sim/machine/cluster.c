@@ -147,7 +147,7 @@ static bool polls_others(const sim_cluster *cl, bool ever)
     return false;
 }
 
-/* Returns whether the cluster ended because it waits for others. A trap after polls counts, too. */
+/* Returns whether the cluster ended because it waits for other clusters: even by its own trap. */
 static bool waits_for_others(const sim_cluster *cl)
 {
     const sim_fault_kind kind = cl->fault.kind;

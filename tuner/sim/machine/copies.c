@@ -79,7 +79,7 @@ bool sim_copy_commit(sim_block *b, sim_warp *w, const sim_instruction *c, uint32
 }
 
 /* Lands a copy, as if the thread read and wrote the bytes now. If an mbarrier tracks the copy,
- * threads that saw its phase complete may use the data, too. */
+ * threads that saw its phase complete may also use the data. */
 static void land_copy(sim_block *b, sim_warp *w, const sim_copy *copy)
 {
     int lane = (int)copy->lane;
@@ -131,7 +131,8 @@ bool sim_copy_wait(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t
     size_t kept = 0;
     for (size_t i = 0; i < w->copies.count; i++) {
         const sim_copy *copy = &w->copies.list[i];
-        /* c->offset groups may stay under way. -1: copies that are not committed land, too. */
+        /* c->offset groups may stay under way. If it is -1, copies that are not committed also
+         * land. */
         uint64_t group = w->copies.groups[copy->lane];
         uint64_t landed = c->offset < 0                 ? UINT64_MAX
                           : (uint64_t)c->offset < group ? group - (uint64_t)c->offset

@@ -1,8 +1,9 @@
 /* Asynchronous copies: cp.async (copies.c), bulk copies (bulk.c), and the mbarriers in shared
- * memory on which they complete (mbarrier.c). race.c knows which bytes may be accessed meanwhile.
+ * memory on which copies complete (mbarrier.c). race.c knows which bytes may be accessed while a
+ * copy is under way.
  *
  * Copies land as late as the rules allow: when a thread waits for their group, or tests their
- * mbarrier. A kernel that forgets to wait reads what was there before. */
+ * mbarrier. A kernel that forgets to wait reads the old contents. */
 #ifndef AUTOTUNE_SIM_MACHINE_COPIES_H
 #define AUTOTUNE_SIM_MACHINE_COPIES_H
 

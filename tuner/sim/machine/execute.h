@@ -2,8 +2,7 @@
  *
  * Each function executes the instruction `c` for the lanes of `mask`, at least one. It returns
  * false if it has recorded a fault in b->fault (fault.h). An instruction that must wait for other
- * lanes of the warp lets another path run first. The waiting path fetches the instruction again
- * later. */
+ * lanes of the warp lets another path run first. The waiting path fetches it again later. */
 #ifndef AUTOTUNE_SIM_MACHINE_EXECUTE_H
 #define AUTOTUNE_SIM_MACHINE_EXECUTE_H
 

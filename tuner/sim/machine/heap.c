@@ -86,7 +86,7 @@ static piece *find(const sim_heap *h, uint64_t address)
     return found ? &h->pieces[low] : NULL;
 }
 
-/* Allocates memory for a lane. Sets *address to 0 if there is no memory, or no such alignment. */
+/* Allocates memory for a lane. Sets *address to 0 without memory or for an invalid alignment. */
 static bool allocate(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint64_t bytes,
                      uint64_t alignment, uint64_t *address)
 {

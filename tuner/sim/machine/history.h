@@ -4,10 +4,10 @@
  * order, which may differ from the order of their execution. A strong read may return any write
  * that coherence and causality allow. So a location keeps its recent writes in coherence order,
  * each with its value, the clocks that a reader acquires, and its readers. Schedule 0 keeps only
- * the newest write, if it releases something. (Luo and Demsky, C11Tester, ASPLOS 2021; Gao et al.,
+ * the newest write, if it releases anything. (Luo and Demsky, C11Tester, ASPLOS 2021; Gao et al.,
  * PCTWM, ASPLOS 2023.)
  *
- * Memory holds the value of the newest write. The write's record gets the value once another write
+ * Memory holds the newest write's value. The write's record gets the value once another write
  * follows. */
 #ifndef AUTOTUNE_SIM_MACHINE_HISTORY_H
 #define AUTOTUNE_SIM_MACHINE_HISTORY_H
@@ -23,8 +23,8 @@ typedef struct sim_write {
     sim_stamp by;     /* the writing access; its block is 0 for the value from before all strong
                          writes */
     uint32_t cluster; /* linear index + 1 of the writer's cluster */
-    sim_clock *clocks[SIM_REACHES]; /* what a reader in each reach acquires; a narrower reach has at
-                                       least the entries of a wider one; owned */
+    sim_clock *clocks[SIM_REACHES]; /* clocks that a reader in each reach acquires; a narrower reach
+                                       has at least the entries of each wider reach; owned */
     sim_clock *sequential;          /* the writer's SIM_CLOCK_SEQUENTIAL; owned */
     const sim_instruction *update;  /* the read-modify-write that read the preceding write; NULL for
                                        a store */

@@ -88,7 +88,7 @@ typedef struct sim_warp_copies {
     uint32_t groups[SIM_LANES]; /* number of the group that each lane fills */
 } sim_warp_copies;
 
-/* Polls of a warp: reads of memory that others change (repeat.h). */
+/* Polls of a warp: reads of memory that other warps change (repeat.h). */
 typedef struct sim_warp_polls {
     uint64_t slice_end;   /* sim_warp.executed at which other warps are scheduled */
     uint64_t last;        /* sim_warp.executed at the last poll or barrier */

@@ -238,7 +238,7 @@ static bool arrive(sim_block *b, sim_block *owner, sim_warp *w, const sim_instru
     return true;
 }
 
-/* Adds an arrival that counts once the thread's copies have landed. It releases nothing else. */
+/* Adds an arrival that counts once the thread's copies have landed. It releases only these. */
 static bool arrive_copied(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                           sim_mbarrier_state *m)
 {

@@ -13,8 +13,7 @@ void sim_paths_switch(sim_block *b, sim_warp *w, bool polls);
 bool sim_paths_yield(sim_block *b, sim_warp *w);
 
 /* Splits a path if only some of its lanes have met their partners at a warp operation: these lanes
- * go on alone. Call this when sim_paths_yield() returned false. Returns whether a path was
- * split. */
+ * go on alone. Call this when sim_paths_yield() returned false. Returns whether it split a path. */
 bool sim_paths_let_go(sim_warp *w);
 
 /* Splits the top path at a strong access or at activemask, since lanes need not run in step. Some

@@ -186,7 +186,8 @@ static bool are_alike(const sim_block *b, const sim_instruction *c, const sim_in
 }
 
 /* Checks the registers of a product, and marks them as used. A wgmma.fence must lie between earlier
- * writes to them and the product. Two products may fill them only as accumulators of one shape. */
+ * writes to these registers and the product. Two products may fill the same registers only as
+ * accumulators of one shape. */
 static bool take_registers(sim_block *b, sim_warp *w, const sim_instruction *c)
 {
     sim_products *s = w->products;

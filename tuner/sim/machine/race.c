@@ -206,8 +206,8 @@ void sim_set_add(const sim_race_access *a, sim_set *set, const sim_stamp *stamp)
     set->last = fresh;
 }
 
-/* Notes volatile accesses by lanes of one warp, as in kernels that rely on lanes in step. They are
- * no race, and order nothing. Adverse schedules split the lanes there. */
+/* Notes volatile accesses by lanes of one warp, as in kernels that rely on lanes in step. Such
+ * accesses are no race, and order nothing. Adverse schedules split the lanes there. */
 static void note_lanes_in_step(const sim_race_access *a, const sim_stamp *s)
 {
     uint8_t *ran = a->block->adverse ? NULL : a->block->launch->ran;
@@ -273,7 +273,8 @@ static const sim_stamp *find_conflict(const sim_race_access *a, const sim_cell *
         const sim_stamp *s = sim_set_get(set, i - 1);
         if (!conflicts(a, cell, s, reads) || (set == &cell->writes && writes_alike(a, s, same)))
             continue;
-        /* A read that is over sees no later write. A copy that was read may be overwritten, too. */
+        /* A write after the end of a read is no race; neither is a write to a copy's destination
+         * after the data was read. */
         const bool is_over = set == &cell->reads || (!reads && s->unit >= SIM_UNIT_ENGINE);
         if ((set == &cell->writes && was_observed(a, cell, s)) ||
             (is_over && sim_order_knows(a->warp, a->lane, SIM_CLOCK_READ, s)))
@@ -398,9 +399,9 @@ static void remove_those(const sim_race_access *a, sim_set *set,
         remove_at(set, sim_set_older(set));
 }
 
-/* Forgets the accesses that a weak write of a new value replaces. It follows all earlier writes,
- * and conflicts with all that conflict with them. Reads stay until all later accesses follow them:
- * a later write of the same value does not race with this write, but may race with the read. */
+/* Forgets the accesses that a weak write of a new value replaces. The write follows all earlier
+ * writes, and conflicts with each access that conflicts with an earlier write. Reads stay until all
+ * later accesses follow them: a later write of the same value may race with the read. */
 static void forget_replaced(const sim_race_access *a, sim_cell *cell)
 {
     cell->stale = cell->stale || cell->reads.last.block != 0;
@@ -432,8 +433,8 @@ bool sim_race_write(const sim_race_access *a, sim_cell *cell, bool same)
         stamp.seen = cell->strong;
         if (observes(a)) {
             cell->observed = cell->strong;
-            /* A later access follows the writes that this one observed, or conflicts with it,
-             * too. */
+            /* A later access follows the writes that this atomic observed, or also conflicts with
+             * this atomic. */
             remove_those(a, &cell->writes, is_morally_strong);
         }
     } else if (!same) {

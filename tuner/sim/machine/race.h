@@ -94,10 +94,10 @@ static inline const sim_stamp *sim_set_get(const sim_set *set, uint32_t i)
 /* The accesses to one piece of memory, which is as large as the smallest access of the program. */
 typedef struct sim_cell {
     sim_set writes, reads;
-    uint32_t run;      /* shared memory: sim_block.run of the block that used the cell last */
-    uint32_t strong;   /* number of strong writes; several in a row without a read between them may
-                          count once */
-    uint32_t observed; /* `strong` at the last strong read */
+    uint32_t run;    /* shared memory: sim_block.run of the block that used the cell last */
+    uint32_t strong; /* number of strong writes; several strong writes with no read between them may
+                        count once */
+    uint32_t observed;     /* `strong` at the last strong read */
     uint8_t weakest_write; /* smallest scope of the writes, or a smaller scope */
     bool noncoherent;      /* ld.global.nc has read it */
     bool stale;            /* read before it was written: a cache may hold the old value */
@@ -115,8 +115,7 @@ typedef enum sim_line_state {
 } sim_line_state;
 
 /* 32 cells side by side. While all accesses are by whole warps whose lanes access neighbouring
- * cells in the same way, one cell stands for all of them, which saves most of the time and
- * memory. */
+ * cells in the same way, one cell stands for all cells, which saves most of the time and memory. */
 typedef struct sim_line {
     uint32_t run;  /* as sim_cell.run */
     uint8_t state; /* sim_line_state */

@@ -130,7 +130,7 @@ void sim_note_poll(const sim_block *b, sim_warp *w, const sim_instruction *c, ui
                    uint64_t found, bool is_global)
 {
     enum { FRESH_POLLS = 4 };
-    /* The number distinguishes this block's polls from those of the block that used `b` before. */
+    /* The number distinguishes this block's polls from those of an earlier block in `b`. */
     if (!has_seen(w, found ^ (uint64_t)b->number << 32)) {
         w->polls.fresh = FRESH_POLLS;
         return;

@@ -1,7 +1,6 @@
 /* Schedules clusters that may wait for one another, on one host thread. As on a GPU, clusters begin
  * in order when there is room, and stay resident until they end. A resident cluster that only polls
- * memory which others may change is put aside until memory has changed. Nothing is copied or run
- * twice. */
+ * memory is put aside until other clusters have changed memory. Nothing is copied or run twice. */
 #include "sim/machine/schedule.h"
 
 #include <stdlib.h>
@@ -181,8 +180,8 @@ static resident *any_in(resident_blocks *r, resident_state state)
     return NULL;
 }
 
-/* In some adverse schedules, holds back a cluster that has just accessed global memory, until
- * others end, wait, or have changed memory several times. Returns whether it does. */
+/* In some adverse schedules, holds back a cluster that has just accessed global memory, until the
+ * other clusters end, wait, or have changed memory several times. Returns whether it does. */
 static bool hold(resident_blocks *r, resident *one)
 {
     const bool may = r->launch->schedule && one->cluster.yielded && r->in[IS_HELD] < MOST_HELD &&
@@ -194,7 +193,7 @@ static bool hold(resident_blocks *r, resident *one)
     return true;
 }
 
-/* Lets a held cluster go on, because others may wait for it: the one held first or a random one. */
+/* Lets a held cluster go on, because others may wait for it: the first one or a random one. */
 static void resume_one(resident_blocks *r)
 {
     resident *one = any_in(r, IS_HELD);
@@ -242,8 +241,7 @@ static bool try_resident(resident_blocks *r, resident *one, uint64_t most, bool 
             end(r, one);
             return true;
         }
-        /* A cluster can have a turn without a poll. Many turns without polls show that it goes
-         * on. */
+        /* A turn may have no poll. Many turns without polls show that the cluster goes on. */
         bool looks = one->cluster.idle_polls >= before;
         before = one->cluster.idle_polls;
         if (one->cluster.changes != changes || (news && one->cluster.yielded) || !looks)
@@ -265,8 +263,8 @@ static bool try_all(resident_blocks *r)
     return any;
 }
 
-/* In an adverse schedule, tries clusters aside between two changes of memory. An eager schedule
- * tries many, since few clusters may be there in time to find a mistake; others try one. */
+/* In an adverse schedule, tries clusters that were put aside between two changes of memory. An
+ * eager schedule tries many clusters, since few may be there in time to find a mistake. */
 static void try_between(resident_blocks *r)
 {
     enum { TRIES_ONE_IN = 2, MANY = 8, RUNNING = 2 * ADVERSE_WIDTH, BETWEEN_POLLS = 4 };
@@ -348,8 +346,8 @@ static at_status run(resident_blocks *r, at_error *error)
             if (r->fault->kind == SIM_FAULT_NONE)
                 try_between(r);
         }
-        /* The more clusters are aside, the less often they are tried, so that tries take a fixed
-         * share of the time. Running clusters alone might wait for ever for a cluster aside. */
+        /* The more clusters are aside, the less often they are tried: tries take a fixed share of
+         * the time. Running clusters alone might wait for ever for a cluster that was put aside. */
         const size_t share = r->in[IS_ASIDE] / 4;
         if (r->fault->kind == SIM_FAULT_NONE &&
             (r->in[RUNS] == 0 || since > share || turns / TRY_TURNS > share)) {

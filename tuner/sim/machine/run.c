@@ -49,7 +49,7 @@ static void *work(void *context)
     at_status status = sim_cluster_init(&cluster, launch, c->watch, &error);
     while (!status) {
         uint64_t at = __atomic_fetch_add(&c->next, 1, __ATOMIC_RELAXED);
-        /* Clusters before a faulty one must run, too: the lowest fault is reported. */
+        /* Clusters before a faulty cluster must still run: the lowest fault is reported. */
         if (at >= c->total || at > __atomic_load_n(&c->fault_at, __ATOMIC_RELAXED))
             break;
         if (launch->excerpt) {
@@ -123,7 +123,7 @@ static at_status run_apart(crew *c, long wanted, at_error *error)
     pthread_t helpers[MAX_HOST_THREADS];
     long started = 0;
     pthread_mutex_init(&c->lock, NULL);
-    /* The caller's thread works, too. If a thread cannot be created, the run only takes longer. */
+    /* The caller's thread also works. If a thread cannot be created, the run only takes longer. */
     while (started < wanted - 1 && pthread_create(&helpers[started], NULL, work, c) == 0)
         started++;
     work(c);

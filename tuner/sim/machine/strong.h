@@ -47,7 +47,7 @@ void sim_strong_poll(const sim_block *b, sim_warp *w, const sim_instruction *c, 
 bool sim_strong_waits(sim_block *b, const sim_warp *w, const sim_instruction *c);
 
 /* Ends the warp's slice after a strong access, because other warps may have to change memory first.
- * An adverse schedule does so often, schedule 0 after many strong accesses. */
+ * In an adverse schedule this happens often, in schedule 0 after many strong accesses. */
 void sim_yield(sim_block *b, sim_warp *w, ptx_space space);
 
 #endif

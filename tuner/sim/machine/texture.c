@@ -21,7 +21,7 @@ typedef struct fetch {
     const sim_instruction *instruction;
     const sim_texture *texture;
     int lane;
-    uint64_t *first; /* gets the address of the first texel that is read; 0 if none is read */
+    uint64_t *first; /* gets the address of the first texel that is read; 0 if no texel is read */
     uint64_t layer;
 } fetch;
 

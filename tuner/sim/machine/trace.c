@@ -302,7 +302,7 @@ static void synchronise(sim_trace *t, traced_warp *w, uint32_t rank, uint32_t id
 {
     uint64_t *last = &t->barriers[rank][id][w->passed[id] & 1];
     const uint64_t at = later(w->front, w->stored);
-    /* The first arrival of a turn overwrites the time of the turn before the last one. */
+    /* The first arrival of a turn overwrites the time of the turn before the last turn. */
     *last = later(*last, at);
     w->waits = (int32_t)(id * 2 + (w->passed[id]++ & 1));
 }
@@ -314,8 +314,8 @@ static void resume(sim_trace *t, traced_warp *w, uint32_t rank)
     w->waits = -1;
 }
 
-/* Returns whether the branch is a branch in machine code, too: ptxas predicates short skipped code
- * instead. A store before a branch stays before the branch, and has waited for its operands. */
+/* Returns whether the branch is also a branch in machine code: ptxas predicates short skipped code.
+ * A store before a branch stays before the branch, and has waited for its operands. */
 static bool is_jump(const sim_program *p, const sim_instruction *c)
 {
     enum { MOST_PREDICATED = 12 };
@@ -323,7 +323,8 @@ static bool is_jump(const sim_program *p, const sim_instruction *c)
     return c->target > pc + MOST_PREDICATED;
 }
 
-/* Adds a backward branch. Later instructions wait for all earlier ones, unless it is unrolled. */
+/* Adds a backward branch. Later instructions wait for all earlier instructions, unless ptxas
+ * unrolls the loop. */
 static void repeat(const sim_trace *t, traced_warp *w, const view *v, const sim_warp *warp,
                    const sim_instruction *c, uint32_t mask)
 {

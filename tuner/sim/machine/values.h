@@ -42,7 +42,7 @@ void sim_values_reserve(sim_block *b); /* allocates the masks of a block */
 void sim_values_start(sim_block *b);
 void sim_values_free(sim_block *b);
 
-/* Begins to keep masks for the block, if it has none. */
+/* Begins to keep masks for the block, if it keeps no masks yet. */
 void sim_values_keep(sim_block *b, const sim_warp *w);
 
 /* Returns the number of the load at `pc` among the block's origins. Adds the load if it is new;
@@ -83,8 +83,7 @@ void sim_values_mark_missing(sim_block *b, sim_warp *w, const sim_instruction *c
                              int32_t slot, uint64_t bits, const char *where, const uint8_t *local);
 
 /* Checks that a lane's bytes are all written. If they are not, sets b->met_unwritten if the
- * instruction may read such bytes; otherwise returns false, with a fault that calls the access
- * `what`. */
+ * instruction may read them; otherwise returns false, with a fault that calls the access `what`. */
 bool sim_find_unwritten(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                         const sim_lane_memory *p, uint32_t bytes, const char *what);
 static inline bool sim_check_written(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
@@ -102,12 +101,11 @@ bool sim_is_constant(uint32_t mask, const sim_lane_memory *p);
 void sim_mark_missing_bytes(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
                             const sim_lane_memory *p, uint32_t bytes);
 
-/* Returns the uninitialised bits of a lane's `bytes` from byte *first on. Sets *first to their
- * start. */
+/* Returns the uninitialised bits of a lane's `bytes` from byte *first on. Moves *first to the
+ * first. */
 uint64_t sim_unwritten_bits(const sim_lane_memory *p, int lane, uint32_t bytes, uint32_t *first);
 
-/* Marks `bits` of a lane's register as missing. They come from memory, byte `first` on. 0: no
- * bits. */
+/* Marks `bits` (or none: 0) of a lane's register as missing. They come from byte `first` on. */
 void sim_mark_missing_bits(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                            const sim_lane_memory *p, uint32_t first, int32_t slot, uint64_t bits);
 

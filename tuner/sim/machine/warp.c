@@ -485,7 +485,7 @@ bool sim_warp_run(sim_block *b, sim_warp *w)
             n->issued++;
             n->threads += (uint64_t)__builtin_popcount(mask);
         }
-        /* A branch that no lane takes has run, too. */
+        /* A branch that no lane takes has also run. */
         if (b->launch->ran && (mask != 0 || c->kind == SIM_BRANCH))
             note_ran(&b->launch->ran[top->pc],
                      mask != 0 && c->kind == SIM_BRANCH && c->target <= top->pc);
