@@ -116,7 +116,7 @@ typedef struct ptx_note {
 } ptx_note;
 
 typedef struct ptx_statement {
-    ptx_text opcode; /* with modifiers: "ld.global.nc.f32" */
+    ptx_text opcode; /* opcode with its modifiers: "ld.global.nc.f32" */
     int guard;       /* predicate register, or PTX_NONE */
     bool guard_negated;
     int first, count; /* operands: range of ptx_module.operands */

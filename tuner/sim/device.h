@@ -44,10 +44,13 @@ struct device {
     bool alone;         /* launches use one host thread */
     bool carries_on;    /* launches start with the variables that the previous launch left */
     char changed[64];   /* name of a variable that the previous launch changed */
-    int64_t low_ns, high_ns; /* interval that holds nine of ten times, of the last sample */
+    int64_t low_ns, high_ns; /* interval that holds nine of ten times, as predicted for the last
+                                sample */
     uint64_t work;           /* work (sim_launch.work) of all launches since a kernel was loaded */
     uint64_t last_work;      /* work of the last launch */
-    void (*progress)(void *context, uint64_t done, uint64_t total); /* may be NULL */
+    void (*progress)(void *context, uint64_t done,
+                     uint64_t total); /* gets the number of clusters that ran, and of all clusters;
+                                         may be NULL */
     void *progress_context;
 };
 
@@ -63,7 +66,7 @@ struct device_kernel {
     pack predicted;
     device_cache predicted_cache;
     int64_t predicted_ns;    /* 0 if nothing was predicted */
-    int64_t low_ns, high_ns; /* interval that holds nine in ten times */
+    int64_t low_ns, high_ns; /* interval that holds nine of ten times */
 };
 
 /* Returns the extents, in blocks, of a cluster of the launch at index `i`: 1 without clusters. */

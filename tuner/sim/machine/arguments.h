@@ -10,9 +10,9 @@ enum { SIM_TENSOR_MAP_BYTES = 128 };
 /* A CUtensorMap. The innermost dimension comes first. */
 typedef struct sim_tensor_map {
     uint64_t magic, base;
-    uint64_t size[SIM_TENSOR_RANK]; /* in elements */
+    uint64_t size[SIM_TENSOR_RANK]; /* size of each dimension, in elements */
     uint64_t stride_bytes[SIM_TENSOR_RANK - 1];
-    uint16_t box[SIM_TENSOR_RANK]; /* in elements */
+    uint16_t box[SIM_TENSOR_RANK]; /* size of the box along each dimension, in elements */
     uint8_t rank, element_bytes;
     uint8_t swizzle; /* number of address bits that are exchanged: 0 to 3 */
     uint8_t nan_outside;
@@ -34,7 +34,7 @@ typedef struct sim_texture {
     uint64_t base;            /* address of the first texel */
     uint64_t step_bytes[3];   /* distance between neighbouring texels, rows and planes */
     uint64_t layer_bytes;     /* distance between neighbouring layers */
-    uint32_t size[3];         /* in texels */
+    uint32_t size[3];         /* size along each dimension, in texels */
     uint32_t rank;            /* dimensions; 0: neither a texture nor a surface */
     uint32_t layers;          /* 0: not layered */
     uint32_t channels, bytes; /* elements of a texel, bytes of an element */

@@ -33,8 +33,8 @@ typedef struct sim_known {
 
 typedef struct sim_clock sim_clock;
 
-sim_clock *sim_clock_keep(sim_clock *clock); /* adds a reference; NULL is fine */
-void sim_clock_drop(sim_clock *clock);       /* removes a reference; NULL is fine */
+sim_clock *sim_clock_keep(sim_clock *clock); /* adds a reference; `clock` may be NULL */
+void sim_clock_drop(sim_clock *clock);       /* removes a reference; `clock` may be NULL */
 
 /* Add sorted entries, or another clock's entries, to *into. The caller owns the reference *into. */
 void sim_clock_add(sim_clock **into, const sim_known *known, uint32_t count);

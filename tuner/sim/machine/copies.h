@@ -80,7 +80,7 @@ sim_engine *sim_engine_of(sim_block *b);
 /* Returns whether the block may end: false, with a fault, while a copy uses its shared memory. */
 bool sim_engine_allows_end(sim_block *b);
 void sim_engine_reset(sim_block *b);
-void sim_engine_free(sim_engine *engine); /* NULL is fine */
+void sim_engine_free(sim_engine *engine); /* `engine` may be NULL */
 
 /* Finds the mbarrier at address `barrier` in block `owner`, on which the lane's copy completes. *at
  * is its offset in shared memory. Returns false, with a fault, if there is no such mbarrier. */

@@ -10,7 +10,7 @@
 #include "sim/machine/watch.h"
 
 enum {
-    ALIGNMENT = 16, /* also the least distance between pieces, in bytes */
+    ALIGNMENT = 16, /* alignment of pieces and least distance between pieces, in bytes */
     ROOM = 64 << 20,
     MOST_HELD = 8 << 20 /* the default of cudaLimitMallocHeapSize */
 };
@@ -22,9 +22,9 @@ typedef struct piece {
 
 struct sim_heap {
     uint8_t *bytes, *written, *held; /* an entry for each byte; owned */
-    piece *pieces;                   /* in the order of their addresses; owned */
+    piece *pieces;                   /* sorted by address; owned */
     size_t piece_count;
-    uint64_t used; /* bytes of ROOM that were allocated, freed or not */
+    uint64_t used; /* bytes of ROOM allocated so far, including freed bytes */
     uint64_t held_bytes;
 };
 

@@ -42,7 +42,7 @@ typedef struct sim_location {
     uint64_t at; /* address; 0: a free slot */
     uint32_t bytes;
     uint32_t count;
-    sim_write *writes; /* in coherence order, the newest last; owned */
+    sim_write *writes; /* writes in coherence order, the newest last; owned */
 } sim_location;
 
 typedef struct sim_history { /* a hash table */

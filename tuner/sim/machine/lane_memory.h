@@ -15,7 +15,7 @@ typedef struct sim_lane_memory {
     uint8_t *valid[SIM_LANES]; /* map of written bytes; NULL if all are written, or nothing is
                                   checked */
     const sim_region *region[SIM_LANES]; /* global memory: region of each lane */
-    const sim_region *only; /* global memory: region of all lanes; NULL if it is not known */
+    const sim_region *only; /* global memory: region that all lanes access; NULL if not known */
 } sim_lane_memory;
 
 /* Computes each lane's address: the register at `slot`, of `width` bytes a lane, plus `offset`. */

@@ -220,7 +220,7 @@ struct sim_block {
     uint64_t lanes;            /* thread-instructions of all its warps, as in sim_launch.lanes */
     bool learned;              /* at least one warp has clocks */
     sim_engine *engine;        /* copy engine (copies.h); NULL until an instruction needs it */
-    sim_warpgroup *warpgroups; /* one for every four warps; NULL until an instruction needs it */
+    sim_warpgroup *warpgroups; /* state of every four warps; NULL until an instruction needs it */
     sim_barrier_state barriers[SIM_BARRIERS];
     sim_counter *counters; /* counters of this host thread; NULL if nothing is counted */
     uint64_t limit;

@@ -78,7 +78,7 @@ void sim_memory_describe(const sim_memory *m, uint64_t address, char *text, size
 typedef struct sim_heap sim_heap;
 
 sim_heap *sim_heap_new(void);        /* returns NULL if there is no memory */
-void sim_heap_free(sim_heap *heap);  /* NULL is fine */
+void sim_heap_free(sim_heap *heap);  /* `heap` may be NULL */
 void sim_heap_reset(sim_heap *heap); /* frees all pieces and marks all bytes as not written */
 sim_region sim_heap_region(const sim_heap *heap);
 

@@ -32,7 +32,8 @@ enum {
     SIM_CLOCK_READ,       /* operations whose reads are over; their writes may not have arrived */
     SIM_CLOCK_PROXIED,    /* operations known at its last proxy fence */
     SIM_CLOCK_SEQUENTIAL, /* operations known at sequentially consistent fences before its own */
-    SIM_CLOCK_SEEN_SEQUENTIAL, /* the same, but read from a release, by sim_reach */
+    SIM_CLOCK_SEEN_SEQUENTIAL, /* operations of SIM_CLOCK_SEQUENTIAL, read from a release, by
+                                  sim_reach */
     SIM_CLOCK_COUNT = SIM_CLOCK_SEEN_SEQUENTIAL + SIM_REACHES
 };
 

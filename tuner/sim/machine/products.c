@@ -65,7 +65,8 @@ struct sim_products {
     size_t group_count;
     uint64_t hash; /* hash of all products so far and their operands */
     const sim_instruction *last;
-    held *registers; /* by slot / SIM_SLOT_STEP; NULL if races are not checked; owned */
+    held *registers; /* state of each register, by slot / SIM_SLOT_STEP; NULL if races are not
+                        checked; owned */
 };
 
 static uint32_t group_of(const sim_warp *w)

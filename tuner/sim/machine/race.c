@@ -263,7 +263,7 @@ static bool writes_alike(const sim_race_access *a, const sim_stamp *s, bool same
     return (same || (landed && a->as_there)) && s->scope == 0;
 }
 
-/* Returns the newest access that conflicts with `a`, or NULL. `same`: weak writes do not. */
+/* Returns the newest access that conflicts with `a`, or NULL. If `same`, skips weak writes. */
 static const sim_stamp *find_conflict(const sim_race_access *a, const sim_cell *cell,
                                       const sim_set *set, bool same, bool reads)
 {

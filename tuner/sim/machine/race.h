@@ -99,10 +99,10 @@ typedef struct sim_cell {
                         count once */
     uint32_t observed;     /* `strong` at the last strong read */
     uint8_t weakest_write; /* smallest scope of the writes, or a smaller scope */
-    bool noncoherent;      /* ld.global.nc has read it */
+    bool noncoherent;      /* ld.global.nc has read the cell */
     bool stale;            /* read before it was written: a cache may hold the old value */
     bool touched;
-    bool kept; /* its location may have a history (history.h) */
+    bool kept; /* the cell's location may have a history (history.h) */
 } sim_cell;
 
 enum { SIM_LINE_CELLS = 32 };

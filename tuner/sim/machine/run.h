@@ -63,9 +63,10 @@ typedef void (*sim_observer)(void *context, const sim_instruction *instruction, 
  * absent. A block ends without a fault where it would read bytes that absent blocks may have
  * written, or would wait for absent blocks. Any other block runs to its end or to a fault. */
 typedef struct sim_excerpt {
-    bool later;   /* absent blocks of earlier launches may have written bytes that this one reads */
-    uint8_t mark; /* value of sim_region.valid for bytes that this launch writes */
-    bool apart;   /* the first cluster uses `mark`, and each further cluster the next number */
+    bool later; /* earlier launches had absent blocks, which may have written bytes that this launch
+                   reads */
+    uint8_t mark;    /* value of sim_region.valid for bytes that this launch writes */
+    bool apart;      /* the first cluster uses `mark`, and each further cluster the next number */
     uint64_t enough; /* work after which no cluster starts, except the first `least` clusters */
     uint64_t least;
     /* The run adds to these members: */
@@ -142,11 +143,12 @@ typedef struct sim_launch {
     bool first_warp_only; /* run one warp of each block, to sample addresses: barriers open at once,
                              and values of other warps are missing */
     void (*progress)(void *context, uint64_t done,
-                     uint64_t total); /* counts clusters; may be NULL */
+                     uint64_t total); /* gets the number of clusters that ran, and of all clusters;
+                                         may be NULL */
     void *progress_context;
     sim_prints *prints; /* gets the text that threads print; may be NULL */
     uint64_t workspace; /* address of the workspace of a cooperative launch; 0: no workspace */
-    sim_heap *heap;     /* for malloc(); its region is in `memory`; NULL if there is no heap */
+    sim_heap *heap; /* heap of malloc(), whose region is in `memory`; NULL if there is no heap */
     const struct sim_texture *textures; /* textures and surfaces whose handles the arguments hold */
     uint32_t texture_count;
     bool announce;           /* call the observer when a cluster starts, with instruction NULL */

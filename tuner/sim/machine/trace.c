@@ -30,13 +30,13 @@ typedef struct traced_warp {
 
 struct sim_trace {
     sim_latencies latencies;
-    uint8_t *unrolled; /* by pc of a backward branch: iterations of its loop that ptxas unrolls;
-                          owned */
-    uint32_t *turns;   /* [warp][pc]: iterations of the loop so far; owned */
+    uint8_t *unrolled; /* number of iterations that ptxas unrolls, by pc of the loop's backward
+                          branch; owned */
+    uint32_t *turns;   /* iterations of each loop so far, by [warp][pc]; owned */
     size_t code_count;
     uint32_t window; /* most words of loads that a thread has under way */
     uint32_t slots;
-    traced_warp *warps; /* of the blocks of the cluster; owned */
+    traced_warp *warps; /* warps of the cluster's blocks; owned */
     uint64_t *ready;    /* [warp][slot]: end of the instruction that wrote the register; owned */
     /* [rank][barrier][turn]: last arrivals; owned. No warp is two turns ahead of another warp. */
     uint64_t (*barriers)[SIM_BARRIERS][2];

@@ -32,7 +32,7 @@ struct sim_warp;
  * `window` words of loads under way. Fails with AT_NO_MEMORY. */
 at_status sim_trace_new(const sim_launch *launch, const sim_latencies *latencies, uint32_t window,
                         sim_trace **out, at_error *error);
-void sim_trace_free(sim_trace *t); /* NULL is fine */
+void sim_trace_free(sim_trace *t); /* `t` may be NULL */
 
 /* Starts a cluster. */
 void sim_trace_begin(sim_trace *t);

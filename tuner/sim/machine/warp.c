@@ -200,7 +200,7 @@ static void reverse(sim_path *groups, int count)
     }
 }
 
-/* Returns whether the code from `pc` on soon ends the thread. Such a path goes first: its lanes
+/* Returns whether the code from `pc` on soon ends the thread. Such a path runs first: its lanes
  * have ended when the other lanes reach a barrier. */
 static bool ends_at(const sim_program *p, int32_t pc)
 {

@@ -60,7 +60,7 @@ bool sim_cluster_allows_end(sim_block *b);
  * Fails with AT_NO_MEMORY. */
 at_status sim_watch_new(const sim_launch *launch, bool concurrent, sim_watch **out,
                         at_error *error);
-void sim_watch_free(sim_watch *watch); /* NULL is fine */
+void sim_watch_free(sim_watch *watch); /* `watch` may be NULL */
 
 /* Do the same for a region of global memory. values.h has the checks of uninitialised bytes. */
 bool sim_global_touch(sim_race_access *a, uint64_t offset, uint32_t bytes, sim_touch touch,

@@ -9,8 +9,8 @@
  *     x+=1    add              a=x+1     add              a=x?0>1 compare with 0, swap with 1
  *     x:=1    exchange         a=x:1     exchange         F       fence
  *
- * They are relaxed, and of GPU scope, unless a suffix says otherwise: .rel, .acq, .vol and .weak of
- * accesses, .ar and .sc of fences; .cta and .cl. */
+ * Statements are relaxed, and of GPU scope, unless a suffix changes this: .rel, .acq, .vol and
+ * .weak of accesses, .ar and .sc of fences, .cta and .cl for the scope. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
