@@ -450,6 +450,32 @@ static void add_definitions(application *a)
     free(text);
 }
 
+/* Changes the numbers of `baseline` in the file's comment: the baseline is what the file launches.
+ */
+static void change_baseline(application *a)
+{
+    const cpp_unit *u = &a->file->units[0];
+    const pattern *p = script_pattern(a->s);
+    cpp_lexer l = cpp_lexer_make(u->own_comment.text + 2, u->own_comment.length - 2, 1);
+    bool is_inside = false, begins = false;
+    size_t parameter = p->parameter_count;
+    cpp_token last = {0};
+    for (cpp_token t = cpp_next(&l); t.kind != CPP_END; last = t, t = cpp_next(&l)) {
+        char text[RECORD_TEXT_BYTES];
+        begins = cpp_is(t, "baseline") || (begins && (cpp_is(t, "=") || cpp_is(t, "{")));
+        is_inside = begins || (is_inside && !cpp_is(t, "}"));
+        for (size_t i = 0; is_inside && t.kind == CPP_WORD && i < p->parameter_count; i++)
+            if (cpp_span_is(t.span, p->parameters[i].name))
+                parameter = i;
+        if (!is_inside || t.kind != CPP_NUMBER || !cpp_is(last, "=") ||
+            parameter == p->parameter_count)
+            continue;
+        format(value_of(a, 0, parameter), text);
+        if (!cpp_span_is(t.span, text))
+            edit_add(&a->edits[0], (size_t)(t.span.text - u->text), t.span.length, text);
+    }
+}
+
 static at_status choose(application *a, const arch_limits *arch, at_error *error)
 {
     pick_rule rule;
@@ -581,6 +607,8 @@ static at_status apply(const options *o, int *exit_code, at_error *error)
     if (!status) {
         add_definitions(&a);
         const bool complete = change_launches(&a);
+        if (a.choice_count == 1 && a.file->units[0].own_comment.length > 2)
+            change_baseline(&a);
         *exit_code = complete ? 0 : 1;
         status = write_units(&a, complete, error);
     }
