@@ -6,6 +6,7 @@ local host = ...
 
 local values = host.own "host_values.lua"
 local arguments = host.own "kernel_arguments.lua"
+local parse = host.own "host_unknown.lua"
 
 local MOST_STEPS, MOST_DEPTH, MOST_ROUNDS = 100000, 24, 64
 
@@ -43,8 +44,8 @@ local function alternatives(ways, node)
   state.uncertain = state.uncertain + 1
   for i, way in ipairs(ways) do
     state.trail = {}
-    local status = way()
-    local set = {}
+    local status, set = way(), {}
+    if state.ended and state.steps <= MOST_STEPS then state.ended, status = false, "exit" end
     for _, one in ipairs(state.trail) do
       local cell = one[1]
       if not is_written[cell] then cells[#cells + 1], is_written[cell] = cell, true end
@@ -88,7 +89,7 @@ local function loop(node, cond, inc, body, body_first)
     local holds = true
     if cond and not (body_first and rounds == 0) then holds = truth(eval(cond)) end
     if holds == false then break end
-    if holds == nil or rounds >= MOST_ROUNDS or state.rounds >= 4 * MOST_ROUNDS and rounds > 0 then
+    if holds == nil or rounds >= MOST_ROUNDS or not outermost and state.rounds >= 4 * MOST_ROUNDS and rounds > 0 then
       if rounds == 0 then
         status = alternatives({ function() return exec(body) end, function() end }, node)
       end
@@ -149,6 +150,8 @@ end
 -- Returns the cell of an element of an array or of memory.
 local function element(v, index, node)
   local object = v and v.object
+  local byte = v and v.string and index and index.n and string.byte(v.string .. "\0", index.n + 1)
+  if byte then return { v = literal(byte) } end
   if v and v.to and (not index or index.n == 0) then return v.to end
   if not object then return { v = open_value(nil, node) } end
   object.cells = object.cells or {}
@@ -166,6 +169,19 @@ local function member(v, name, node)
   return v.fields[name]
 end
 
+-- Converts a number between whole numbers and others.
+local function converted(v, type)
+  if not is_number(v) or not v.n then return v end
+  local whole = string.find(type, "int") or string.find(type, "long") or string.find(type, "short") or string.find(type, "char")
+  if whole and math.type(v.n) == "float" and v.n == v.n and math.abs(v.n) < 2 ^ 62 then
+    local n = math.tointeger(v.n >= 0 and math.floor(v.n) or math.ceil(v.n))
+    return is_plain(v) and literal(n) or { op = "int", a = v, n = n }
+  elseif (type == "float" or type == "double") and math.type(v.n) == "integer" then
+    return { op = "float", a = v, n = v.n + 0.0, float = true }
+  end
+  return v
+end
+
 function cell_of(node)
   local kind = node.kind
   if kind == "DeclRefExpr" and node.ref then return find_cell(node.ref) end
@@ -179,7 +195,11 @@ function cell_of(node)
   if kind == "ArraySubscriptExpr" then return element(eval(node_of(node.children[1])), eval(last(node)), node) end
   if kind == "CallExpr" and node.name == "operator[]" then return element(eval(node_of(node.arguments[1])), eval(node_of(node.arguments[2])), node) end
   if kind == "CXXThisExpr" then return { v = { to = state.frame.this } } end
-  if #node.children > 0 and (kind == "UnexposedExpr" or kind == "ParenExpr" or string.find(kind, "Cast")) then return cell_of(last(node)) end
+  if #node.children > 0 and (kind == "UnexposedExpr" and #node.children == 1 or kind == "ParenExpr" or string.find(kind, "Cast")) then
+    local cell = cell_of(last(node))
+    local v = converted(cell.v, node.type)
+    return rawequal(v, cell.v) and cell or { v = v }
+  end
   return { v = eval(node) }
 end
 
@@ -211,10 +231,21 @@ local function copy_memory(args)
   return literal(0)
 end
 
+-- Returns the number in a text of the command line, or an unknown number.
 local function from_input(args, node)
-  local v = open_value(nil, node, "given at run time")
+  local text = args[1] and args[1].string
+  local v = text and string.match(text, "^%s*[+-]?0[xX]%x+") or text and string.match(text, "^%s*([+-]?%d+)%f[^%d.eE]") or text and string.match(text, "^%s*[+-]?[%d.]+[eE]?[+-]?%d*")
+  if tonumber(v) then return literal(tonumber(v)) end
+  v = open_value(nil, node, "set by the command line")
   v.input = true
   return v
+end
+
+-- Compares two texts; `count` may be nil.
+local function compare(args, node)
+  local a, b, count = args[1] and args[1].string, args[2] and args[2].string, args[3] and args[3].n
+  if not a or not b then return open_value(nil, node) end
+  return literal(string.sub(a, 1, count or -1) == string.sub(b, 1, count or -1) and 0 or 1)
 end
 
 -- numbers of cudaDeviceGetAttribute for which cudaDeviceProp has a member
@@ -246,7 +277,13 @@ local known = {
   memcpy = copy_memory,
   cudaMemcpyToSymbol = function() return literal(0) end,
   cudaHostGetDevicePointer = function(args) return set_pointer(args, args[2]) end,
-  atoi = from_input, getenv = from_input,
+  atoi = from_input, getenv = from_input, strcmp = compare, strncmp = compare, strcasecmp = compare,
+  ["operator=="] = function(args, node) return computed("==", compare(args, node), literal(0)) end,
+  ["operator!="] = compare,
+  sscanf = function(args, node)
+    if args[3] and args[3].to then write(args[3].to, given(args[3].to.name, from_input(args, node), node)) end
+    return literal(1)
+  end,
   raw_pointer_cast = function(args) return args[1] end,
   move = function(args) return args[1] end,
 }
@@ -294,7 +331,7 @@ local function construct(node, args)
     for i, side in ipairs { "x", "y", "z" } do fields[side] = { v = args[i] or literal(1), name = side } end
     return { fields = fields, class = node.class }
   end
-  if args[1] and args[1].fields and #args == 1 then return copied(args[1]) end
+  if args[1] and (args[1].fields and #args == 1 or args[1].string) then return copied(args[1]) end
   if string.find(name, "^std::vector<") or string.find(name, "^thrust::[%w]+_vector<") then
     local element_type, width = string.match(name, "<(.*)>$"), nil
     for _, child in ipairs(node_of(node.ref).children) do width = node_of(child).kind == "ParmDecl" and node_of(child).pointee_bytes or width end
@@ -304,6 +341,7 @@ local function construct(node, args)
     elseif args[1] and args[1].items then
       v.count = literal(#args[1].items + 1)
       v.object = new_object(literal((#args[1].items + 1) * v.width), node).object
+      v.object.cells, v.object.is_host = args[1].items, true
     end
     return v
   end
@@ -448,7 +486,7 @@ local function call(node)
       if string.find(p.type, "&$") and not string.find(p.type, "^const") and cells[i] then forget({ to = cells[i] }, node, name) end
     end
   end
-  if string.find(name, "^cuda") and string.find(node.type, "cudaError") then return literal(0) end
+  if string.find(name, "^cuda") and (string.find(node.type, "cudaError") or string.find(node.type, "autotune_any")) then return literal(0) end
   return open_value(nil, node, name ~= "" and "set by " .. name or nil)
 end
 
@@ -499,29 +537,19 @@ function eval(node)
   elseif kind == "UnaryExpr" or kind == "CXXUnaryExpr" then
     return node.value and { n = node.value, width = true } or open_value(nil, node, "a size that depends on a template")
   elseif kind == "StringLiteral" then
-    return { string = true }
+    return { string = string.match(node.name, '^"(.*)"$') or "" }
   elseif kind == "CXXNullPtrLiteralExpr" or kind == "GNUNullExpr" then
     return literal(0)
   elseif kind == "DeclRefExpr" then
     local decl = node.ref and node_of(node.ref)
     if decl and (decl.kind == "FunctionDecl" or decl.kind == "CXXMethod") then return { fn = decl } end
-    return cell_of(node).v
+    if decl then return cell_of(node).v end
   elseif kind == "MemberRefExpr" or kind == "ArraySubscriptExpr" then
     return cell_of(node).v
-  elseif kind == "ParenExpr" or kind == "UnexposedExpr" or string.find(kind, "Cast") then
+  elseif kind == "ParenExpr" or kind == "UnexposedExpr" and #node.children < 2 or string.find(kind, "Cast") then
     local inner = last(node)
     if not inner then return nil end
-    local v = eval(inner)
-    if is_number(v) and v and v.n then -- a conversion between whole numbers and others
-      local whole = string.find(node.type, "int") or string.find(node.type, "long") or string.find(node.type, "short") or string.find(node.type, "char")
-      if whole and math.type(v.n) == "float" and v.n == v.n and math.abs(v.n) < 2 ^ 62 then
-        v = { op = "int", a = v, n = math.tointeger(v.n >= 0 and math.floor(v.n) or math.ceil(v.n)) }
-        if is_plain(v.a) then v = { n = v.n } end
-      elseif (node.type == "float" or node.type == "double") and math.type(v.n) == "integer" then
-        v = { op = "float", a = v, n = v.n + 0.0, float = true }
-      end
-    end
-    return v
+    return converted(eval(inner), node.type)
   elseif kind == "UnaryOperator" then
     local op, inner = node.op, last(node)
     if op == "&" then
@@ -602,7 +630,7 @@ function eval(node)
   end
   local v = nil
   for _, id in ipairs(node.children) do v = eval(node_of(id)) end
-  return #node.children > 0 and v or open_value(nil, node)
+  return #node.children == 1 and v or open_value(nil, node)
 end
 
 -- Returns the parts of for (;;), any of which may be missing.
@@ -648,6 +676,28 @@ local function switch(node)
   return alternatives(list, node)
 end
 
+-- Runs a loop over a list. Of an unknown list, it runs the body for an unknown item.
+local function each_of(node)
+  local variable, v, status
+  for i, id in ipairs(node.children) do
+    local child = node_of(id)
+    if child.kind == "VarDecl" then variable = child elseif i < #node.children and not string.find(child.kind, "Stmt$") then v = eval(child) end
+  end
+  local items = v and (v.items or v.object and v.object.is_host and v.object.cells) or {}
+  local count = 0
+  while items[count] and count < MOST_ROUNDS do
+    local item = given(variable.name, items[count].v, variable)
+    if is_number(item) and #items > 0 then item.note = "one of several" end
+    state.frame.cells[variable.id] = { v = item, name = variable.name }
+    count, status = count + 1, exec(last(node))
+    if status == "return" or status == "exit" then return status end
+    if status == "break" then return nil end
+  end
+  if count > 0 then return nil end
+  state.frame.cells[variable.id] = { v = open_value(variable.name, node, "one of several"), name = variable.name }
+  return alternatives({ function() return exec(last(node)) end, function() end }, node)
+end
+
 function exec(node)
   local kind = node.kind
   if state.ended then return "exit" end
@@ -682,11 +732,7 @@ function exec(node)
       return chosen and exec(chosen)
     end
     local function way(child)
-      return function()
-        local status = child and exec(child)
-        if state.ended and state.steps <= MOST_STEPS then state.ended = false end
-        return status
-      end
+      return function() return child and exec(child) end
     end
     return alternatives({ way(list[2]), way(list[3]) }, node)
   elseif kind == "ForStmt" then
@@ -700,13 +746,7 @@ function exec(node)
   elseif kind == "DoStmt" then
     return loop(node, last(node), nil, node_of(node.children[1]), true)
   elseif kind == "CXXForRangeStmt" then
-    for _, id in ipairs(node.children) do
-      local child = node_of(id)
-      if child.kind == "VarDecl" then
-        state.frame.cells[id] = { v = open_value(child.name, node, "one of several"), name = child.name }
-      end
-    end
-    return alternatives({ function() return exec(last(node)) end, function() end }, node)
+    return each_of(node)
   elseif kind == "SwitchStmt" then
     return switch(node)
   elseif kind == "CXXTryStmt" or kind == "LabelStmt" then
@@ -746,6 +786,7 @@ end
 --- shared, args, at, text, uncertain }. `macros` maps a name, and a place "file:line", to { name, n, at }, the macro or constant
 --- with a number there.
 local function run(wanted, macros)
+  parse()
   local root = host.syntax()
   local prelude
   for _, id in ipairs(root.children) do
@@ -761,7 +802,13 @@ local function run(wanted, macros)
     if state.called[decl.id] or state.steps > MOST_STEPS then return end
     state.ended, state.trail, state.rounds, state.frame = false, nil, nil, nil
     state.within = decl.name
-    invoke(decl, {}, { v = { fields = {} } }, decl)
+    local line, args = host.sketches(), {}
+    if decl.name == "main" and #line > 0 then
+      local cells = { [0] = { v = { string = decl.name } }, [#line + 1] = { v = literal(0) } }
+      for i, text in ipairs(line) do cells[i] = { v = { string = text } } end
+      args = { literal(#line + 1), { object = { cells = cells, is_host = true } } }
+    end
+    invoke(decl, args, { v = { fields = {} } }, decl)
   end
   for _, decl in ipairs(functions) do
     if decl.name == "main" then start(decl) end

@@ -70,13 +70,13 @@ local function why(v)
   local from = source_of(v)
   if not from.at then return "" end
   if from.open then return from.at .. ": " .. (from.why or "") end
-  local text = from.node and host.syntax_text(from.node.id) or ""
+  local text = from.node and string.gsub(host.syntax_text(from.node.id), "%s*:$", "") or ""
   return from.at .. (text ~= "" and ": " .. text or "") .. (from.note and ", " .. from.note or v.note and ", " .. v.note or "")
 end
 
 local function question(v, name)
   local from = source_of(v)
-  return (from.name and from.name ~= name and from.name .. " is " or "") .. (from.why or "set at run time") .. (from.at and ", " .. from.at or "")
+  return (from.name and from.name ~= name and from.name .. " is " or "") .. (v.input and "set by the command line" or from.why or "set at run time") .. (from.at and ", " .. from.at or "")
 end
 
 -- ---- expressions ----
@@ -141,8 +141,10 @@ function context:variable(v)
 end
 
 local function without_casts(v)
-  while v and (v.op == "int" or v.op == "float" or v.op == "floor" or v.of and v.of.op) do
-    if v.op == "floor" and v.a.float and v.a.op == "/" then return v end
+  while v and (v.op == "int" or v.op == "float" or v.op == "floor" or v.op == "ceil" or v.of and v.of.op) do
+    local inner = v.a
+    while inner and (inner.op == "float" or inner.of) do inner = inner.of or inner.a end
+    if (v.op == "floor" or v.op == "ceil") and inner and inner.float and inner.op then return v end
     v = v.of or v.a
   end
   return v
@@ -155,7 +157,7 @@ local function rounded_up(v)
   if not v then return nil end
   if v.op == "ceil" then
     local inner = without_casts(v.a)
-    if inner and inner.op == "/" then return inner.a, inner.b end
+    if inner and inner.op == "/" and inner.float then return inner.a, inner.b end
   elseif v.op == "/" and not v.float then
     local sum, d = without_casts(v.a), v.b
     if sum.op == "-" and is_one(sum.b) then -- (a + b - 1) / b
@@ -186,6 +188,11 @@ end
 
 local PRECEDENCE = { ["+"] = 4, ["-"] = 4, ["*"] = 5, ["/"] = 5, ["%"] = 5, ["<<"] = 3, [">>"] = 3 }
 
+local function operand(n, level)
+  local text = number_text(n)
+  return (level or 0) > PRECEDENCE["<<"] and string.find(text, "<<", 1, true) and "(" .. text .. ")" or text
+end
+
 --- Returns the value as an expression of the pattern, or nil. `role` is "data" for a value that all variants share,
 --- "divisor" within the divisor of a grid, else "launch".
 function context:render(v, role, level)
@@ -204,7 +211,15 @@ function context:render(v, role, level)
     return x and y and "ceil_div(" .. x .. ", " .. y .. ")"
   end
   if (role == "dividend" or role == "data") and v.name and v.n and self:is_tuned(v) then return self:variable(v) end
-  if v.op == "int" or v.op == "float" then return self:render(v.a, role, level) end
+  if v.op == "int" or v.op == "float" or v.op == "floor" or v.op == "ceil" then
+    local inner = without_casts(v.a)
+    if v.op ~= "float" and v.op ~= "ceil" and inner.op == "/" and inner.float then
+      inner = early.copied(inner)
+      inner.float = false -- a quotient that is cut off
+      return self:render(inner, role, level)
+    end
+    if v.op == "int" or v.op == "float" or not (inner.float and inner.op) then return self:render(v.a, role, level) end
+  end
   if v.of then
     if v.of.op or v.of.of or v.of.macro or self.named[v.of] then return self:render(v.of, role, level) end
     if v.n and role == "divisor" then
@@ -217,7 +232,7 @@ function context:render(v, role, level)
   local property = v.open and v.why == "set by cudaGetDeviceProperties" and DEVICE[v.name]
   if property and role ~= "data" then return "device." .. property end
   if v.open then return self:variable(v) end
-  if not v.op then return v.n and (role == "divisor" and self:tuned_number(v.n) or number_text(v.n)) end
+  if not v.op then return v.n and (role == "divisor" and self:tuned_number(v.n) or operand(v.n, level)) end
   local own = PRECEDENCE[v.op]
   if own then
     local is_division = v.op == "/" or v.op == "%"
@@ -227,7 +242,7 @@ function context:render(v, role, level)
     end
     local x = self:render(v.a, is_division and role == "launch" and "dividend" or role, own)
     local y = self:render(v.b, is_division and role ~= "data" and "divisor" or role, own + 1)
-    if not x or not y then return v.n and number_text(v.n) end
+    if not x or not y then return v.n and operand(v.n, level) end
     local op = v.op == "/" and not v.float and "//" or v.op
     local text = x .. " " .. op .. " " .. y
     return own < (level or 0) and "(" .. text .. ")" or text
@@ -236,7 +251,7 @@ function context:render(v, role, level)
     local x, y = self:render(v.a, role, 0), self:render(v.b, role, 0)
     return x and y and v.op .. "(" .. x .. ", " .. y .. ")"
   end
-  return v.n and number_text(v.n) or nil
+  return v.n and operand(v.n, level) or nil
 end
 
 -- Returns the parameter that replaces a number of the launch. In a side of the grid, this is the parameter of the
@@ -289,31 +304,32 @@ local function may_write(node, k)
   return false
 end
 
--- Returns whether the kernel only reads through its i-th parameter; false if the code does not tell.
-local function only_reads(decl, i, text)
-  local parameter, count, seen, fine = nil, 0, 0, true
+-- Returns "read" or "write" if the kernel does only that through its i-th parameter; nil if it does both or the code
+-- does not tell.
+local function only_use(decl, i, text)
+  local parameter, count, seen, uses = nil, 0, 0, {}
   for _, id in ipairs(decl and decl.children or {}) do
     if values.node_of(id).kind == "ParmDecl" then
       count = count + 1
       if count == i then parameter = values.node_of(id) end
     end
   end
-  if not parameter then return false end
+  if not parameter then return nil end
   local function walk(node, use)
     local kind = node.kind
     if kind == "DeclRefExpr" and node.ref == parameter.id then
-      seen = seen + 1
-      fine = fine and use == "read"
+      seen, uses[use] = seen + 1, true
       return
     end
     for k, id in ipairs(node.children) do
       local child, inner = values.node_of(id), "value"
       local passes = kind == "ParenExpr" or kind == "UnexposedExpr" or string.find(kind, "Cast") or kind == "MemberRefExpr"
       if passes then inner = use
-      elseif kind == "ArraySubscriptExpr" and k == 1 or kind == "UnaryOperator" and node.op == "*" then inner = use == "write" and "write" or "read"
-      elseif (kind == "BinaryOperator" and node.op == "=" or kind == "CompoundAssignOperator") and k == 1 then inner = "write"
-      elseif kind == "CallExpr" and (may_write(node, k) or string.find(node.name, "^operator[^%[%(]") and id == node.arguments[1]) then inner = "write"
-      elseif kind == "UnaryOperator" and (node.op == "&" or node.op == "++" or node.op == "--") then inner = "write" end
+      elseif kind == "ArraySubscriptExpr" and k == 1 or kind == "UnaryOperator" and node.op == "*" then inner = use == "value" and "read" or use
+      elseif kind == "BinaryOperator" and node.op == "=" and k == 1 then inner = use == "value" and "write" or "both"
+      elseif kind == "CompoundAssignOperator" and k == 1 then inner = "both"
+      elseif kind == "CallExpr" and (may_write(node, k) or string.find(node.name, "^operator[^%[%(]") and id == node.arguments[1]) then inner = "both"
+      elseif kind == "UnaryOperator" and (node.op == "&" or node.op == "++" or node.op == "--") then inner = "both" end
       walk(child, inner)
     end
   end
@@ -323,7 +339,8 @@ local function only_reads(decl, i, text)
   end
   local plain, words = string.gsub(string.gsub(text, "/%*.-%*/", " "), "//[^\n]*", " "), 0
   for _ in string.gmatch(plain, "%f[%w_.]" .. parameter.name .. "%f[^%w_]") do words = words + 1 end
-  return fine and seen > 0 and seen + 1 == words
+  local is_one = not (uses.both or uses.value or uses.read and uses.write) and seen + 1 == words
+  return is_one and (uses.read and "read" or uses.write and "write") or nil
 end
 
 -- ---- the instance ----
@@ -492,7 +509,8 @@ function context:read_buffer(a, param, v, decl, i, found)
     self:add("args", name, "at.uint64(0)", "the host passes a null pointer")
     return
   end
-  if not a.const and only_reads(decl, i, found.text) then role = "input" end
+  local use = not a.const and only_use(decl, i, found.text)
+  if use == "read" then role = "input" elseif use == "write" and not (object and object.zero) then role = "output" end
   local known = a.type and arguments.SCALARS[a.type] and a.type ~= "bool"
   local width = a.bytes > 0 and a.bytes or 1
   local elements, place_why = nil, object and object.at .. ": " .. (object.text or "") or ""
@@ -514,6 +532,7 @@ function context:read_buffer(a, param, v, decl, i, found)
     if same(one.v, v) then
       self:add("args", name, quoted(one.name), "the host passes one buffer as both")
       if role ~= "input" then self.written[one.name] = true end
+      if role ~= "output" then self.both[one.name] = true end
       return
     end
   end
@@ -542,9 +561,22 @@ function context:read_buffer(a, param, v, decl, i, found)
     extra[#extra + 1] = "fill = \"zero\""
   end
   if known or a.type == "bool" then self:add("sizes", name, elements and quoted(elements) or size, place_why) end
+  if role == "output" and #extra == 0 then self:add("outputs", name, quoted(name)) end
   if #extra > 0 or role == "input" and not a.const then
     self:add("buffers", name, "at." .. role .. (#extra > 0 and " { " .. table.concat(extra, ", ") .. " }" or " {}"), #extra > 0 and (object and place_why or "") or "only read")
   end
+end
+
+-- Returns a whole number as the kernel's type holds it: 0xDEADBEEF is negative as an int.
+local function converted(v, a)
+  local bits, n = 8 * a.bytes, math.tointeger(v.n)
+  if bits >= 64 then return v end
+  local low = n & (1 << bits) - 1
+  if string.sub(a.type, 1, 1) == "i" and low >> (bits - 1) == 1 then low = low - (1 << bits) end
+  if low == n then return v end
+  v = early.copied(v)
+  v.n = low
+  return v
 end
 
 -- Describes a number or a structure.
@@ -566,6 +598,7 @@ function context:read_number(a, param, v)
       local reason = why(v)
       self:add(e and "derived" or "problem", name, e and quoted(e) or v.n and number_text(v.n) or ask(question(v, name)), reason ~= "" and reason or self.launch.at)
     else
+      if arguments.is_whole(a) and math.tointeger(v.n) then v = converted(v, a) end
       local value = a.type == "bool" and (v.n ~= 0 and "true" or "false") or arguments.is_whole(a) and math.tointeger(v.n) and number_text(math.tointeger(v.n)) or number_text(v.n + 0.0)
       local reason = why(v)
       self:add("problem", name, value, reason ~= "" and reason or self.launch.at)
@@ -644,8 +677,8 @@ return function(entry, names, facts, tools)
   end
   -- The compiler knows the parameters of the instance.
   local self = early.copied(context)
-  for key, v in pairs({ named = {}, tuned = {}, literal = {}, taken = {}, symbols = {}, of_data = {}, of_block = {}, numbers = {}, shared = {}, written = {}, launch = launch,
-                              fields = { problem = {}, derived = {}, space = {}, args = {}, launch = {}, baseline = {}, sizes = {}, buffers = {} } }) do self[key] = v end
+  for key, v in pairs({ named = {}, tuned = {}, literal = {}, taken = {}, symbols = {}, of_data = {}, of_block = {}, numbers = {}, shared = {}, written = {}, both = {}, launch = launch,
+                              fields = { problem = {}, derived = {}, space = {}, args = {}, launch = {}, baseline = {}, sizes = {}, outputs = {}, buffers = {}, oracle = {} } }) do self[key] = v end
   local is_template = kernel.template ~= "" and not string.find(entry, "<", 1, true)
   local plain, numbers = entry, {}
   local sure = true
@@ -760,6 +793,11 @@ return function(entry, names, facts, tools)
     local one = self.fields.buffers[i]
     if self.written[one.name] and one.text == "at.input {}" then table.remove(self.fields.buffers, i) end
   end
+  local outputs = {}
+  for _, one in ipairs(self.fields.outputs) do
+    if not self.both[one.name] then outputs[#outputs + 1] = one.text end
+  end
+  self.fields.outputs = #outputs > 0 and { text = "{ " .. table.concat(outputs, ", ") .. " }", why = "only written" } or {}
   local grid = {}
   for i = 1, launch and 3 or 0 do
     self.sides, self.side = block, i
@@ -791,6 +829,7 @@ return function(entry, names, facts, tools)
   if #of_kernel > 0 then self.fields.kernel = { text = "{ " .. table.concat(of_kernel, ", ") .. " }", why = self.fields.args[1] and self.fields.args[1].why or "" } else self.fields.kernel = {} end
   if #self.fields.space == 0 then self.fields.space = { text = "{}", why = "no number shapes the kernel" .. (#left_out > 0 and "; " .. table.concat(left_out, ", ", 1, math.min(#left_out, 8)) .. " may say what is computed" or "") }
   elseif #left_out > 0 then self.fields.space.note = table.concat(left_out, ", ", 1, math.min(#left_out, 8)) .. " may say what is computed" end
+  if launch and #self.fields.sizes + #self.fields.buffers + #self.fields.args == 0 then self.fields.oracle = { text = "false", why = "no buffer has results to compare" } end
   if #self.fields.problem == 0 then self.fields.problem = { text = "{}", why = "no number of the kernel is a size" } end
-  return write_comment(self.fields, { "problem", "derived", "space", "baseline", "kernel", "launch", "sizes", "buffers" })
+  return write_comment(self.fields, { "problem", "derived", "space", "baseline", "kernel", "launch", "sizes", "outputs", "buffers", "oracle" })
 end

@@ -27,6 +27,30 @@
 #define DBL_MAX 1.7976931348623157e+308
 #define M_PI 3.14159265358979323846
 #define assert(x)
+// A value of any type, and declarations of names that this header and the file lack (lua/lib/host_unknown.lua).
+struct autotune_any {
+    template <class T> __host__ __device__ operator T() const;
+    template <class... A> __host__ __device__ autotune_any operator()(const A &...) const;
+    template <class T> __host__ __device__ autotune_any operator[](const T &) const;
+    template <class T> __host__ __device__ autotune_any operator=(const T &) const;
+    __host__ __device__ const autotune_any *operator->() const;
+};
+#define AUTOTUNE_OPERATOR(op)                                                                                                          \
+    template <class T> __host__ __device__ autotune_any operator op(const autotune_any &, const T &);                                  \
+    template <class T> __host__ __device__ autotune_any operator op(const T &, const autotune_any &);                                  \
+    __host__ __device__ autotune_any operator op(const autotune_any &, const autotune_any &);
+AUTOTUNE_OPERATOR(+) AUTOTUNE_OPERATOR(-) AUTOTUNE_OPERATOR(*) AUTOTUNE_OPERATOR(/) AUTOTUNE_OPERATOR(%) AUTOTUNE_OPERATOR(==)
+AUTOTUNE_OPERATOR(!=) AUTOTUNE_OPERATOR(<) AUTOTUNE_OPERATOR(>) AUTOTUNE_OPERATOR(<=) AUTOTUNE_OPERATOR(>=) AUTOTUNE_OPERATOR(&)
+AUTOTUNE_OPERATOR(|) AUTOTUNE_OPERATOR(<<) AUTOTUNE_OPERATOR(>>)
+#define AUTOTUNE_FUNCTION(name)                                                                                                        \
+    template <class... A> __host__ __device__ autotune_any name(const A &...);                                                         \
+    template <class T, class... A> __host__ __device__ autotune_any name(const A &...);                                                \
+    template <auto T, class... A> __host__ __device__ autotune_any name(const A &...);
+#define AUTOTUNE_TYPE(name)                                                                                                            \
+    struct name : autotune_any { template <class... A> __host__ __device__ name(const A &...); using autotune_any::operator=; };
+#define AUTOTUNE_TEMPLATE(name)                                                                                                        \
+    template <class... T> struct name : autotune_any { template <class... A> __host__ __device__ name(const A &...); using autotune_any::operator=; };
+#define AUTOTUNE_VALUE(name) extern const autotune_any name;
 typedef unsigned long size_t;
 typedef long ptrdiff_t, ssize_t, clock_t, time_t, int64_t;
 typedef unsigned long uint64_t, uintptr_t, ulong;
@@ -186,15 +210,18 @@ double drand48();
 time_t time(time_t *t);
 clock_t clock();
 }
-#define AUTOTUNE_MATH(name) __host__ __device__ double name(double x); __host__ __device__ float name(float x); __host__ __device__ float name##f(float x);
+#define AUTOTUNE_MATH(name)                                                                                                            \
+    __host__ __device__ double name(double x);                                                                                         \
+    __host__ __device__ float name(float x);                                                                                           \
+    __host__ __device__ float name##f(float x);                                                                                        \
+    template <class T> __host__ __device__ double name(T x);
 AUTOTUNE_MATH(ceil) AUTOTUNE_MATH(floor) AUTOTUNE_MATH(sqrt) AUTOTUNE_MATH(log2) AUTOTUNE_MATH(log) AUTOTUNE_MATH(exp) AUTOTUNE_MATH(fabs)
 AUTOTUNE_MATH(sin) AUTOTUNE_MATH(cos) AUTOTUNE_MATH(round) AUTOTUNE_MATH(rsqrt) AUTOTUNE_MATH(tanh)
-__host__ __device__ double ceil(int x);
-__host__ __device__ double floor(int x);
-__host__ __device__ double sqrt(int x);
-__host__ __device__ double pow(double x, double y);
+template <class T, class U> __host__ __device__ double pow(T x, U y);
 __host__ __device__ float powf(float x, float y);
-__host__ __device__ int abs(int x);
+template <class T> __host__ __device__ T abs(T x);
+struct timeval { long tv_sec, tv_usec; };
+struct timezone { int tz_minuteswest, tz_dsttime; };
 template <class T, class U> __host__ __device__ constexpr auto min(T a, U b) { return a < b ? a : b; }
 template <class T, class U> __host__ __device__ constexpr auto max(T a, U b) { return a > b ? a : b; }
 __device__ float atomicAdd(float *p, float v);
@@ -209,7 +236,7 @@ template <class T> constexpr const T &min(const T &a, const T &b) { return b < a
 template <class T> constexpr const T &max(const T &a, const T &b) { return a < b ? b : a; }
 template <class T> void swap(T &a, T &b) { T c = a; a = b; b = c; }
 template <class T> T &&move(T &v);
-template <class T> struct initializer_list { const T *p; size_t n; };
+template <class T> struct initializer_list { const T *p; size_t n; const T *begin() const; const T *end() const; size_t size() const; };
 template <bool B, class T = void> struct enable_if {};
 template <class T> struct enable_if<true, T> { typedef T type; };
 template <bool B, class T = void> using enable_if_t = typename enable_if<B, T>::type;
@@ -244,6 +271,13 @@ template <class T> struct vector {
     T &operator[](size_t i);
     const T &operator[](size_t i) const;
     T &at(size_t i);
+    const T *cbegin() const;
+    const T *cend() const;
+    void clear();
+    void pop_back();
+    template <class... A> void emplace_back(A &&...);
+    template <class... A> T *insert(A &&...);
+    template <class... A> T *erase(A &&...);
     T &front();
     T &back();
     bool empty() const;

@@ -504,8 +504,8 @@ CU
     says 'grid = "blocks", block = "64"'
     tool check image.cu
     fails_with 2 "3 questions are open; write a value in the place of each at.ask:"
-    fails_with 2 "problem.blocks: given by who calls run, image.cu:7"
-    fails_with 2 "sizes.out: how many elements out has, image.cu:7"
+    fails_with 2 "problem.blocks: given by who calls run, image.cu:21"
+    fails_with 2 "sizes.out: how many elements out has, image.cu:21"
     sed -i 's/blocks = at.ask "[^"]*"/blocks = 8/; s/out = at.ask "[^"]*"/out = "64 * blocks"/; s/image = at.ask "[^"]*"/image = at.texture { buffer = "texels", size = { 64 } }/; s/^sizes/buffers = { texels = at.input { dtype = "float", count = 64 } }\nsizes/' image.cu
     tool space image.cu --arch sm_90
     succeeds
@@ -542,11 +542,11 @@ int main()
 CU
     tool new --from rows.cu --write
     succeeds
-    says 'height = 96,   -- rows.cu:18: int height = 96'
-    says 'cols = 1000,   -- rows.cu:18: width = 1000'
+    says 'height = 96,   -- rows.cu:46: int height = 96'
+    says 'cols = 1000,   -- rows.cu:46: width = 1000'
     says 'total = "height * cols"'
     says 'grid = "ceil_div(height * cols, BLOCK)", block = "BLOCK", shared = "BLOCK * 4"'
-    says 'out = "height * cols",   -- rows.cu:21'
+    says 'out = "height * cols",   -- rows.cu:49'
     says 'places = at.input { fill = "below", limit = at.ask "places has places in another buffer: below what? If they are none, fill = at.values { ... }" }'
     says 'pairs_ = at.input { dtype = "float", count = "3 * 7" }'
     sed -i 's/at.ask "[^"]*"/"cols"/' rows.cu
@@ -1065,7 +1065,7 @@ CU
     tool new --from many.cu --write
     succeeds
     says 'entry = "fold<float, twice, ${THREADS}>", args = { s = at.struct { at.float(0.5), at.int32("n") } }'
-    says 'n = 1 << 14,   -- many.cu:20: int n = argc > 1 ? atoi(argv[1]) : 1 << 14, unless the command line says another'
+    says 'n = 1 << 14,   -- many.cu:40: int n = argc > 1 ? atoi(argv[1]) : 1 << 14, unless the command line says another'
     says 'grid = "ceil_div(n, THREADS)", block = "THREADS"'
     says 'limit = 1.25'
     says 'THREADS = 128'
@@ -1161,7 +1161,7 @@ CU
     succeeds
     grep -q 'constexpr int kThreads = 64;' sum.cu
     grep -q 'sum<float, kThreads, 8><<<(n + kThreads \* 8 - 1) / (kThreads \* 8), block>>>' sum.cu
-    sed -i 's/THREADS = 128, UNROLL = 4/THREADS = 64, UNROLL = 8/' sum.cu
+    grep -q 'baseline = { THREADS = 64, UNROLL = 8, ROWS = 8 }' sum.cu
     tool apply sum.cu --arch sm_90 --config THREADS=64,UNROLL=8,ROWS=4
     fails_with 1 "sum.cu:18: the launch <<<(n + kThreads * 8 - 1) / (kThreads * 8), block>>> does not follow by itself: change it for ROWS = 4"
     lacks "has these values already" err.txt
@@ -1279,8 +1279,9 @@ int main()
 CU
     tool new --from rows.cu --write
     succeeds
-    says "ROWS = 1 << 11,   -- rows.cu:1"
-    says "WIDTH = 512,   -- rows.cu:2"
+    says "ROWS = 1 << 11,   -- rows.cu:$(grep -n "define ROWS" rows.cu | cut -d: -f1)" # the line of the file as written
+    says "WIDTH = 512,   -- rows.cu:$(grep -n "define WIDTH" rows.cu | cut -d: -f1)"
+    says 'outputs = { "sums" }   -- only written'
     says 'count = "ROWS"'
     says 'half = "count // 2"'
     says 'in_ = "ROWS * WIDTH"'
@@ -1353,7 +1354,44 @@ CU
     succeeds
 }
 
-@test "new --from asks for the variable of a loop over several sizes" {
+@test "new --from takes the arguments of the program's command line" {
+    cat >sizes.cu <<'CU'
+#include <helpers.h>
+__global__ void scale(float *x, float a, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        x[i] *= a;
+}
+int main(int argc, char **argv)
+{
+    int n = 0, threads = 256;
+    float a = 1.0f, *x;
+    for (int i = 1; i < argc; i++) {
+        if (argv[i][0] == '-' && argv[i][1] == 'n') n = atoi(argv[++i]);
+        if (strcmp(argv[i], "--factor") == 0) sscanf(argv[++i], "%f", &a);
+    }
+    if (n <= 0) {
+        show_usage(argv[0]);
+        exit(1);
+    }
+    check_errors(cudaMalloc(&x, n * sizeof(float)));
+    scale<<<(n + threads - 1) / threads, threads>>>(x, a, n);
+}
+CU
+    tool new --from sizes.cu
+    succeeds
+    says 'n = at.ask'
+    says 'a = at.ask'
+    tool new --from sizes.cu -- -n 5000 --factor 1.5
+    succeeds
+    says 'n = 5000,   -- sizes.cu:13: n = atoi(argv[++i])'
+    says 'a = 1.5,   -- sizes.cu:14'
+    says 'x = "n",'
+    says_nothing_of "at.ask"
+}
+
+@test "new --from takes the first of the sizes that a loop goes over, and says so" {
     cat >sizes.cu <<'CU'
 __global__ void scale(float *x, float a, int n)
 {
@@ -1374,7 +1412,7 @@ int main()
 CU
     tool new --from sizes.cu
     succeeds
-    says 'n = at.ask "one of several, sizes.cu:10"'
+    says 'n = 1 << 18,   -- sizes.cu:10: int n, one of several'
     says 'x = "n",'
     says 'BLOCK = 256'
 }

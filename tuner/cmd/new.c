@@ -75,6 +75,38 @@ static at_status write_one(const char *from, const char *to, const char *name, a
     return status;
 }
 
+static int count_lines(const char *text, const char *end)
+{
+    int lines = 0;
+    for (; text < end; text++)
+        lines += *text == '\n';
+    return lines;
+}
+
+/* Returns the comment with a blank line, its remarks with the lines of the file that has it at line
+ * `at`. The caller frees it. */
+static char *moved(const char *comment, const char *path, int at)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const int by = count_lines(comment, comment + strlen(comment)) + 1;
+    char *out = NULL;
+    size_t size_bytes = 0;
+    FILE *to = memory_open(&out, &size_bytes);
+    for (const char *found; (found = strstr(comment, name)) != NULL;) {
+        char *end = NULL;
+        const char *number = found + strlen(name) + 1;
+        const long line =
+            number[-1] == ':' && isdigit((unsigned char)*number) ? strtol(number, &end, 10) : 0;
+        fprintf(to, "%.*s", (int)(number - 1 - comment), comment);
+        if (line > 0)
+            fprintf(to, ":%ld", line < at ? line : line + by);
+        comment = line > 0 ? end : number - 1;
+    }
+    fprintf(to, "%s\n", comment);
+    memory_close(to);
+    return out;
+}
+
 /* Inserts the comment before the file's first declaration or directive, below a licence. */
 static at_status write_comment(const char *path, const char *comment, at_error *error)
 {
@@ -88,8 +120,8 @@ static at_status write_comment(const char *path, const char *comment, at_error *
     while (first > text && first[-1] != '\n')
         first--;
     edit_list edits = {0};
-    char *with_blank = NULL, *after = NULL;
-    memory_require(asprintf(&with_blank, "%s\n", comment) < 0 ? NULL : with_blank);
+    char *with_blank = moved(comment, path, count_lines(text, first) + 1), *after = NULL;
+    fprintf(stdout, "%.*s", (int)strlen(with_blank) - 1, with_blank);
     edit_add(&edits, (size_t)(first - text), 0, with_blank);
     after = edit_apply(&edits, text);
     status = edit_write(path, text, after, error);
@@ -105,14 +137,12 @@ static at_status run_from(const options *o, at_error *error)
     settings with = o->run;
     arch_limits limits;
     char *comment = NULL;
+    const script_sketch_of of = {o->capture.kernel, o->operands, o->operand_count};
     with.pattern.script = o->from;
     at_status status = target_find(o->run.machine.arch, &limits, error);
-    if (o->operand)
-        status = error_set(error, AT_USAGE, "--from %s stands alone; a NAME is for a new script",
-                           o->from);
     if (!status)
-        status = target_sketch(&with, o->capture.kernel, &limits, &comment, error);
-    if (!status)
+        status = target_sketch(&with, &of, &limits, &comment, error);
+    if (!status && !o->write)
         fputs(comment, stdout);
     if (!status && o->write)
         status = write_comment(o->from, comment, error);
@@ -120,6 +150,11 @@ static at_status run_from(const options *o, at_error *error)
         fprintf(stderr, "autotune: %s%s\n",
                 o->write ? "that is in the file now" : "put that into the file, or --write does",
                 strstr(comment, "at.ask") ? "; answer each at.ask in it" : "");
+    if (!status && strstr(comment, "set by the command line"))
+        fprintf(stderr,
+                "autotune: with the program's arguments, fewer values are asked for: "
+                "autotune new --from %s -- ARGUMENT...\n",
+                o->from);
     free(comment);
     return status;
 }
@@ -133,6 +168,9 @@ static at_status run(const options *o, at_error *error)
             error, AT_USAGE,
             "a NAME is missing, of a new script; or --from FILE.cu, of a kernel that is "
             "there");
+    if (o->operand_count > 1)
+        return error_set(error, AT_USAGE, "only one NAME is possible: '%s' is one too many",
+                         o->operands[1]);
     paths p;
     char to[FILES][MOST_NAME + 32];
     size_t made = 0;
@@ -173,9 +211,9 @@ static at_status run(const options *o, at_error *error)
 
 const command cmd_new = {
     .name = "new",
-    .operand = "[NAME]",
+    .operand = "[NAME | -- ARGUMENT...]",
     .operands_least = 0,
-    .operands_most = 1,
+    .operands_most = OPTIONS_MAX_OPERANDS,
     .summary = "Write a script, template and reference to start from, or a kernel's comment",
     .options = "from kernel write include arch no-cache",
     .run = run,

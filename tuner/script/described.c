@@ -149,9 +149,9 @@ static void set_source(lua_State *L, const script *s)
     if (lua_istable(L, -1)) {
         lua_pushstring(L, script_own_name(s));
         lua_setfield(L, -2, "source");
-        if (s->sketch.entry)
-            lua_pushstring(L, s->sketch.entry);
-        if (s->sketch.entry)
+        if (s->sketch.of.entry)
+            lua_pushstring(L, s->sketch.of.entry);
+        if (s->sketch.of.entry)
             lua_setfield(L, -2, "entry");
     }
     lua_pop(L, 1);

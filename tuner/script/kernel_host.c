@@ -401,9 +401,18 @@ static int host_shaping_words(lua_State *L)
     return 1;
 }
 
+/* host.sketches() returns the arguments of the program's command line if a comment is wanted, or
+ * nil. */
 static int host_sketches(lua_State *L)
 {
-    lua_pushboolean(L, script_of(L)->sketch.wanted);
+    const script_sketch_request *r = &script_of(L)->sketch;
+    if (!r->wanted)
+        return 0;
+    lua_newtable(L);
+    for (size_t i = 0; i < r->of.argument_count; i++) {
+        lua_pushstring(L, r->of.arguments[i]);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
     return 1;
 }
 

@@ -1,8 +1,9 @@
 /* Gives Lua the syntax tree of a kernel's own file, with host code, types and templates resolved,
  * node by node. libclang is loaded only when a comment is written. The declarations below are those
  * of its stable C interface, clang-c/Index.h, so no header is needed to build. No header of the
- * Toolkit or the standard library is read: templates/kernel_file/toolkit.h replaces them, and
- * statements that do not compile with it are missing from the tree. */
+ * Toolkit or the standard library is read: templates/kernel_file/toolkit.h replaces them. Names
+ * that remain unknown are declared by lua/lib/host_unknown.lua, because statements that do not
+ * compile are missing from the tree. */
 #include <dlfcn.h>
 #include <lauxlib.h>
 #include <stdio.h>
@@ -36,7 +37,11 @@ typedef struct cx_token {
     unsigned numbers[4];
     void *data;
 } cx_token;
-typedef void *cx_unit, *cx_file, *cx_value;
+typedef struct cx_unsaved {
+    const char *name, *text;
+    unsigned long size_bytes;
+} cx_unsaved;
+typedef void *cx_unit, *cx_file, *cx_value, *cx_diagnostic;
 typedef int (*cx_visitor)(cx_cursor, cx_cursor, void *);
 
 /* The kinds of cursors and evaluated values that this file distinguishes. */
@@ -52,8 +57,13 @@ enum { KEEP_GOING = 0x200, VISIT_ON = 1 };
     F(void *, createIndex, (int, int))                                                             \
     F(void, disposeIndex, (void *))                                                                \
     F(cx_unit, parseTranslationUnit,                                                               \
-      (void *, const char *, const char *const *, int, void *, unsigned, unsigned))                \
+      (void *, const char *, const char *const *, int, cx_unsaved *, unsigned, unsigned))          \
     F(void, disposeTranslationUnit, (cx_unit))                                                     \
+    F(unsigned, getNumDiagnostics, (cx_unit))                                                      \
+    F(cx_diagnostic, getDiagnostic, (cx_unit, unsigned))                                           \
+    F(cx_string, getDiagnosticSpelling, (cx_diagnostic))                                           \
+    F(cx_place, getDiagnosticLocation, (cx_diagnostic))                                            \
+    F(void, disposeDiagnostic, (cx_diagnostic))                                                    \
     F(cx_cursor, getTranslationUnitCursor, (cx_unit))                                              \
     F(unsigned, visitChildren, (cx_cursor, cx_visitor, void *))                                    \
     F(cx_string, getCursorKindSpelling, (int))                                                     \
@@ -73,6 +83,7 @@ enum { KEEP_GOING = 0x200, VISIT_ON = 1 };
     F(cx_place, getRangeStart, (cx_range))                                                         \
     F(cx_place, getRangeEnd, (cx_range))                                                           \
     F(void, getFileLocation, (cx_place, cx_file *, unsigned *, unsigned *, unsigned *))            \
+    F(void, getSpellingLocation, (cx_place, cx_file *, unsigned *, unsigned *, unsigned *))        \
     F(const char *, getFileContents, (cx_unit, cx_file, size_t *))                                 \
     F(void, tokenize, (cx_unit, cx_range, cx_token **, unsigned *))                                \
     F(void, disposeTokens, (cx_unit, cx_token *, unsigned))                                        \
@@ -159,11 +170,14 @@ void kernel_syntax_free(kernel_syntax *k)
     free(k);
 }
 
-/* Parses the file with `prelude` before it. Headers are also looked up in `folders`. */
-static at_status read_file(const char *path, const char *prelude, const char *const *folders,
-                           size_t folder_count, kernel_syntax *k, at_error *error)
+/* Parses the file with `prelude` and the text `more` before it. Headers are also looked up in
+ * `folders`. */
+static at_status read_file(const char *path, const char *prelude, const char *more,
+                           const char *const *folders, size_t folder_count, kernel_syntax *k,
+                           at_error *error)
 {
     enum { MOST = 64 };
+    static const char unknown[] = "/autotune/unknown.h"; /* only in memory */
     static const char *const fixed[] = {"-x",
                                         "cuda",
                                         "--cuda-host-only",
@@ -174,21 +188,24 @@ static at_status read_file(const char *path, const char *prelude, const char *co
                                         "-nostdinc",
                                         "-nostdinc++",
                                         "-ferror-limit=0",
+                                        "-fno-spell-checking",
                                         "-w",
                                         "-include"};
     const char *arguments[MOST];
     size_t count = sizeof fixed / sizeof *fixed;
     memcpy(arguments, fixed, sizeof fixed);
     arguments[count++] = prelude;
+    arguments[count++] = "-include";
+    arguments[count++] = unknown;
     for (size_t i = 0; i < folder_count && count + 2 <= MOST; i++) {
         arguments[count++] = "-I";
         arguments[count++] = folders[i];
     }
-    at_status status = load(k, error);
-    if (status)
-        return status;
-    k->index = k->createIndex(0, 0);
-    k->unit = k->parseTranslationUnit(k->index, path, arguments, (int)count, NULL, 0, KEEP_GOING);
+    cx_unsaved unsaved = {unknown, more, strlen(more)};
+    if (k->unit)
+        k->disposeTranslationUnit(k->unit);
+    k->unit =
+        k->parseTranslationUnit(k->index, path, arguments, (int)count, &unsaved, 1, KEEP_GOING);
     return k->unit ? AT_OK : error_set_at(error, AT_SCRIPT, path, 0, "libclang cannot read it");
 }
 
@@ -360,25 +377,61 @@ static void set_reference(lua_State *L, kernel_syntax *k, cx_cursor c)
     set_number(L, "ref", number_of(k, k->Cursor_isNull(definition) ? to : definition));
 }
 
-/* host.syntax(number) returns a node, or without a number the file: { kind, name, type, bytes,
- * pointee_bytes, line, file, children, arguments, ref, op, value, init, printed, template }. Nodes
- * in it are numbers. */
-static int host_syntax(lua_State *L)
+/* host.syntax_errors(text) parses the kernel's file with `text` before it. Returns a list of the
+ * errors, each { text, before, after }: the message, and the file's text on both sides of the
+ * place. */
+static int host_syntax_errors(lua_State *L)
 {
+    enum { AROUND = 64 };
     script *s = script_of(L);
+    const kernel_file *f = &s->kernel_source;
     kernel_syntax *k = s->kernel_syntax;
     at_error error = {0};
+    char prelude[PATH_MAX];
+    snprintf(prelude, sizeof prelude, "%s/kernel_file/toolkit.h", s->from.template_dir);
     if (!k) {
-        const kernel_file *f = &s->kernel_source;
-        char prelude[PATH_MAX];
-        snprintf(prelude, sizeof prelude, "%s/kernel_file/toolkit.h", s->from.template_dir);
         k = s->kernel_syntax = calloc(1, sizeof *k);
         if (!k)
             sandbox_raise(L, AT_NO_MEMORY, NULL, 0, "out of memory while reading %s", f->path);
-        if (read_file(f->reals[0], prelude, s->options.includes, s->options.include_count, k,
-                      &error))
+        if (load(k, &error))
             sandbox_raise_error(L, &error);
+        k->index = k->createIndex(0, 0);
     }
+    if (read_file(f->reals[0], prelude, luaL_checkstring(L, 1), s->options.includes,
+                  s->options.include_count, k, &error))
+        sandbox_raise_error(L, &error);
+    const unsigned count = k->getNumDiagnostics(k->unit);
+    lua_createtable(L, (int)count, 0);
+    for (unsigned i = 0; i < count; i++) {
+        cx_diagnostic d = k->getDiagnostic(k->unit, i);
+        cx_file file = NULL;
+        unsigned at = 0;
+        size_t size = 0;
+        k->getSpellingLocation(k->getDiagnosticLocation(d), &file, NULL, NULL, &at);
+        const char *bytes = file ? k->getFileContents(k->unit, file, &size) : NULL;
+        const cx_string text = k->getDiagnosticSpelling(d);
+        k->disposeDiagnostic(d);
+        lua_createtable(L, 0, 3);
+        push_string(L, k, text);
+        lua_setfield(L, -2, "text");
+        at = at < size ? at : (unsigned)size;
+        const size_t before = at < AROUND ? at : AROUND, after = size - at;
+        lua_pushlstring(L, bytes ? bytes + at - before : "", before);
+        lua_setfield(L, -2, "before");
+        lua_pushlstring(L, bytes ? bytes + at : "", after < AROUND ? after : AROUND);
+        lua_setfield(L, -2, "after");
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    return 1;
+}
+
+/* host.syntax(number) returns a node, or the file that host.syntax_errors() parsed: { kind, name,
+ * type, bytes, pointee_bytes, line, file, children, arguments, ref, op, value, init, printed,
+ * template }; nodes in it are numbers. */
+static int host_syntax(lua_State *L)
+{
+    kernel_syntax *k = script_of(L)->kernel_syntax;
+    luaL_argcheck(L, k && k->unit, 1, "no file has been parsed");
     const lua_Integer number = luaL_optinteger(L, 1, 0);
     luaL_argcheck(L, number >= 0 && (size_t)number <= k->count, 1, "no node has that number");
     const cx_cursor c = number ? k->nodes[number - 1] : k->getTranslationUnitCursor(k->unit);
@@ -457,6 +510,7 @@ static int host_syntax_text(lua_State *L)
 }
 
 const luaL_Reg host_syntax_functions[] = {
+    {"syntax_errors", host_syntax_errors},
     {"syntax", host_syntax},
     {"syntax_text", host_syntax_text},
     {NULL, NULL},

@@ -227,7 +227,7 @@ at_status script_load(const char *path, const script_options *options, script **
     return AT_OK;
 }
 
-at_status script_sketch(const char *path, const char *entry, const script_options *options,
+at_status script_sketch(const char *path, const script_sketch_of *of, const script_options *options,
                         char **comment, at_error *error)
 {
     script *s;
@@ -237,7 +237,7 @@ at_status script_sketch(const char *path, const char *entry, const script_option
     at_status status = prepare(path, options, &s, error);
     if (!status) {
         s->sketch.wanted = true;
-        s->sketch.entry = entry;
+        s->sketch.of = *of;
         status = sandbox_call(&s->box, load, s, true, error);
     }
     if (s && s->sketch.text) {

@@ -129,10 +129,17 @@ void script_report_repeated_keys(const script *s,
                                               const char *text),
                                  void *context);
 
-/* Writes a description (a first comment) for a kernel in a CUDA C++ file without one, with all
- * facts that the file gives. `entry` may be NULL if the file has one kernel. The caller frees
- * *comment. Errors as script_load(), and AT_USAGE if the file has a description. */
-at_status script_sketch(const char *path, const char *entry, const script_options *options,
+/* the launch that script_sketch() describes */
+typedef struct script_sketch_of {
+    const char *entry;            /* the kernel; NULL if the file has one */
+    const char *const *arguments; /* of the program's command line, without its name */
+    size_t argument_count;        /* 0: the command line is unknown */
+} script_sketch_of;
+
+/* Writes a first comment for a kernel in a CUDA C++ file that has none, with all facts that the
+ * file gives. The caller frees *comment. Errors as script_load(), and AT_USAGE if the file has such
+ * a comment. */
+at_status script_sketch(const char *path, const script_sketch_of *of, const script_options *options,
                         char **comment, at_error *error);
 
 /* Returns the pattern, which the script owns. */

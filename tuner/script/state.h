@@ -192,8 +192,8 @@ typedef struct script_lua {
 
 /* A request for the comment that script_sketch() makes. */
 typedef struct script_sketch_request {
-    const char *entry; /* borrowed; NULL for the file's only kernel */
-    bool wanted;       /* a comment is wanted instead of a pattern */
+    script_sketch_of of; /* borrowed */
+    bool wanted;         /* a comment is wanted instead of a pattern */
     char *text;
 } script_sketch_request;
 

@@ -169,7 +169,7 @@ at_status target_load_script(const settings *o, const arch_limits *limits, scrip
     return status ? status : check_problem(o, out, error);
 }
 
-at_status target_sketch(const settings *o, const char *entry, const arch_limits *limits,
+at_status target_sketch(const settings *o, const script_sketch_of *of, const arch_limits *limits,
                         char **comment, at_error *error)
 {
     paths p;
@@ -179,7 +179,7 @@ at_status target_sketch(const settings *o, const char *entry, const arch_limits 
     if (status)
         return status;
     const script_options with = script_options_of(o, &p, limits, &a, NULL);
-    status = script_sketch(o->pattern.script, entry, &with, comment, error);
+    status = script_sketch(o->pattern.script, of, &with, comment, error);
     compile_pool_free(a.pool);
     return status;
 }

@@ -34,7 +34,7 @@ at_status target_load_script(const settings *o, const arch_limits *limits, scrip
                              at_error *error);
 
 /* Writes a comment to start from for a kernel of o->script (script_sketch). The caller frees it. */
-at_status target_sketch(const settings *o, const char *entry, const arch_limits *limits,
+at_status target_sketch(const settings *o, const script_sketch_of *of, const arch_limits *limits,
                         char **comment, at_error *error);
 
 /* Computes a feature of a recorded configuration; INFINITY if that fails. Returns false if the
