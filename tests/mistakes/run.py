@@ -3,10 +3,10 @@
 
 Usage: run.py [-j JOBS] [-f FOLDER] [NAME...]
 
-Each block of mistakes.txt names a mistake, a file, the text to replace, its replacement, the build and the tests of that
-build that must fail. For each mistake, or for those that are named, the script edits a copy of the last commit in FOLDER,
-builds it and runs these tests. It prints "found" if a test failed or the build did. It exits with 1 if a mistake was not
-found. FOLDER is kept, so that the next run builds less.
+Each block of mistakes.txt names a mistake, a file, the text to replace, its replacement, the build, its target and the
+tests of that build that must fail. For each mistake, or for those that are named, the script edits a copy of the last
+commit in FOLDER, builds the target and runs these tests. It prints "found" if a test failed or the build did. It exits
+with 1 if a mistake was not found. FOLDER is kept, so that the next run builds less.
 """
 import argparse
 import re
@@ -24,17 +24,17 @@ def blocks():
         lines = [line for line in block.splitlines() if line and not line.startswith("#")]
         if lines:
             name, file, before, after, found_by = lines
-            build, tests = found_by.split(" ", 1)
-            yield name, file, before[2:].replace("\\n", "\n"), after[2:].replace("\\n", "\n"), build, tests
+            build, target, tests = found_by.split(" ", 2)
+            yield name, file, before[2:].replace("\\n", "\n"), after[2:].replace("\\n", "\n"), build, target, tests
 
 
-def finds(folder, build, tests, jobs, log):
+def finds(folder, build, target, tests, jobs, log):
     """Builds the copy and runs the tests. Returns the names of the tests that failed, or ["the build"]."""
     def run(*command):
         return subprocess.run(command, cwd=folder, stdout=log, stderr=log).returncode
     if not (folder / "build" / build).exists() and run("cmake", "--preset", build):
         sys.exit(f"{folder}: cmake failed; {log.name} says why")
-    if run("cmake", "--build", "--preset", build, "-j", str(jobs)):
+    if run("cmake", "--build", f"build/{build}", "--target", target, "-j", str(jobs)):
         return ["the build"]
     result = subprocess.run(["ctest", "--test-dir", f"build/{build}", "-R", tests, "-j", str(jobs), "--no-tests=error"],
                             cwd=folder, capture_output=True, text=True)
@@ -52,7 +52,7 @@ def main():
     commit_copy.write(given.folder)
     missed = 0
     with open(given.folder / "build" / "log", "w") as log:
-        for name, file, before, after, build, tests in blocks():
+        for name, file, before, after, build, target, tests in blocks():
             if given.names and name not in given.names:
                 continue
             path = given.folder / file
@@ -60,7 +60,7 @@ def main():
             if text.count(before) != 1:
                 sys.exit(f"mistakes.txt, {name}: {file} has this text {text.count(before)} times, not once: {before}")
             path.write_text(text.replace(before, after))
-            found = finds(given.folder, build, tests, given.jobs, log)
+            found = finds(given.folder, build, target, tests, given.jobs, log)
             path.write_text(text)
             print(f"{name:34}{'found by ' + ', '.join(found) if found else 'NOT FOUND'}", flush=True)
             missed += not found

@@ -281,6 +281,7 @@ TEST(what_is_known_from_elsewhere_is_not_proposed)
         st = strategy_new(kind[k], &options);
         for (uint64_t i = 0; i < space_count(s); i += 2)
             strategy_tell(st, i, cost_bowl(s, i));
+        strategy_tell(st, space_count(s), 1); /* not in the space: ignored */
         uint64_t configuration;
         size_t count = 0;
         for (; strategy_ask(st, 1, &configuration) == 1; count++) {
