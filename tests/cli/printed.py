@@ -34,7 +34,7 @@ RUNS = [
     ("tune", 0, ["fixtures/scale.lua", *ARCH, *QUIET, "--budget", "3"]),
     ("tune", 0, ["faults/timed.lua", *GPU, *QUIET, "--budget", "30", "--energy"]),
     ("tune", 0, ["fixtures/moved.lua", *GPU, *QUIET, "--budget", "3", "--no-record"]),
-    ("check", 1, ["fixtures/mixed_outcomes.lua", "--only", "fault=none,syntax,wrong", *ARCH, "--budget", "99"]),
+    ("check", 1, ["fixtures/mixed_outcomes.lua", "--only", "fault=none,syntax,wrong", *ARCH, "--set", "n=16384", "--budget", "99"]),
     ("check", 0, ["fixtures/unreferenced.lua", *ARCH]),
     ("check", 0, ["fixtures/unjudged.cu", *ARCH]),
     ("capture", 0, ["--output", "captured", "--kernel", "scale", "--shapes", "2", "--time", "./captured_program",

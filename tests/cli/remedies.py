@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Checks messages about names that nvcc knows and NVRTC does not: the message names a remedy, and the remedy works.
 
-Usage: remedies.py BINARY
+Usage: remedies.py BINARY [sample]
 
 A case is an include, a statement that needs it, and the expected remedy: None if the message names an include with
-which the statement compiles, or else a text of the message.
+which the statement compiles, or else a text of the message. `sample` tries every fourth case.
 """
 import os
 import re
@@ -78,9 +78,10 @@ def judge(binary, case):
 
 def main():
     binary = os.path.realpath(sys.argv[1])
+    cases = CASES[::4] if "sample" in sys.argv else CASES
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        wrong = [f"{case[:2]}: {why}" for case, why in zip(CASES, pool.map(lambda c: judge(binary, c), CASES)) if why]
-    print("\n".join(wrong) or f"{len(CASES)} remedies work")
+        wrong = [f"{case[:2]}: {why}" for case, why in zip(cases, pool.map(lambda c: judge(binary, c), cases)) if why]
+    print("\n".join(wrong) or f"{len(cases)} remedies work")
     sys.exit(1 if wrong else 0)
 
 

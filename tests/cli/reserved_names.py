@@ -2,6 +2,7 @@
 """Checks that no member of an exported header has the name of a macro of headers that programs include before it.
 
 Usage: reserved_names.py BINARY           checks; exit code 1 names the macros missing in lua/lib/reserved_names.lua
+       reserved_names.py BINARY sample    checks only the macros of C's headers
        reserved_names.py BINARY --write   adds the missing macros there
 
 The installed compilers (gcc, g++, clang, mpicc, nvcc) list the macros. Each macro becomes a variable of a pattern
@@ -48,7 +49,7 @@ def sources(cuda_include):
         at = ["gcc", "-x", "c", f"-I{cuda_include}"]
         ways.append((at, includes(here(at, CUDA))))
         ways.append((["nvcc", "-x", "cu", "-Xcompiler"], includes(["cub/cub"], ".cuh")))
-    return [(way, text) for way, text in ways if shutil.which(way[0])]
+    return [(way, text) for way, text in (ways[:1] if "sample" in sys.argv else ways) if shutil.which(way[0])]
 
 
 def macros(cuda_include):

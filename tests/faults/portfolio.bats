@@ -88,6 +88,7 @@ assert len(finalists) == 4 and len(others) == 2 and others < finalists, (finalis
 END
 }
 
+# bats test_tags=long
 @test "after the choice, other problems are timed, however many problems the finalists were timed on" {
     gpu
     needs_the_fake

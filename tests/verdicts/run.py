@@ -4,8 +4,8 @@
 Usage: run.py BINARY [PART...]   only cases whose path contains one of the parts; -v prints each case
        run.py -a BINARY [PART...]    also runs each case on all cores, instead of every third
        run.py -g DEVICE BINARY [PART...]    on a GPU: kernels that are called right must have right results there
-       run.py -s BINARY [PART...]    a sample: every twelfth case that includes headers of the Toolkit, whose
-                                     compilation takes a second each, and every fourth of the others
+       run.py -s BINARY [PART...]    a sample: every 24th case that includes headers of the Toolkit, whose
+                                     compilation takes a second each, and every eighth of the others
 
 A case is a file KIND/NAME.case:
 
@@ -141,7 +141,7 @@ def is_on_all(path):
 
 
 def is_in_sample(path):
-    return is_every(path, 12 if "#include <" in path.read_text() else 4)
+    return is_every(path, 24 if "#include <" in path.read_text() else 8)
 
 
 def is_tunable(path):

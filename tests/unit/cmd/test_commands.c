@@ -99,7 +99,7 @@ TEST_IN(a_new_script_is_written_checked_and_shown, set_up, tear_down)
     says("lint mine.lua", "");
     says("space mine.lua", "configurations");
     says("space mine.lua --json", "\"parameters\"");
-    says("check mine.lua --budget 2", "proven");
+    says("check mine.lua --budget 2 --set n=4096", "proven");
     says("emit mine.lua", "__global__");
     says("emit mine.lua --ptx", ".entry");
     says("inspect mine.lua", "regs");
@@ -121,12 +121,12 @@ TEST_IN(shipped_records_are_read_by_every_command, set_up, tear_down)
     says("results show transpose --results @/results", "transpose");
     says("results validate --results @/results", "");
     says("pick transpose --results @/results --gpu H200 --json", "configuration");
-    says("export transpose dot --results @/results --format cuda -o kernels.cu", "");
+    says("export vector_add --results @/results --format cuda -o kernels.cu", "");
     says("report transpose --results @/results -o page.html", "");
     says("importance @/results/nvidia-h200/landscapes/dot.json.gz", "");
     says("plot @/results/nvidia-h200/landscapes/dot.json.gz -o dot.svg", "");
     says("convert @/results/nvidia-h200/landscapes/dot.json.gz --format t4 -o dot.t4.json", "");
-    says("replay @/results/nvidia-h200/landscapes/dot.json.gz --repeat 2", "");
+    says("replay @/results/nvidia-h200/landscapes/dot.json.gz --repeat 1 --budget 20", "");
     says("compare @/results/nvidia-h200/dot.json @/results/nvidia-h200/dot.json", "");
 }
 
