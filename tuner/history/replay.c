@@ -3,44 +3,40 @@
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/clock.h"
+#include "base/json_text.h"
 #include "base/memory.h"
+#include "script/render.h"
 #include "search/strategy.h"
 
-enum { PLACES = REPLAY_POINTS > REPLAY_MARKS ? REPLAY_POINTS : REPLAY_MARKS, MAX_THREADS = 256 };
+/* The curves of the plan: the points of scores, then those that people see. */
+enum { POINTS_BY_COUNT, POINTS_BY_TIME, MARKS_BY_COUNT, MARKS_BY_TIME, CURVES };
+enum { PLACES = 64, MAX_THREADS = 256 };
 
-/* Points on an axis, and the means over all runs there. */
+/* Points on an axis: evaluations or seconds, ascending. */
 typedef struct curve {
-    double at[PLACES]; /* evaluations or seconds, ascending */
-    double cost[PLACES];
-    double share[PLACES];
+    double at[PLACES];
     size_t count;
 } curve;
-
-enum { POINTS_BY_COUNT, MARKS_BY_COUNT, POINTS_BY_TIME, MARKS_BY_TIME, CURVES };
 
 /* The best cost at each point of each curve: INFINITY if all failed, NAN before any has ended. */
 typedef struct seed_run {
     double best[CURVES][PLACES];
-    const char *strategy;
 } seed_run;
 
 typedef struct replay {
     const recorded_space *rs;
     const replay_options *options;
-    replay_result *out;
-    score_space scores;
-    double mean_s; /* mean time of an evaluation */
+    const strategy_kind *kind;
+    double optimum, worst;
+    double first; /* the cost that a run is charged before its first evaluation ends */
     curve curves[CURVES];
     uint64_t evaluations; /* a run needs at least these evaluations */
     double seconds;       /* and at least this time, in s */
     seed_run *runs;
-    pthread_mutex_t lock; /* guards the rest */
+    pthread_mutex_t lock; /* guards the next member */
     size_t next_run;
-    at_status status; /* status of the first failure */
-    at_error *error;
 } replay;
 
 typedef struct progress {
@@ -53,7 +49,7 @@ typedef struct progress {
 /* Fills in all points before the evaluation that ends at the given position. */
 static void advance(const replay *r, progress *p, double evaluations, double elapsed_s)
 {
-    const double position[CURVES] = {evaluations, evaluations, elapsed_s, elapsed_s};
+    const double position[CURVES] = {evaluations, elapsed_s, evaluations, elapsed_s};
     for (size_t k = 0; k < CURVES; k++) {
         const curve *c = &r->curves[k];
         for (; p->next[k] < c->count && c->at[p->next[k]] < position[k]; p->next[k]++)
@@ -75,65 +71,45 @@ static void evaluate(const replay *r, progress *p, strategy *s, uint64_t configu
 static bool finished(const replay *r, const progress *p)
 {
     /* The optimum is found: no later evaluation changes a curve. */
-    if (p->best <= score_optimum(&r->scores))
+    if (p->best <= r->optimum)
         return true;
     if (r->options->evaluations)
         return p->evaluations >= r->options->evaluations;
     return p->evaluations >= r->evaluations && p->elapsed_s >= r->seconds;
 }
 
-static at_status run_once(const replay *r, uint64_t seed, seed_run *out, at_error *error)
+static void run_once(const replay *r, uint64_t seed, seed_run *out)
 {
     strategy_options options = {.space = r->rs->space, .seed = seed, .budget = r->evaluations};
     progress p = {.run = out, .best = INFINITY};
-    const strategy_kind *kind;
-    at_status status = strategy_find(r->options->strategy, &kind, error);
-    if (status)
-        return status;
-    uint64_t *waiting = memory_new(r->options->batch, sizeof *waiting);
-    strategy *s = strategy_new(kind, &options);
-    out->strategy = strategy_get_kind(s)->name;
-    size_t count = 0;
-    do {
-        count += strategy_ask(s, r->options->batch - count, waiting + count);
-        if (count == 0)
-            break;
-        evaluate(r, &p, s, waiting[0]);
-        memmove(waiting, waiting + 1, --count * sizeof *waiting);
-    } while (!finished(r, &p));
+    strategy *s = strategy_new(r->kind, &options);
+    uint64_t next;
+    while (!finished(r, &p) && strategy_ask(s, 1, &next))
+        evaluate(r, &p, s, next);
     advance(r, &p, INFINITY, INFINITY);
     strategy_free(s);
-    free(waiting);
-    return AT_OK;
 }
 
 /* Runs seeds until all have run; the body of a thread. */
 static void *work(void *argument)
 {
     replay *r = argument;
-    pthread_mutex_lock(&r->lock);
-    while (!r->status && r->next_run < r->options->repeat) {
-        size_t i = r->next_run++;
-        at_error error = {0};
-        pthread_mutex_unlock(&r->lock);
-        at_status status = run_once(r, r->options->seed + i, &r->runs[i], &error);
+    for (;;) {
         pthread_mutex_lock(&r->lock);
-        if (status && !r->status) {
-            r->status = status;
-            *r->error = error;
-        }
+        size_t i = r->next_run < r->options->repeat ? r->next_run++ : SIZE_MAX;
+        pthread_mutex_unlock(&r->lock);
+        if (i == SIZE_MAX)
+            return NULL;
+        run_once(r, r->options->seed + i, &r->runs[i]);
     }
-    pthread_mutex_unlock(&r->lock);
-    return NULL;
 }
 
 /* Runs all seeds in parallel. A run depends only on its seed, not on the number of threads. */
-static at_status run_seeds(replay *r, at_error *error)
+static void run_seeds(replay *r)
 {
     pthread_t threads[MAX_THREADS];
     size_t wanted = cores_usable(), started = 0;
     wanted = wanted < r->options->repeat ? wanted : r->options->repeat;
-    r->error = error;
     pthread_mutex_init(&r->lock, NULL);
     while (started + 1 < wanted && started < MAX_THREADS &&
            pthread_create(&threads[started], NULL, work, r) == 0)
@@ -142,123 +118,90 @@ static at_status run_seeds(replay *r, at_error *error)
     for (size_t i = 0; i < started; i++)
         pthread_join(threads[i], NULL);
     pthread_mutex_destroy(&r->lock);
-    return r->status;
 }
 
-static void place_points(replay *r)
+static double number_of(const json_t *plan, const char *name)
 {
-    replay_result *out = r->out;
-    curve *by_count = &r->curves[POINTS_BY_COUNT], *by_time = &r->curves[POINTS_BY_TIME];
-    for (size_t i = 0; i < REPLAY_POINTS; i++) {
-        double part = (double)(i + 1) / REPLAY_POINTS;
-        by_count->at[i] = ceil(part * (double)out->budget_evaluations);
-        by_time->at[i] = part * out->budget_s;
+    return json_number_value(json_object_get(plan, name));
+}
+
+static void read_plan(replay *r, const json_t *plan)
+{
+    r->optimum = number_of(plan, "optimum");
+    r->worst = number_of(plan, "worst");
+    r->first = number_of(plan, "first");
+    r->seconds = number_of(plan, "budget_s");
+    r->evaluations =
+        r->options->evaluations ? r->options->evaluations : (uint64_t)number_of(plan, "budget");
+    for (size_t k = 0; k < CURVES; k++) {
+        const json_t *at = json_array_get(json_object_get(plan, "curves"), k);
+        curve *c = &r->curves[k];
+        for (; c->count < json_array_size(at) && c->count < PLACES; c->count++)
+            c->at[c->count] = json_number_value(json_array_get(at, c->count));
     }
-    by_count->count = by_time->count = REPLAY_POINTS;
 }
 
-static void place_marks(replay *r)
+/* Packs the means over all runs at each point of each curve. */
+static json_t *pack_means(const replay *r)
 {
-    static const uint64_t steps[] = {1, 2, 5};
-    curve *by_count = &r->curves[MARKS_BY_COUNT], *by_time = &r->curves[MARKS_BY_TIME];
-    uint64_t scale = 1;
-    for (size_t i = 0; i < REPLAY_MARKS; i++) {
-        uint64_t evaluations = scale * steps[i % 3];
-        if (evaluations > r->evaluations)
-            break;
-        replay_mark *mark = &r->out->marks[r->out->mark_count++];
-        *mark = (replay_mark){.evaluations = evaluations,
-                              .seconds = (double)evaluations * r->mean_s,
-                              .random_share = score_random_share(&r->scores, evaluations)};
-        by_count->at[i] = (double)evaluations;
-        by_time->at[i] = mark->seconds;
-        if (i % 3 == 2)
-            scale *= 10;
-    }
-    by_count->count = by_time->count = r->out->mark_count;
-}
-
-/* Returns the cost that a run is charged. Before its first evaluation ends, this is the expected
- * cost of a random configuration, as for the baseline. */
-static double charged(const score_space *s, double best)
-{
-    return isnan(best) ? score_random_cost(s, 1) : isinf(best) ? score_worst(s) : best;
-}
-
-static void take_means(replay *r)
-{
-    const score_space *s = &r->scores;
+    json_t *costs = json_array(), *shares = json_array();
     double repeat = (double)r->options->repeat;
-    for (size_t k = 0; k < CURVES; k++)
+    for (size_t k = 0; k < CURVES; k++) {
+        json_t *cost_curve = json_array(), *share_curve = json_array();
         for (size_t i = 0; i < r->curves[k].count; i++) {
             double cost = 0, share = 0;
             for (size_t n = 0; n < r->options->repeat; n++) {
                 double best = r->runs[n].best[k][i];
-                cost += charged(s, best);
-                share += isfinite(best) ? score_optimum(s) / best : 0;
+                cost += isnan(best) ? r->first : isinf(best) ? r->worst : best;
+                share += isfinite(best) ? r->optimum / best : 0;
             }
-            r->curves[k].cost[i] = cost / repeat;
-            r->curves[k].share[i] = share / repeat;
+            json_append(&cost_curve, json_real(cost / repeat));
+            json_append(&share_curve, json_real(share / repeat));
         }
-    for (size_t i = 0; i < r->out->mark_count; i++) {
-        r->out->marks[i].share = r->curves[MARKS_BY_COUNT].share[i];
-        r->out->marks[i].share_in_time = r->curves[MARKS_BY_TIME].share[i];
+        json_append(&costs, cost_curve);
+        json_append(&shares, share_curve);
     }
-    r->out->strategy = r->runs[0].strategy;
+    return json_pack("{ss so so}", "strategy", r->kind->name, "costs", costs, "shares", shares);
 }
 
-typedef double (*baseline_cost)(const score_space *s, uint64_t m);
-
-/* Returns a curve's score. At each point, random search has evaluated at/scale configurations. */
-static double score_against(const replay *r, const curve *c, double scale, baseline_cost f)
+static json_t *pack_space(const recorded *r, const recorded_space *rs, const char *path,
+                          const replay_options *o)
 {
-    double baseline[REPLAY_POINTS];
-    for (size_t i = 0; i < c->count; i++) {
-        /* Rounding in the division must not lose an evaluation. */
-        double m = floor(c->at[i] / scale * (1 + 1e-12));
-        baseline[i] = f(&r->scores, m > 1 ? (uint64_t)m : 1);
+    json_t *costs = json_array();
+    double elapsed_s = 0;
+    for (uint64_t i = 0; i < rs->count; i++) {
+        elapsed_s += rs->elapsed_s[i];
+        if (isfinite(rs->cost[i]))
+            json_append(&costs, json_real(rs->cost[i]));
     }
-    return score_curve(&r->scores, baseline, c->cost, c->count);
+    return json_pack("{so ss ss ss so sI sf sI sI sI}", "path", json_path(path), "kernel",
+                     r->kernel, "device", r->device, "objective", r->objective, "costs", costs,
+                     "count", (json_int_t)rs->count, "mean_s", elapsed_s / (double)rs->count,
+                     "evaluations", (json_int_t)o->evaluations, "seeds", (json_int_t)o->repeat,
+                     "seed", (json_int_t)o->seed);
 }
 
-static void take_scores(replay *r)
+at_status replay_run(const recorded *from, const recorded_space *rs, const char *path,
+                     const replay_options *options, json_t **out, at_error *error)
 {
-    replay_result *out = r->out;
-    const curve *by_count = &r->curves[POINTS_BY_COUNT], *by_time = &r->curves[POINTS_BY_TIME];
-    out->score = score_against(r, by_count, 1, score_random_cost);
-    out->rank_score = score_against(r, by_count, 1, score_rank_cost);
-    if (r->mean_s > 0) {
-        out->score_in_time = score_against(r, by_time, r->mean_s, score_random_cost);
-        out->rank_score_in_time = score_against(r, by_time, r->mean_s, score_rank_cost);
-    }
-}
-
-at_status replay_run(const recorded_space *rs, const replay_options *options, replay_result *out,
-                     at_error *error)
-{
-    replay r = {.rs = rs, .options = options, .out = out};
-    *out = (replay_result){.space_count = rs->count};
-    at_status status = score_space_init(&r.scores, rs->cost, (size_t)rs->count, error);
+    static const char module[] = "commands.replay";
+    replay r = {.rs = rs, .options = options};
+    json_t *given = NULL, *plan = NULL;
+    *out = NULL;
+    at_status status = strategy_find(options->strategy, &r.kind, error);
     if (status)
         return status;
-    r.runs = memory_new(options->repeat, sizeof *r.runs);
-    for (uint64_t i = 0; i < rs->count; i++)
-        r.mean_s += rs->elapsed_s[i];
-    r.mean_s /= (double)rs->count;
-    out->failed = rs->count - r.scores.works;
-    out->optimum = score_optimum(&r.scores);
-    out->budget_evaluations = score_budget(&r.scores);
-    out->budget_s = r.mean_s * (double)out->budget_evaluations;
-    r.evaluations = options->evaluations ? options->evaluations : out->budget_evaluations;
-    r.seconds = out->budget_s;
-    place_points(&r);
-    place_marks(&r);
-    status = run_seeds(&r, error);
+    given = pack_space(from, rs, path, options);
+    status = script_compute(module, NULL, given, &plan, error);
     if (!status) {
-        take_means(&r);
-        take_scores(&r);
+        read_plan(&r, plan);
+        r.runs = memory_new(options->repeat, sizeof *r.runs);
+        run_seeds(&r);
+        json_put(&given, "runs", pack_means(&r));
+        status = script_compute(module, NULL, given, out, error);
     }
     free(r.runs);
-    score_space_deinit(&r.scores);
+    json_decref(plan);
+    json_decref(given);
     return status;
 }

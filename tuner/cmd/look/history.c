@@ -1,5 +1,4 @@
 /* autotune importance, convert, replay: recorded measurements, read without a GPU. */
-#include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,62 +69,6 @@ const command cmd_convert = {
 };
 
 static const size_t default_repeat = 100;
-/* The figures are means over seeds: further digits are noise. */
-enum { DIGITS = 6 };
-
-/* Packs the shares by evaluations, {"1": share, ...}, or by seconds. */
-static json_t *shares(const replay_result *result, bool by_time, bool random)
-{
-    json_t *object = json_object();
-    for (size_t i = 0; i < result->mark_count; i++) {
-        const replay_mark *m = &result->marks[i];
-        char key[64];
-        if (by_time)
-            snprintf(key, sizeof key, "%.6g", m->seconds);
-        else
-            snprintf(key, sizeof key, "%" PRIu64, m->evaluations);
-        double share = random ? m->random_share : by_time ? m->share_in_time : m->share;
-        json_object_set_new(object, key, json_rounded(share, DIGITS));
-    }
-    return object;
-}
-
-/* Packs the figures that text needs; the text rounds them itself. */
-static json_t *pack_words(const char *path, const recorded *r, const replay_result *result)
-{
-    json_t *marks = json_array();
-    for (size_t i = 0; i < result->mark_count; i++) {
-        const replay_mark *m = &result->marks[i];
-        json_append(&marks,
-                    json_pack("{sI so so so so}", "evaluations", (json_int_t)m->evaluations,
-                              "share", json_exact(m->share), "random", json_exact(m->random_share),
-                              "seconds", json_exact(m->seconds), "in_time",
-                              json_exact(m->share_in_time)));
-    }
-    return json_pack("{so ss ss ss so s[o o o o] so}", "path", json_path(path), "kernel", r->kernel,
-                     "device", r->device, "objective", r->objective, "marks", marks, "scores",
-                     json_exact(result->score), json_exact(result->score_in_time),
-                     json_exact(result->rank_score), json_exact(result->rank_score_in_time),
-                     "exact_budget_s", json_exact(result->budget_s));
-}
-
-static at_status print_replay(const options *o, const recorded *r, const replay_result *result,
-                              const replay_options *chosen, at_error *error)
-{
-    json_t *root = json_pack(
-        "{s:o, s:s, s:I, s:I, s:I, s:I, s:f, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "file",
-        json_path(o->operand), "strategy", result->strategy, "seeds", (json_int_t)chosen->repeat,
-        "seed", (json_int_t)chosen->seed, "configurations", (json_int_t)result->space_count,
-        "failed", (json_int_t)result->failed, "optimum", result->optimum, "budget_evaluations",
-        (json_int_t)result->budget_evaluations, "budget_s", json_rounded(result->budget_s, DIGITS),
-        "share_at", shares(result, false, false), "share_at_s", shares(result, true, false),
-        "random_share_at", shares(result, false, true), "score",
-        json_rounded(result->score, DIGITS), "score_in_time",
-        json_rounded(result->score_in_time, DIGITS), "methodology_score",
-        json_rounded(result->rank_score, DIGITS), "methodology_score_in_time",
-        json_rounded(result->rank_score_in_time, DIGITS));
-    return page_show(o, "replay", 2, root, pack_words(o->operand, r, result), error);
-}
 
 static at_status replay(const options *o, at_error *error)
 {
@@ -135,19 +78,20 @@ static at_status replay(const options *o, at_error *error)
                          "curve's other axis");
     recorded r = {0};
     recorded_space rs = {0};
-    replay_result result;
-    replay_options chosen = {.strategy = o->run.search.strategy,
-                             .evaluations = o->run.search.budget_evaluations,
-                             .seed = o->run.search.seed,
-                             .repeat = o->repeat ? o->repeat : default_repeat,
-                             .batch = 1};
+    json_t *answer = NULL;
+    const replay_options chosen = {.strategy = o->run.search.strategy,
+                                   .evaluations = o->run.search.budget_evaluations,
+                                   .seed = o->run.search.seed,
+                                   .repeat = o->repeat ? o->repeat : default_repeat};
     at_status status = recorded_read(o->operand, &r, error);
     if (!status)
         status = recorded_space_init(&rs, &r, error);
     if (!status)
-        status = replay_run(&rs, &chosen, &result, error);
+        status = replay_run(&r, &rs, o->operand, &chosen, &answer, error);
     if (!status)
-        status = print_replay(o, &r, &result, &chosen, error);
+        status = page_show(o, "replay", 2, json_incref(json_array_get(answer, 0)),
+                           json_incref(json_array_get(answer, 1)), error);
+    json_decref(answer);
     recorded_space_deinit(&rs);
     recorded_deinit(&r);
     return status;
