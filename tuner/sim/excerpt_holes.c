@@ -125,7 +125,7 @@ static void look_at_group(search *s, uint64_t element)
 
 /* Looks at the first elements of the buffer or, if `further`, at random elements of its first part.
  * Returns whether blocks were found for all of them. */
-static bool find_all_small(search *s, bool further)
+static bool finds_first_elements(search *s, bool further)
 {
     const size_t expected = s->expected, found = s->found;
     for (uint64_t k = 0; k < LOW; k++)
@@ -245,11 +245,11 @@ static at_status look_for_holes(sim_owners *variant, sim_owners *reference, cons
                 .random = rng_seeded(seed),
                 .error = error};
     *out = (hole){.kind = HOLE_NONE};
-    if (end == 0 || !find_all_small(&s, false))
+    if (end == 0 || !finds_first_elements(&s, false))
         return s.status;
     /* If blocks take long, the budget may suffice for the last element only. */
     look(&s, end - 1);
-    if (!find_all_small(&s, true))
+    if (!finds_first_elements(&s, true))
         return s.status;
     look_anywhere(&s);
     look_where_numbers_end(&s);

@@ -41,7 +41,7 @@ static void count_loops(const sim_program *p, int32_t *loops)
 
 /* If one path of a branch only exits, returns the start of the other path, otherwise -1. The other
  * lanes continue together after the exit and need no meeting point. */
-static int32_t other_than_exit(const sim_program *p, int32_t pc)
+static int32_t find_other_path(const sim_program *p, int32_t pc)
 {
     const sim_instruction *c = &p->code[pc];
     int32_t count = (int32_t)p->code_count;
@@ -66,7 +66,7 @@ void facts_find_meeting_points(sim_program *p)
     count_loops(p, loops);
     for (size_t i = 0; i < n; i++) {
         /* Inside a loop, the path out of the loop must stay in the graph. */
-        other[i] = loops[i] > 0 ? -1 : other_than_exit(p, (int32_t)i);
+        other[i] = loops[i] > 0 ? -1 : find_other_path(p, (int32_t)i);
         const bool is_next = other[i] == (int32_t)i + 1;
         edges[i] = other[i] >= 0 ? (flow_edge){is_next, &other[i], is_next ? 0 : 1}
                                  : edge_of(p, &p->code[i]);
@@ -285,7 +285,7 @@ static bool is_live_first(liveness *a, int32_t slot)
 }
 
 /* Removes constants and special registers, which have values from the start. */
-static void leave_out_given(liveness *a)
+static void exclude_initialised(liveness *a)
 {
     const sim_program *p = a->program;
     for (size_t i = 0; i < p->constant_count; i++)
@@ -325,7 +325,7 @@ void facts_find_unwritten(sim_program *p)
     find_graph(&a);
     allocate(&a);
     find_mentions(&a);
-    leave_out_given(&a);
+    exclude_initialised(&a);
     for (size_t slot = 0; slot < a.slot_count && !p->reads_unwritten; slot++)
         if (a.reads[slot] >= 0)
             p->reads_unwritten = is_live_first(&a, (int32_t)slot);

@@ -23,15 +23,15 @@ static void fill32(const sim_warp *w, int32_t slot, uint32_t value)
 
 enum { RESERVED_ALIGNMENT = 16 };
 
-static uint32_t own_shared(const sim_launch *launch)
+static uint32_t kernel_shared_bytes(const sim_launch *launch)
 {
     return launch->program->static_shared_bytes + launch->dynamic_shared_bytes;
 }
 
 /* Returns all shared memory of a block, in bytes: the kernel's and the bytes that CUDA reserves. */
-static uint32_t whole_shared(const sim_launch *launch)
+static uint32_t block_shared_bytes(const sim_launch *launch)
 {
-    const uint32_t own = own_shared(launch);
+    const uint32_t own = kernel_shared_bytes(launch);
     return sim_program_reserves(launch->program)
                ? (own + RESERVED_ALIGNMENT - 1) / RESERVED_ALIGNMENT * RESERVED_ALIGNMENT +
                      SIM_RESERVED_SMEM_BYTES
@@ -67,7 +67,7 @@ static void fill_fixed(sim_block *b, sim_warp *w, uint32_t number)
     fill_special(b, w, SIM_NSMID, 1);
     fill_special(b, w, SIM_GRIDID, 0);
     fill_special(b, w, SIM_DYNAMIC_SMEM, launch->dynamic_shared_bytes);
-    fill_special(b, w, SIM_TOTAL_SMEM, own_shared(launch));
+    fill_special(b, w, SIM_TOTAL_SMEM, kernel_shared_bytes(launch));
     fill_special(b, w, SIM_RESERVED_SMEM, b->shared_bytes - SIM_RESERVED_SMEM_BYTES);
     fill_special(b, w, SIM_CLUSTER_CTARANK, b->rank);
     fill_special(b, w, SIM_CLUSTER_NCTARANK, in[0] * in[1] * in[2]);
@@ -112,7 +112,7 @@ at_status sim_block_init(sim_block *b, const sim_launch *launch, sim_cluster *cl
     b->limit = launch->instruction_limit ? launch->instruction_limit : SIM_INSTRUCTION_LIMIT;
     b->thread_count = launch->block[0] * launch->block[1] * launch->block[2];
     b->warp_count = launch->first_warp_only ? 1 : (b->thread_count + SIM_LANES - 1) / SIM_LANES;
-    b->shared_bytes = whole_shared(launch);
+    b->shared_bytes = block_shared_bytes(launch);
     size_t registers = p->register_bytes ? p->register_bytes : 64;
     size_t local = (size_t)p->local_bytes * SIM_LANES;
     size_t cells = (b->shared_bytes + p->shared_cell_bytes - 1) / p->shared_cell_bytes;
@@ -154,7 +154,7 @@ uint64_t sim_block_bytes(const sim_launch *launch)
     const sim_program *p = launch->program;
     uint64_t threads = (uint64_t)launch->block[0] * launch->block[1] * launch->block[2];
     uint64_t warps = (threads + SIM_LANES - 1) / SIM_LANES;
-    uint64_t shared = whole_shared(launch);
+    uint64_t shared = block_shared_bytes(launch);
     uint64_t cell = sizeof(sim_cell) + sizeof(sim_line) / SIM_LINE_CELLS;
     return sizeof(sim_block) +
            warps * (sizeof(sim_warp) + p->register_bytes + 2ull * SIM_LANES * p->local_bytes) +

@@ -98,8 +98,8 @@ static void take(sim_engine *e, const sim_flight *f)
 }
 
 /* Begins a copy to shared memory of `owner`. Takes ownership of f->data, even if it fails. */
-static bool depart(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, sim_block *owner,
-                   sim_flight *f, bool bulk)
+static bool begin_flight(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                         sim_block *owner, sim_flight *f, bool bulk)
 {
     bool fine =
         sim_shared_begin(b, owner, w, c, lane, f->at, f->bytes,
@@ -161,7 +161,7 @@ static bool copy_in(sim_block *b, sim_warp *w, const sim_instruction *c, int lan
         free(f.data);
         return false;
     }
-    return depart(b, w, c, lane, owner, &f, true);
+    return begin_flight(b, w, c, lane, owner, &f, true);
 }
 
 static bool part_in(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
@@ -389,14 +389,14 @@ bool sim_store_async(sim_block *b, sim_warp *w, const sim_instruction *c, uint32
             const uint64_t v = sim_lane(w, slot, each, l);
             memcpy(f.data + i * each, &v, each);
         }
-        if (!depart(b, w, c, l, owner, &f, false))
+        if (!begin_flight(b, w, c, l, owner, &f, false))
             return false;
     }
     return true;
 }
 
 /* Ends a copy's reads of shared memory; if `wholly`, also its writes to global memory. */
-static void end_leaving(sim_block *b, sim_warp *w, sim_flight *f, bool wholly)
+static void end_copy_out(sim_block *b, sim_warp *w, sim_flight *f, bool wholly)
 {
     int lane = (int)(f->thread - w->first_thread);
     const bool had_read = f->has_read;
@@ -430,7 +430,7 @@ bool sim_bulk_group(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_
             bool over = f->leaving && f->thread == thread && f->group < committed &&
                         f->group + stay < committed;
             if (over)
-                end_leaving(b, w, f, c->op == 0);
+                end_copy_out(b, w, f, c->op == 0);
             if (!over || c->op != 0)
                 e->flights[kept++] = *f;
         }

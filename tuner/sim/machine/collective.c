@@ -76,7 +76,7 @@ static void find_source(exchange *x, uint32_t operand, uint32_t control, int lan
     x->yes |= (uint32_t)inside << lane;
 }
 
-static void bring(exchange *x, const sim_warp *w, const sim_instruction *c, uint32_t mask)
+static void collect_values(exchange *x, const sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     const bool shuffles = c->kind == SIM_SHUFFLE, votes = c->kind == SIM_VOTE;
     const uint32_t *a32 = sim_lanes32(w, c->a), *members = sim_lanes32(w, members_slot(c));
@@ -94,7 +94,7 @@ static void bring(exchange *x, const sim_warp *w, const sim_instruction *c, uint
     }
 }
 
-static void take_away(const exchange *x, sim_warp *w, const sim_instruction *c, uint32_t mask)
+static void put_results(const exchange *x, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     if (c->kind == SIM_VOTE && c->op != SIM_VOTE_BALLOT)
         sim_put_predicate(w, c->d, x->yes, mask);
@@ -261,16 +261,16 @@ static bool let_go(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t
         sim_order_warp(b, w, lanes);
         return true;
     }
-    SIM_EACH_OF(l, lanes) bring(&x, w, &b->program->code[w->meeting.pc[l]], 1u << l);
+    SIM_EACH_OF(l, lanes) collect_values(&x, w, &b->program->code[w->meeting.pc[l]], 1u << l);
     if (!exchange_values(b, w, &x))
         return false;
-    SIM_EACH_OF(l, lanes) take_away(&x, w, x.of[l], 1u << l);
+    SIM_EACH_OF(l, lanes) put_results(&x, w, x.of[l], 1u << l);
     return true;
 }
 
 /* Lets lanes that reach one operation by different instructions wait for the last lane. Sets *done
  * if the path has its result, or if another path runs. Returns false if there is a fault. */
-static bool meet_elsewhere(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
+static bool wait_for_lanes(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
                            bool *done)
 {
     const uint32_t *members = sim_lanes32(w, members_slot(c));
@@ -303,7 +303,7 @@ bool sim_collective(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_
     }
     bool done = false;
     if (((w->meeting.released & mask) || has_missing_members(w, members_slot(c), mask)) &&
-        (!meet_elsewhere(b, w, c, mask, &done) || done))
+        (!wait_for_lanes(b, w, c, mask, &done) || done))
         return done;
     mask &= ~w->meeting.released;
     w->meeting.released &= ~sim_top(w)->mask;
@@ -313,9 +313,9 @@ bool sim_collective(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_
     if (c->kind == SIM_WARP_BARRIER)
         return warp_barrier(b, w, c, mask);
     exchange x = {.lanes = 0};
-    bring(&x, w, c, mask);
+    collect_values(&x, w, c, mask);
     if (!exchange_values(b, w, &x))
         return false;
-    take_away(&x, w, c, mask);
+    put_results(&x, w, c, mask);
     return true;
 }

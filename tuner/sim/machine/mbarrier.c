@@ -314,7 +314,7 @@ static bool apply(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruc
 }
 
 /* Returns whether another block of the cluster may execute this operation on an mbarrier. */
-static bool is_for_all(const sim_instruction *c)
+static bool may_be_remote(const sim_instruction *c)
 {
     return (c->op >= SIM_MBARRIER_ARRIVE && c->op <= SIM_MBARRIER_ARRIVE_DROP) ||
            c->op == SIM_MBARRIER_EXPECT || c->op == SIM_MBARRIER_ARRIVE_EXPECT ||
@@ -345,10 +345,10 @@ bool sim_mbarrier(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t 
         sim_block *owner = b;
         const uint64_t address = sim_lane_address(w, c->a, c->source_width, c->offset, l);
         addresses[l] = address;
-        if (is_for_all(c) ? !sim_shared_find(b, w, c, l, address, MBARRIER_BYTES, MBARRIER_BYTES,
-                                             "a barrier", true, &owner, &at)
-                          : !sim_shared_find_own(b, w, c, l, address, MBARRIER_BYTES,
-                                                 MBARRIER_BYTES, "a barrier", &at))
+        if (may_be_remote(c) ? !sim_shared_find(b, w, c, l, address, MBARRIER_BYTES, MBARRIER_BYTES,
+                                                "a barrier", true, &owner, &at)
+                             : !sim_shared_find_own(b, w, c, l, address, MBARRIER_BYTES,
+                                                    MBARRIER_BYTES, "a barrier", &at))
             return false;
         if (c->op == SIM_MBARRIER_INIT) {
             if (!init_barrier(b, w, c, l, at))

@@ -212,7 +212,7 @@ static int32_t find_end(const sim_program *p, int32_t pc, int32_t reconverge, bo
 }
 
 /* Returns whether the warp polls at `pc` and has just found the same values again. */
-static bool polls_there(const sim_warp *w, int32_t pc)
+static bool is_polling_at(const sim_warp *w, int32_t pc)
 {
     enum { RECENT = 64 };
     return w->polls.last > 0 && w->polls.pc == pc && w->executed - w->polls.last < RECENT;
@@ -235,7 +235,7 @@ bool sim_paths_split(sim_block *b, sim_warp *w)
     const bool in_step =
         ran && !asks && __atomic_load_n(&ran[top.pc], __ATOMIC_RELAXED) & SIM_RAN_IN_STEP;
     bool shared;
-    if (!some || some == top.mask || w->flow.depth >= MOST_PATHS || polls_there(w, top.pc) ||
+    if (!some || some == top.mask || w->flow.depth >= MOST_PATHS || is_polling_at(w, top.pc) ||
         rng_below(&b->order, in_step ? IN_STEP_ONE_IN : SPLITS_ONE_IN))
         return false;
     int32_t end = find_end(b->program, top.pc, top.reconverge, &shared);

@@ -126,8 +126,8 @@ static const sim_instruction *find_product(const sim_block *b, const sim_warp *w
     return w->products->last;
 }
 
-static bool misuse(sim_block *b, const sim_warp *w, const sim_instruction *c, uint32_t number,
-                   const char *what)
+static bool report_misuse(sim_block *b, const sim_warp *w, const sim_instruction *c,
+                          uint32_t number, const char *what)
 {
     char place[PTX_LOCATION_BYTES];
     ptx_format_location(b->program->module, find_product(b, w, number)->location, place,
@@ -161,7 +161,7 @@ bool sim_warpgroup_step(sim_block *b, sim_warp *w, const sim_instruction *c)
     for (int i = 0; i < o.read_count; i++) {
         const held *h = held_in(s, o.reads[i]);
         if (h->filled > s->waited && !only_moves)
-            return misuse(b, w, c, h->filled, "uses an accumulator");
+            return report_misuse(b, w, c, h->filled, "uses an accumulator");
         if (only_moves && h->filled > s->waited && h->filled > now.filled)
             now.filled = h->filled;
         if (only_moves && h->fences > now.fences)
@@ -170,9 +170,9 @@ bool sim_warpgroup_step(sim_block *b, sim_warp *w, const sim_instruction *c)
     for (int i = 0; i < o.write_count; i++) {
         held *h = held_in(s, o.writes[i]);
         if (h->filled > s->waited && now.filled == 0)
-            return misuse(b, w, c, h->filled, "writes to an accumulator");
+            return report_misuse(b, w, c, h->filled, "writes to an accumulator");
         if (h->read > s->waited && !only_moves)
-            return misuse(b, w, c, h->read, "writes to a fragment");
+            return report_misuse(b, w, c, h->read, "writes to a fragment");
         *h = now;
     }
     return true;
@@ -207,10 +207,11 @@ static bool take_registers(sim_block *b, sim_warp *w, const sim_instruction *c)
                                 "%s was computed after the last wgmma.fence",
                                 operand == SIM_MATRIX_D ? "an accumulator" : "a fragment of a");
             if (operand == SIM_MATRIX_A && h->filled > s->waited)
-                return misuse(b, w, c, h->filled, "takes as a fragment an accumulator");
+                return report_misuse(b, w, c, h->filled, "takes as a fragment an accumulator");
             if (operand == SIM_MATRIX_D && h->filled > s->waited &&
                 !are_alike(b, c, find_product(b, w, h->filled)))
-                return misuse(b, w, c, h->filled, "adds, by another shape, to an accumulator");
+                return report_misuse(b, w, c, h->filled,
+                                     "adds, by another shape, to an accumulator");
             if (operand == SIM_MATRIX_A)
                 h->read = s->begun + 1;
             else
@@ -234,7 +235,7 @@ static bool take_metadata(sim_block *b, sim_warp *w, const sim_instruction *c, u
         return false;
     const held *h = b->launch->check ? held_in(s, c->e) : NULL;
     return !h || h->filled <= s->waited ||
-           misuse(b, w, c, h->filled, "takes as metadata an accumulator");
+           report_misuse(b, w, c, h->filled, "takes as metadata an accumulator");
 }
 
 static bool begin(sim_block *b, sim_warp *w, const sim_instruction *c, const uint32_t *pieces,

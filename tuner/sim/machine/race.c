@@ -332,7 +332,7 @@ static const sim_stamp *noncoherent_read(const sim_set *reads)
 
 /* Returns whether the last read was by the same instruction of the same warp, and no write came
  * since the last barrier of the whole block. Most reads are of this kind. */
-static inline bool is_again(const sim_race_access *a, const sim_cell *cell)
+static inline bool is_repeated(const sim_race_access *a, const sim_cell *cell)
 {
     const sim_stamp *last = &cell->reads.last, *own = &a->stamp;
     const sim_set *writes = &cell->writes;
@@ -350,7 +350,7 @@ static bool observes(const sim_race_access *a)
 
 bool sim_race_read(const sim_race_access *a, sim_cell *cell)
 {
-    if (is_again(a, cell)) {
+    if (is_repeated(a, cell)) {
         cell->reads.last.lanes |= a->stamp.lanes;
         return true;
     }
@@ -389,8 +389,8 @@ static void remove_at(sim_set *set, uint32_t i)
 }
 
 /* Removes the accesses of a set for which `goes` is true. */
-static void remove_those(const sim_race_access *a, sim_set *set,
-                         bool (*goes)(const sim_race_access *, const sim_stamp *))
+static void remove_if(const sim_race_access *a, sim_set *set,
+                      bool (*goes)(const sim_race_access *, const sim_stamp *))
 {
     for (uint32_t i = sim_set_older(set); i > 0; i--)
         if (goes(a, &set->more->stamps[i - 1]))
@@ -406,7 +406,7 @@ static void forget_replaced(const sim_race_access *a, sim_cell *cell)
 {
     cell->stale = cell->stale || cell->reads.last.block != 0;
     sim_set_clear(&a->block->watch->pool, &cell->writes);
-    remove_those(a, &cell->reads, is_settled);
+    remove_if(a, &cell->reads, is_settled);
 }
 
 static void note_write(const sim_race_access *a, sim_cell *cell, const sim_stamp *stamp)
@@ -435,7 +435,7 @@ bool sim_race_write(const sim_race_access *a, sim_cell *cell, bool same)
             cell->observed = cell->strong;
             /* A later access follows the writes that this atomic observed, or also conflicts with
              * this atomic. */
-            remove_those(a, &cell->writes, is_morally_strong);
+            remove_if(a, &cell->writes, is_morally_strong);
         }
     } else if (!same) {
         forget_replaced(a, cell);

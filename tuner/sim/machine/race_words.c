@@ -83,7 +83,7 @@ static report_parts describe_all(const sim_race_access *a, const sim_stamp *s)
 }
 
 /* Adds the accessed address to the fault. Returns false. */
-static bool touches(const sim_race_access *a)
+static bool add_accessed_address(const sim_race_access *a)
 {
     return a->region ? sim_fault_add_address(a->block, NULL, PTX_SPACE_GLOBAL,
                                              a->region->base + a->offset)
@@ -102,7 +102,7 @@ bool sim_race_report_under_way(const sim_race_access *a, const sim_stamp *s, boo
                     "%s is %s while %s %s it by %s is on its way%s", parts.place,
                     reads ? "read" : "written", copy, to ? "to" : "from",
                     own ? "this thread" : parts.thread, parts.line) ||
-           touches(a);
+           add_accessed_address(a);
 }
 
 static const char *missing_order(const sim_race_access *a, const sim_stamp *s)
@@ -172,7 +172,7 @@ bool sim_race_report(const sim_race_access *a, const sim_stamp *s, const char *w
     return sim_fail(a->block, a->warp, a->instruction, a->lane, SIM_FAULT_RACE,
                     "%s: %s %s without %s%s%s", parts.place, what, parts.thread,
                     missing_order(a, s), parts.line, overrun) ||
-           touches(a);
+           add_accessed_address(a);
 }
 
 bool sim_race_report_noncoherent(const sim_race_access *a, const sim_stamp *s, bool reads)
@@ -189,7 +189,7 @@ bool sim_race_report_noncoherent(const sim_race_access *a, const sim_stamp *s, b
                     surface ? "has not written before"
                             : "does not write (__ldg(), const __restrict__)",
                     parts.line) ||
-           touches(a);
+           add_accessed_address(a);
 }
 
 bool sim_race_report_proxy(const sim_race_access *a, const sim_stamp *s)
@@ -200,5 +200,5 @@ bool sim_race_report_proxy(const sim_race_access *a, const sim_stamp *s)
                     a->instruction->kind == SIM_WARPGROUP_PRODUCT ? "read by wgmma"
                                                                   : "copied by the engine",
                     is_this_thread(a, s) ? "this thread" : parts.thread, parts.line) ||
-           touches(a);
+           add_accessed_address(a);
 }

@@ -242,9 +242,9 @@ static bool try_resident(resident_blocks *r, resident *one, uint64_t most, bool 
             return true;
         }
         /* A turn may have no poll. Many turns without polls show that the cluster goes on. */
-        bool looks = one->cluster.idle_polls >= before;
+        bool has_polled = one->cluster.idle_polls >= before;
         before = one->cluster.idle_polls;
-        if (one->cluster.changes != changes || (news && one->cluster.yielded) || !looks)
+        if (one->cluster.changes != changes || (news && one->cluster.yielded) || !has_polled)
             break;
         if (before >= most || sim_repeat_is_stuck(&one->cluster))
             return false;

@@ -118,7 +118,7 @@ static long thread_count(const sim_launch *l, uint64_t total)
 }
 
 /* Runs the clusters on at most `wanted` host threads. */
-static at_status run_apart(crew *c, long wanted, at_error *error)
+static at_status run_on_threads(crew *c, long wanted, at_error *error)
 {
     pthread_t helpers[MAX_HOST_THREADS];
     long started = 0;
@@ -150,7 +150,7 @@ at_status sim_run(const sim_launch *launch, sim_fault *fault, at_error *error)
     if (status)
         return status;
     status = together ? sim_resident_blocks_run(launch, c.watch, c.total, &c.fault, error)
-                      : run_apart(&c, wanted, error);
+                      : run_on_threads(&c, wanted, error);
     sim_watch_free(c.watch);
     c.fault.ran_on_several_threads = wanted > 1;
     if (!status)

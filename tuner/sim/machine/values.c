@@ -261,8 +261,8 @@ static const char address[] = "the address", condition[] = "the condition",
 
 /* Returns a lane's missing result bits and, in *from, their register. A shuffle reads one lane.
  * Votes, matches and reductions read all lanes of the mask, a bit of a ballot one lane. */
-static uint64_t lost_in_exchange(const sim_warp *w, const sim_instruction *const of[], int lane,
-                                 int source, uint32_t lost, int32_t *from)
+static uint64_t missing_in_exchange(const sim_warp *w, const sim_instruction *const of[], int lane,
+                                    int source, uint32_t lost, int32_t *from)
 {
     const sim_instruction *c = of[lane];
     if (c->kind == SIM_SHUFFLE) {
@@ -292,7 +292,7 @@ bool sim_values_exchange(sim_block *b, sim_warp *w, const sim_instruction *const
         uint32_t width = c->kind == SIM_VOTE ? 0 : c->kind == SIM_MATCH ? c->source_width : 4;
         lost |= lanes_missing(w, c->a, width, UINT64_MAX) & 1u << l;
     }
-    SIM_EACH_OF(l, mask) missing[l] = lost_in_exchange(w, of, l, from[l], lost, &lost_from[l]);
+    SIM_EACH_OF(l, mask) missing[l] = missing_in_exchange(w, of, l, from[l], lost, &lost_from[l]);
     SIM_EACH_OF(l, mask)
     {
         const sim_instruction *c = of[l];

@@ -438,7 +438,7 @@ static void note_ran(uint8_t *ran, bool back)
         __atomic_fetch_or(ran, bits, __ATOMIC_RELAXED);
 }
 
-static void end_early(const sim_block *b, sim_warp *w)
+static void end_warp(const sim_block *b, sim_warp *w)
 {
     w->flow.depth = 0;
     w->live = 0;
@@ -497,7 +497,7 @@ bool sim_warp_run(sim_block *b, sim_warp *w)
         if (b->launch->trace && (mask != 0 || c->kind == SIM_BRANCH))
             sim_trace_step(b->launch->trace, b, w, c, mask);
         if (b->launch->access_limit && w->accesses >= b->launch->access_limit)
-            end_early(b, w);
+            end_warp(b, w);
         if (stalled != 0 && w->flow.stalled == stalled)
             w->flow.stalled = 0;
     }
