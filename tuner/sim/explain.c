@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 
-/* A line gets a sentence if its sectors or wavefronts exceed this multiple of the fewest. */
+/* A line gets a sentence if its sectors or wavefronts exceed the fewest possible by this factor. */
 static const double good_ratio = 1.05;
 
 void explanation_deinit(explanation *e)

@@ -206,8 +206,8 @@ typedef struct liveness {
     int32_t *reads;  /* for each slot: first mention of a block that reads it before writing it, or
                         -1 */
     int32_t *writes; /* for each slot: first mention of a block that writes it, or -1 */
-    int32_t *written_in, *seen_in; /* for each block: 1 + the last slot that it writes; 1 + the last
-                                      slot for which it was visited */
+    int32_t *written_in, *seen_in; /* for each block: 1 + the last analysed slot that it writes; 1 +
+                                      the last analysed slot for which it was visited */
     int32_t *due;                  /* blocks that must still be visited, where the slot is live */
 } liveness;
 

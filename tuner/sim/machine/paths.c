@@ -224,7 +224,7 @@ bool sim_paths_split(sim_block *b, sim_warp *w)
         SPLITS_ONE_IN = 4,
         IN_STEP_ONE_IN = 2, /* the same, where lanes may rely on running in step */
         FAR_ONE_IN = 4,     /* one split in this many lasts until the lanes have to meet */
-        MOST_FAR = 2,       /* most splits between two barriers that last so long */
+        MOST_FAR = 2,       /* most such long splits between two barriers */
         MOST_PATHS = 6 /* most paths that splits may make, since each path costs the time of its
                           code */
     };

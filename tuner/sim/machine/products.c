@@ -178,7 +178,7 @@ bool sim_warpgroup_step(sim_block *b, sim_warp *w, const sim_instruction *c)
     return true;
 }
 
-/* Returns whether two products have one shape: then they may fill the same accumulators. */
+/* Returns whether two products have one shape. Only then may they fill the same accumulators. */
 static bool are_alike(const sim_block *b, const sim_instruction *c, const sim_instruction *other)
 {
     const sim_matrix *x = &sim_warpgroup_product_of(b->program, c)->part,

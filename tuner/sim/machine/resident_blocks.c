@@ -16,12 +16,13 @@ enum {
     /* Clusters that were put aside are tried from time to time. */
     TRY_POLLS = 16, /* most polls of one try */
     TRY_TURNS = 64, /* turns of running clusters between two tries, for each four clusters aside */
-    /* Rounds without progress, and tries in them, before some clusters are checked for longer: */
+    /* Rounds without progress, and tries in these rounds, before some clusters are checked for
+     * longer: */
     QUIET_ROUNDS = 256,
     QUIET_TRIES = 8192,
     SURE_CLUSTERS = 8,    /* number of clusters that are checked */
     SURE_POLLS = 1 << 15, /* most polls of each of these clusters */
-    /* Of adverse schedules: */
+    /* The following values are for adverse schedules. */
     ADVERSE_WIDTH = 4,      /* clusters that run side by side */
     MOST_HELD = 4,          /* clusters held back at a time */
     HOLDS_ONE_OF = 8,       /* after the first hold, one cluster in this many is held back */

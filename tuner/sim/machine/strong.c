@@ -111,7 +111,8 @@ static void note_reader(sim_block *b, sim_warp *w, const sim_instruction *c, int
     }
     if (!write->readers)
         write->readers = memory_new(SIM_MOST_READERS, sizeof *write->readers);
-    /* Without room for the reader, the older writes are dropped. */
+    /* Without room for this reader, the older writes are dropped: no lane may read them any
+     * more. */
     if (write->reader_count == SIM_MOST_READERS)
         sim_location_drop(x, index);
     else
