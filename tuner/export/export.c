@@ -195,7 +195,7 @@ static json_t *columns_table(const export_column *columns, size_t count)
     return out;
 }
 
-/* Returns element `place` of the member `name`, as a new reference. */
+/* Returns element `place` of the array that is member `name` of `of`, as a new reference. */
 static json_t *shared(const json_t *of, const char *name, size_t place)
 {
     return json_incref(json_array_get(json_object_get(of, name), place));
@@ -381,7 +381,7 @@ static json_t *fields_table(void)
     return out;
 }
 
-/* Lists each compute capability once: variants of it (sm_90, sm_90a) have the same limits. */
+/* Lists each compute capability once: sm_90 and sm_90a, for example, have the same limits. */
 static json_t *capabilities_table(void)
 {
     size_t count, field_count;
@@ -449,7 +449,8 @@ static void choose_name(const export_files *f, const char *name, char out[EXPORT
         snprintf(out, EXPORT_FILE_NAME_BYTES, "%.*s-%u%.20s", stem, name, n, dot ? dot : "");
 }
 
-/* Adds a file and takes its text. If the name is taken, "-2" (or more) precedes its extension. */
+/* Adds a file, which takes over `text`. If another file has this name, "-2", "-3" ... is inserted
+ * before the extension. */
 static void export_files_add(export_files *f, const char *name, char *text, size_t size_bytes)
 {
     export_file file = {.text = text, .size_bytes = size_bytes};

@@ -25,23 +25,23 @@ typedef struct export_files {
     export_file *files;
 } export_files;
 
-void export_files_deinit(export_files *f); /* accepts zeroed ones */
+void export_files_deinit(export_files *f); /* `f` may be zeroed */
 
 typedef struct exporter {
     const char *name;          /* the word of --format */
-    const char *extension;     /* of its file: ".h" */
+    const char *extension;     /* extension of the file, such as ".h" */
     const char *template_name; /* an installed template */
-    const char *path;          /* a user's template, used instead; NULL if there is none */
-    bool several;              /* patterns may share a file; otherwise each has its own files */
-    bool pair;                 /* it writes two files with one stem */
-    bool kernels;              /* it needs a model with a launch and kernels */
+    const char *path;          /* a user's template instead of the installed one; may be NULL */
+    bool several;              /* several patterns may share a file */
+    bool pair;                 /* the exporter writes two files with one stem */
+    bool kernels;              /* the exporter needs a model with a launch and kernels */
 } exporter;
 
 /* Finds an exporter. AT_USAGE for an unknown name; the message lists the known names. */
 at_status exporter_find(const char *name, const exporter **out, at_error *error);
 
-/* Adds the files of the models; `stem` is the name of the file without its extension. AT_USAGE if
- * the format cannot express the models, AT_SCRIPT at a line of the template, AT_NO_MEMORY. */
+/* Adds the files of the models; `stem` is the file's name without its extension. AT_USAGE if the
+ * format cannot express the models, AT_SCRIPT if a line of the template fails, AT_NO_MEMORY. */
 at_status exporter_write(const exporter *e, const export_model *const *models, size_t count,
                          const char *stem, export_files *files, at_error *error);
 

@@ -88,8 +88,8 @@ void export_kernels_deinit(export_kernels *k)
 typedef struct kernel {
     const ptx_module *m;
     const ptx_function *f;
-    bool *is_dynamic; /* per variable of the module: whether it is dynamic shared memory that the
-                         kernel uses */
+    bool *is_dynamic; /* for each variable of the module: whether the variable is dynamic shared
+                         memory that the kernel uses */
 } kernel;
 
 static const ptx_operand *operand(const kernel *k, const ptx_statement *s, int i)
@@ -97,7 +97,7 @@ static const ptx_operand *operand(const kernel *k, const ptx_statement *s, int i
     return &k->m->operands[s->first + i];
 }
 
-/* Returns the variable that the operand is, or whose address it is, or NULL. */
+/* Returns the variable whose name or address the operand is; NULL if there is none. */
 static const ptx_variable *variable_of(const kernel *k, const ptx_operand *o)
 {
     if (o->kind == PTX_OPERAND_ADDRESS)
@@ -116,7 +116,7 @@ typedef struct number {
     char constraint;
 } number;
 
-/* Returns the type of a parameter of this size, or NULL if it is not a number. */
+/* Returns the type of number that has this size; NULL if there is none. */
 static const number *number_of(uint64_t size_bytes)
 {
     static const number numbers[] = {
@@ -127,7 +127,8 @@ static const number *number_of(uint64_t size_bytes)
     return NULL;
 }
 
-/* Returns the parameter that a statement reads whole into a register of its size, or NULL. */
+/* Returns the kernel parameter that the statement loads, if the load has the parameter's size;
+ * NULL otherwise. */
 static const ptx_variable *parameter_read(const kernel *k, const ptx_statement *s)
 {
     ptx_type type;
@@ -148,8 +149,8 @@ static bool is_in_body(const kernel *k, const ptx_variable *v)
     return v->name.at >= k->f->body.at && v->name.at < k->f->body.at + k->f->body.length;
 }
 
-/* Returns whether the operand is defined in the kernel's body, or is the start of the dynamic
- * shared memory, which is marked as used. */
+/* Returns whether inline PTX can use the operand: the kernel's body defines the operand, or it is
+ * the start of dynamic shared memory. The latter is marked in `is_dynamic`. */
 static bool is_at_hand(const kernel *k, const ptx_statement *s, const ptx_operand *o)
 {
     const ptx_variable *v = variable_of(k, o);
@@ -158,7 +159,7 @@ static bool is_at_hand(const kernel *k, const ptx_statement *s, const ptx_operan
     const ptx_operand *name = o->kind == PTX_OPERAND_ADDRESS ? &k->m->operands[o->first] : o;
     if (name->kind == PTX_OPERAND_LABEL && k->m->labels[name->index].statement == PTX_NONE &&
         k->m->labels[name->index].count == 0)
-        return false; /* its declaration is missing or was not understood */
+        return false; /* the declaration is missing or was not understood */
     if (!v || is_in_body(k, v))
         return true;
     if (v->space != PTX_SPACE_SHARED || v->size_bytes > 0)
@@ -200,7 +201,7 @@ static bool can_be_written(const kernel *k)
     return is_launched_plainly(&f->limits);
 }
 
-/* Each line is a string literal: one raw literal takes clang 22 twenty times as long. */
+/* Each line of PTX is a string literal: clang 22 takes twenty times as long for one raw literal. */
 static const char next_line[] = "\\n\"\n    \"";
 
 static void print_text(ptx_text text, FILE *to)
@@ -214,7 +215,8 @@ static void print_text(ptx_text text, FILE *to)
     }
 }
 
-/* Prints the token, its quotes, and a line end or blank before it if there was one since `last`. */
+/* Prints the token with its quotes. Before it, prints a line end or a blank if the source has one
+ * after `last`. */
 static void print_token(const ptx_token *t, const char *last, FILE *to)
 {
     uint32_t quote = t->kind == PTX_TOKEN_STRING;
@@ -226,9 +228,9 @@ static void print_token(const ptx_token *t, const char *last, FILE *to)
     print_text(whole, to);
 }
 
-/* Replaces a statement that reads a parameter, or the opcode that moves the address of dynamic
- * shared memory into 64 bits, and moves the lexer, which is after the opcode's first word, past it.
- * Returns false if nothing is replaced. */
+/* Prints a replacement if the statement loads a parameter, or takes the 64-bit address of dynamic
+ * shared memory, and moves the lexer behind the replaced text. At the call, the lexer is after the
+ * first word of the opcode. Returns false if nothing was printed. */
 static bool print_instead(const kernel *k, const ptx_statement *s, ptx_lexer *l, FILE *to)
 {
     const ptx_variable *read = parameter_read(k, s);
@@ -280,7 +282,7 @@ static void print_body(const kernel *k, FILE *to)
     }
 }
 
-/* Declares a register with the PTX name of something outside the kernel's body. */
+/* Declares a register that has the PTX name of a variable outside the kernel's body. */
 static void print_register(const ptx_variable *v, uint64_t size_bytes, FILE *to)
 {
     fprintf(to, "%s.reg .b%u ", next_line, (unsigned)(8 * size_bytes));
@@ -353,7 +355,7 @@ static void print_kernel(const kernel *k, const char *entry, FILE *to)
     fputs(" : \"memory\");\n}\n", to);
 }
 
-/* Writes a kernel. Returns false if it cannot be written as inline PTX. */
+/* Returns false if the kernel cannot be written as inline PTX. */
 static bool write_kernel(const ptx_module *m, const ptx_function *f, const char *entry, FILE *to)
 {
     kernel k = {.m = m, .f = f, .is_dynamic = memory_new(m->variable_count, sizeof(bool))};
@@ -364,7 +366,7 @@ static bool write_kernel(const ptx_module *m, const ptx_function *f, const char 
     return written;
 }
 
-/* Returns whether the name is an identifier. Names of templates and namespaces are not. */
+/* Returns false for names with template arguments or namespaces. */
 static bool is_identifier(const char *name)
 {
     return name[strspn(name, "0123456789_ABCDEFGHIJKLMNOPQRSTUVWXYZ"

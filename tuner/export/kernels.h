@@ -1,5 +1,6 @@
-/* The kernel sources of an exported .cu file, and the configurations that use each source. A source
- * with sizes of the problem or limits of the device in it serves only these values. */
+/* The kernel sources of an exported .cu file, and the configurations that use each source. If a
+ * source contains sizes of the problem or limits of the device, only this problem and device may
+ * use it. */
 #ifndef AUTOTUNE_EXPORT_KERNELS_H
 #define AUTOTUNE_EXPORT_KERNELS_H
 
@@ -14,17 +15,17 @@
 
 /* A kernel of the launch in a source. */
 typedef struct export_entry {
-    char *name;   /* owned; the kernel as an expression in C++; NULL if it is not launched */
-    size_t place; /* its place among the kernels of the compiled source */
+    char *name;   /* owned; the kernel as a C++ expression; NULL if the kernel is not launched */
+    size_t place; /* index among the kernels of the compiled source */
 } export_entry;
 
-/* CUDA C++, as NVRTC compiles it. */
+/* A source in CUDA C++, as NVRTC compiles it. */
 typedef struct export_source {
-    char *text;      /* owned; ends with a comment about its includes (script/emit.h) */
-    json_t *headers; /* owned; {name, text} of each included file that is not the Toolkit's */
-    char *ptx;       /* owned; the kernels as inline PTX; NULL if only the text can be used */
-    int capability;  /* the least capability of the devices that use it, such as 90, for which the
-                        PTX is made; 0 without PTX */
+    char *text;      /* owned; ends with a comment that lists the included files (script/emit.h) */
+    json_t *headers; /* owned; {name, text} of each included file that is not from the Toolkit */
+    char *ptx;       /* owned; the kernels as inline PTX; NULL if only `text` can be used */
+    int capability;  /* compute capability that the PTX is compiled for, such as 90: the lowest of
+                        the devices that use this source; 0 without PTX */
     export_entry entries[PLAN_MAX_LAUNCHES]; /* one per kernel of the launch */
 } export_source;
 
@@ -32,15 +33,15 @@ enum { EXPORT_IDENTIFIER_BYTES = 80 };
 
 typedef struct export_condition {
     bool of_device;
-    size_t index; /* of the variable, or of the field in device_fields() */
+    size_t index; /* index of the variable, or of the field in device_fields() */
 } export_condition;
 
-/* A configuration whose kernels are in a source, and the conditions for it. */
+/* A configuration, the source of its kernels, and the conditions for using this source. */
 typedef struct export_use {
     size_t source;
     const record_values *configuration; /* borrowed */
-    const record_values *problem;       /* borrowed; conditions compare its variables */
-    arch_limits device;                 /* conditions compare its fields */
+    const record_values *problem;       /* borrowed; values for conditions on the problem */
+    arch_limits device;                 /* values for conditions on the device */
     size_t condition_count;
     export_condition *conditions; /* owned */
 } export_use;
@@ -65,29 +66,28 @@ typedef struct export_launch {
     constant_plan constants[PLAN_MAX_CONSTANTS];
 } export_launch;
 
-/* Adds a source, or frees it if there is an equal one. Returns its index. */
+/* Adds `source`, or frees it if `k` has an equal source. Returns the index of the source in `k`. */
 size_t export_kernels_add_source(export_kernels *k, export_source source);
 
-/* Adds a use, unless there is an equal one. Takes its conditions. */
+/* Adds `use`, unless `k` has an equal use. Takes over the conditions. */
 void export_kernels_add_use(export_kernels *k, export_use use);
 
 /* Writes kernels whose bodies are PTX, as inline assembly in CUDA C++: another compiler may make
  * slower code from the source of a measured kernel, but makes the same code from its PTX. A kernel
- * cannot be written so if it refers to something outside its body (constant or global variables,
- * functions), if it takes a struct, or if the PTX fixes a cluster or a number of registers.
+ * cannot be written as inline assembly if it uses constant or global variables or calls functions,
+ * if it takes a struct, or if the PTX fixes a cluster or a number of registers.
  *
- * Writes a kernel for each of `entries` that has a name and whose kernel is in the PTX. `symbols`
- * are the names of the PTX's kernels, one per line; an entry's `place` is a line. The kernel has
- * the entry's name, or autotune_ptx_<e> if that is not an identifier. Each number among the
- * parameters is a parameter.
+ * Writes each of `entries` that has a name and whose kernel is in the PTX. `symbols` lists the
+ * names of the PTX's kernels, one per line; the `place` of an entry is an index of these lines. The
+ * written kernel has the entry's name, or autotune_ptx_<e> if that name is not an identifier.
  *
- * The caller frees *out, which is NULL if a kernel cannot be written or none is left. AT_FORMAT if
- * `ptx` is not PTX. */
+ * The caller frees *out, which is NULL if one of these kernels cannot be written, or there are no
+ * kernels to write. AT_FORMAT if `ptx` is not PTX. */
 at_status export_inline_ptx(const char *ptx, size_t ptx_bytes, const char *symbols,
                             const export_entry *entries, size_t entry_count, char **out,
                             at_error *error);
 
 void export_source_deinit(export_source *s);
-void export_kernels_deinit(export_kernels *k); /* accepts zeroed ones */
+void export_kernels_deinit(export_kernels *k); /* `k` may be zeroed */
 
 #endif

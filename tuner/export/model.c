@@ -16,7 +16,8 @@ static void hold(json_t **held, const value *v)
         json_append(held, json_from_value(*v));
 }
 
-/* Adds the problems of the portfolio's sample: programs may ask about problems like these. */
+/* Adds the values of column `c` in the problems that the record's portfolios were made from:
+ * programs may ask about these problems. */
 static void hold_made_on(json_t **held, const export_column *c, const record *from)
 {
     for (size_t i = 0; i < from->seen_problem_count; i++)
@@ -28,7 +29,7 @@ static void hold_portfolio(json_t **held, const export_column *c, const record_p
     hold(held, record_get(&p->fixed, c->name));
     for (size_t i = 0; i < p->node_count; i++) {
         const record_node *n = &p->nodes[i];
-        /* Bounds of features and products, and divisors, are not values of the variable. */
+        /* If the node tests a feature, a product or a divisor, its bound is no value of `c`. */
         if (n->variable && !n->feature && !n->times && !n->multiple_of &&
             strcmp(n->variable, c->name) == 0)
             hold(held, &n->bound);
@@ -113,9 +114,9 @@ static void read_column(const json_t *from, export_column *c)
     }
 }
 
-/* Gives columns their types, identifiers and words, and the launch's buffers their identifiers, by
- * lua/lib/identifiers.lua. Columns that have names keep them, and may get more words. AT_USAGE for
- * a problem whose value is of another kind than its variable. */
+/* Sets types, identifiers and words of columns and identifiers of the launch's buffers with
+ * lua/lib/identifiers.lua. A column that already has an identifier keeps it, and may get more
+ * words. AT_USAGE if a problem's value has another type than its variable. */
 static at_status name_columns(export_model *m, at_error *error)
 {
     json_t *given = json_object(), *types = json_array(), *buffers = json_array(), *names = NULL;
@@ -228,7 +229,8 @@ static bool has_inputs_of_node(const export_model *m, const record_node *n)
            (find_variable(m, n->variable) && (!n->times || find_variable(m, n->times)));
 }
 
-/* Returns whether the model has all names of the portfolio, which may be from another script. */
+/* Returns whether the model has all variables and parameters that the portfolio names. An older
+ * script may have had others. */
 static bool is_of_model(const export_model *m, const record_portfolio *p)
 {
     bool has = true;
@@ -266,8 +268,8 @@ static void add_rows(export_model *m, const record *from)
     }
 }
 
-/* Sorts entries by preference, stably: of equal distances the first is picked. The rows of
- * portfolios stay in their places. */
+/* Sorts the rows of entries by preference, stably: if two are equally near to a problem, the first
+ * is picked. The rows of portfolios stay in their places. */
 static void sort_by_preference(export_model *m)
 {
     export_row *sorted = memory_new(m->row_count, sizeof *sorted);
@@ -300,14 +302,14 @@ bool export_tells_of(const export_model *m, const export_seen *s, const export_r
     return r->from == s->from && s->seen->warm_cache == (r->entry && r->entry->warm_cache);
 }
 
-/* State of the choice: classes of equal configurations and problems, and their first rows. */
+/* State while rows are chosen: classes of equal configurations and problems, and first rows. */
 typedef struct chooser {
     record_classes configurations, problems;
-    size_t *heads; /* the first row of each class of configurations, from 1 */
-    keymap firsts; /* questions that have a first row */
+    size_t *heads; /* number of the first row of each class of configurations, from 1 */
+    keymap firsts; /* pairs of record and problem that have a first row */
 } chooser;
 
-/* Links sorted rows with equal configurations, and marks the first row of each question. */
+/* Links sorted rows with equal configurations; marks the first row of each record and problem. */
 static void link_rows(export_model *m, chooser *c)
 {
     for (size_t i = 0; i < m->row_count; i++) {
@@ -335,10 +337,11 @@ static size_t first_row(const chooser *c, const record_comparison *s)
     return class == RECORD_NO_CLASS ? 0 : c->heads[class];
 }
 
-/* Keeps the timings of the rows' configurations that were not always faster than the default. */
+/* Keeps the timings of configurations that have a row and were not always faster than the default.
+ */
 static void choose_seen(export_model *m, const chooser *c, const record *from)
 {
-    /* Whether each class of configurations was ever not faster, with a cold or a warm cache. */
+    /* For each class of configurations and a cold or warm cache: was it once not faster? */
     bool(*matters)[2] = memory_new(c->configurations.count, sizeof *matters);
     for (size_t i = 0; i < from->comparison_count; i++) {
         const record_comparison *s = &from->seen[i];
