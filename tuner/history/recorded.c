@@ -17,13 +17,14 @@
 #include "journal/line.h"
 #include "script/render.h"
 
-/* The limit of unpacked size: a few MiB of gzip may expand without bound. */
+/* Limit of the unpacked size: a few MiB of gzip may expand to many GiB. */
 static const size_t size_limit_bytes = (size_t)512 << 20;
 
 /* The limit of memory for the parsed document. */
 static const size_t memory_limit_bytes = (size_t)4 << 30;
 
-/* Parses a cache of Kernel Tuner that may be continued, and so lacks its last two brackets. */
+/* Parses a cache of Kernel Tuner. While its search may continue, the file lacks the last two
+ * brackets. */
 static at_status parse_unclosed(const char *text, size_t size_bytes, const char *path,
                                 json_t **root, at_error *error)
 {
@@ -38,8 +39,8 @@ static at_status parse_unclosed(const char *text, size_t size_bytes, const char 
     return status;
 }
 
-/* Estimates jansson's memory on a 64-bit machine: an object begins with a table of 8 buckets, an
- * array with room for 8 elements; other values are numbers or short strings, perhaps with keys. */
+/* Estimates the memory that jansson needs for the document, in bytes, on a 64-bit machine: an
+ * object begins with a table of 8 buckets, an array with room for 8 elements. */
 static size_t parsed_bytes(const char *text, size_t size_bytes)
 {
     enum { OBJECT_BYTES = 320, ARRAY_BYTES = 128, VALUE_BYTES = 64 };
@@ -52,10 +53,11 @@ static size_t parsed_bytes(const char *text, size_t size_bytes)
     return total;
 }
 
-/* The words that Python's json module writes for numbers that are not finite. */
+/* Words for numbers that are not finite, as Python's json module writes them. */
 static const char *const nonfinite[] = {"NaN", "Infinity", "-Infinity"};
 
-/* Returns the length of such a word at `at`, where `left` bytes remain, or 0 if there is none. */
+/* Returns the length of the word of `nonfinite` at `at`; 0 if there is none. `left` bytes remain.
+ */
 static size_t nonfinite_length(const char *at, size_t left)
 {
     for (size_t i = 0; i < sizeof nonfinite / sizeof *nonfinite; i++) {
@@ -66,7 +68,7 @@ static size_t nonfinite_length(const char *at, size_t left)
     return 0;
 }
 
-/* Copies the text with null for NaN and Infinity, which JSON lacks. The caller frees the copy. */
+/* Copies the text, with null for each word of `nonfinite`. The caller frees the copy. */
 static char *drop_nonfinite(const char *text, size_t size_bytes, size_t *out_bytes)
 {
     static const char missing[] = "null";
@@ -276,7 +278,7 @@ at_status recorded_open(const char *path, json_t **out, at_error *error)
     return status;
 }
 
-/* Fills *out from the result of lua/commands/recorded.lua. Takes `root`. */
+/* Fills *out from the result of lua/commands/recorded.lua. Takes over `root`. */
 static void fill(json_t *root, recorded *out)
 {
     const json_t *names = json_object_get(root, "names"), *costs = json_object_get(root, "costs"),
@@ -303,7 +305,7 @@ static void fill(json_t *root, recorded *out)
     }
 }
 
-/* Has Lua read the source. Takes `source`. */
+/* Runs lua/commands/recorded.lua on `source`, and takes it over. */
 static at_status read_source(json_t *source, const char *path, recorded *out, at_error *error)
 {
     json_t *root;
@@ -336,7 +338,7 @@ static int compare_values(const void *a, const void *b)
     return value_compare(*(const value *)a, *(const value *)b);
 }
 
-/* Returns the distinct values, sorted. The caller frees them. */
+/* Returns the distinct values of parameter `p`, sorted. The caller frees them. */
 static value *values_of(const recorded *r, size_t p, size_t *count)
 {
     value *all = memory_new(r->result_count, sizeof *all);
@@ -382,11 +384,11 @@ void recorded_deinit(recorded *r)
 
 /* ---- as a search space ---- */
 
-/* Constraint n holds for a prefix of n + 1 values if a recorded configuration begins with it. So
- * the space is built without walking the whole product. */
+/* Constraint n holds for the first n + 1 values if a recorded configuration begins with them. So
+ * the space is built without walking the whole product of values. */
 typedef struct prefixes {
     size_t parameter_count;
-    keymap *known; /* for each length, the hashes of the value indices */
+    keymap *known; /* for each n, the hashes of the first n + 1 value indices */
 } prefixes;
 
 static uint64_t hash_prefix(const uint16_t *indices, size_t length)
@@ -466,7 +468,7 @@ static at_status make_space(recorded_space *rs, const recorded *r, at_error *err
 static at_status fill_costs(recorded_space *rs, const recorded *r, at_error *error)
 {
     rs->count = space_count(rs->space);
-    /* Only a collision of 64-bit hashes could add a configuration that was not recorded. */
+    /* A collision of 64-bit hashes would add a configuration that was not recorded. */
     if (rs->count != r->result_count)
         return error_set(error, AT_INTERNAL, "the recorded space has %llu configurations, not %zu",
                          (unsigned long long)rs->count, r->result_count);

@@ -32,8 +32,8 @@ typedef struct replay {
     double optimum, worst;
     double first; /* the cost that a run is charged before its first evaluation ends */
     curve curves[CURVES];
-    uint64_t evaluations; /* a run needs at least these evaluations */
-    double seconds;       /* and at least this time, in s */
+    uint64_t evaluations; /* evaluations that a run makes at least */
+    double seconds;       /* recorded time that a run covers at least */
     seed_run *runs;
     pthread_mutex_t lock; /* guards the next member */
     size_t next_run;
@@ -46,7 +46,7 @@ typedef struct progress {
     size_t next[CURVES]; /* for each curve, the first point that is not yet reached */
 } progress;
 
-/* Fills in all points before the evaluation that ends at the given position. */
+/* Fills in all points before the end of an evaluation, given in evaluations and in seconds. */
 static void advance(const replay *r, progress *p, double evaluations, double elapsed_s)
 {
     const double position[CURVES] = {evaluations, elapsed_s, evaluations, elapsed_s};
@@ -90,7 +90,7 @@ static void run_once(const replay *r, uint64_t seed, seed_run *out)
     strategy_free(s);
 }
 
-/* Runs seeds until all have run; the body of a thread. */
+/* The body of a thread: runs seeds until all have run. */
 static void *work(void *argument)
 {
     replay *r = argument;

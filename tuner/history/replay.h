@@ -12,7 +12,7 @@
 
 typedef struct replay_options {
     const char *strategy; /* NULL for the default */
-    uint64_t evaluations; /* evaluations of a run; 0 for as many as the scores need */
+    uint64_t evaluations; /* evaluations of a run; if 0, as many as the scores need */
     uint64_t seed;        /* seed of the first run; each further run adds 1 */
     size_t repeat;        /* number of runs, at least 1 */
 } replay_options;

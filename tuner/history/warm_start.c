@@ -13,8 +13,8 @@ typedef struct indexed {
 /* How the space's parameters match the recorded ones. */
 typedef struct match {
     size_t parameter_count;
-    size_t *place;    /* index of the recorded parameter; SIZE_MAX if there is none */
-    indexed **values; /* for each matched parameter, its values, sorted */
+    size_t *place;    /* for each parameter, index of the recorded one; SIZE_MAX if there is none */
+    indexed **values; /* for each matched parameter, its values in the space, sorted */
 } match;
 
 static int compare_indexed(const void *a, const void *b)
