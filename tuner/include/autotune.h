@@ -1,7 +1,7 @@
 /* libautotune: uses the configurations that autotune recorded, from C or C++. A program opens a
- * folder of results, picks the configuration for its GPU and problem, and reads the values. Or the
- * library emits that kernel from its pattern script, compiles it (with a cache on disk) and
- * launches it in the caller's context and stream:
+ * folder of results, picks the configuration for its GPU and problem, and reads the values. The
+ * library can also emit the kernel of this configuration from the pattern script, compile it (with
+ * a cache on disk) and launch it in the caller's context and stream:
  *
  *     at_error error;
  *     at_results *results = NULL;
@@ -17,25 +17,25 @@
  *     at_launch(kernel, stream, buffers, &error);
  *
  * Errors: a function that can fail returns AT_OK or another status, and writes the error into its
- * last argument, which may be NULL. After a failure *out is NULL. A NULL argument where NULL is not
- * allowed is AT_USAGE. A function without a status returns 0, "" or AT_RULE_DEFAULT for a NULL
- * argument, and for an index that is too large.
+ * last argument, which may be NULL. After a failure *out is NULL. A function returns AT_USAGE for a
+ * NULL argument where NULL is not allowed. A function without a status then returns 0, "" or
+ * AT_RULE_DEFAULT, also for an index that is too large.
  *
- * Ownership: each handle is freed by the function that is named at its type, which accepts NULL.
- * Arguments are copied. A returned text is valid as long as the handle that it came from. Threads
- * may share handles, but no other call may overlap with the freeing of a handle.
+ * Ownership: the comment at each handle's type names the function that frees the handle; it accepts
+ * NULL. Arguments are copied. A returned text is valid as long as the handle that it came from.
+ * Threads may share handles, but no other call may overlap with the freeing of a handle.
  *
  * The library prints nothing and keeps all state in handles. It does not change the environment,
  * the signals or the working folder of the process, nor the locale, rounding mode or floating-point
- * traps of the calling thread, and does not depend on these: numbers in texts have a point in every
- * locale. A calling thread needs 128 KiB of stack, and 1 MiB for at_prepare(), because of NVRTC. */
+ * traps of the calling thread, and does not depend on them: numbers in texts have a decimal point
+ * in every locale. A calling thread needs 128 KiB of stack; at_prepare() needs 1 MiB for NVRTC. */
 #ifndef AUTOTUNE_H
 #define AUTOTUNE_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* A program that only reads declarations (cffi) may define this as nothing. */
+/* A program that only reads the declarations (cffi) may define AT_API as nothing. */
 #ifndef AT_API
 #if defined(__GNUC__)
 #define AT_API __attribute__((visibility("default")))
@@ -44,7 +44,7 @@
 #endif
 #endif
 
-/* Also works before C99. */
+/* Works also in C before C99. */
 #if defined(__GNUC__)
 #define AT_INLINE static __inline__
 #else
@@ -55,7 +55,7 @@
 extern "C" {
 #endif
 
-#ifndef AT_STATUS_DEFINED /* defined by autotune's own sources */
+#ifndef AT_STATUS_DEFINED /* autotune's own sources define it */
 #define AT_STATUS_DEFINED
 typedef enum at_status {
     AT_OK = 0,
@@ -82,7 +82,7 @@ typedef struct at_error {
 } at_error;
 #endif
 
-/* how a configuration was found; the best way first */
+/* how a configuration was found, from the best way to the worst */
 typedef enum at_rule {
     AT_RULE_EXACT,      /* measured on this GPU and problem */
     AT_RULE_PORTFOLIO,  /* measured on this GPU, for a range of problems */
@@ -109,9 +109,9 @@ typedef struct at_gpu {
     int major, minor; /* compute capability */
 } at_gpu;
 
-typedef struct at_results at_results; /* records: at_open(), at_close() */
-typedef struct at_choice at_choice;   /* a picked configuration: at_pick(), at_choice_free() */
-/* a kernel that is ready to launch: at_prepare(), at_kernel_free() */
+typedef struct at_results at_results; /* records; freed by at_close() */
+typedef struct at_choice at_choice;   /* a picked configuration; freed by at_choice_free() */
+/* a kernel that is ready to launch; freed by at_kernel_free() */
 typedef struct at_kernel at_kernel;
 
 /* Returns the library's version, such as "0.1.0". */
@@ -124,35 +124,37 @@ AT_API const char *at_rule_name(at_rule rule);
 
 /* ---- results ---- */
 
-/* Opens the records under `folder`. NULL means all of these that exist: $AUTOTUNE_RESULTS,
- * ./results and the folder installed with autotune; of equal entries, the first counts.
- * AT_NOT_FOUND if there is no such folder. The records of a pattern are read at its first pick, and
- * again only after a tuning of these results has ended (at_tune()). A damaged entry is skipped, as
- * is a file that is damaged, unreadable or of a newer version; at_results_problem() names it.
- * Choices may outlive the results. */
+/* Opens the records under `folder`. NULL means all of these folders that exist: $AUTOTUNE_RESULTS,
+ * ./results and the folder installed with autotune. If folders have equal entries, the first entry
+ * is used. AT_NOT_FOUND if no folder exists. The library reads the records of a pattern at the
+ * pattern's first pick, and again only after a tuning for these results has ended (at_tune()). It
+ * skips damaged entries, and files that are damaged, unreadable or of a newer version;
+ * at_results_problem() lists them. Choices may outlive the results. */
 AT_API at_status at_open(const char *folder, at_results **out, at_error *error);
 
-/* Returns "FILE:LINE: message", with the remedy, for skipped file or entry number `index`; NULL if
- * there are no more. The first call reads all records. The text is valid as long as the results. */
+/* Returns "FILE:LINE: message", with the remedy, for the skipped file or entry number `index`; NULL
+ * after the last. The first call reads all records. The text is valid as long as the results. */
 AT_API const char *at_results_problem(const at_results *results, size_t index);
 AT_API void at_close(at_results *results);
 
-/* Describes the GPU of the thread's current context. AT_NO_DEVICE without a driver or context. */
+/* Describes the GPU of the calling thread's current context. AT_NO_DEVICE without a driver or
+ * context. */
 AT_API at_status at_current_gpu(at_gpu *out, at_error *error);
 
 /* ---- picking ---- */
 
-/* Picks a configuration of `pattern` for the problem and `gpu` (NULL: at_current_gpu()). Give every
- * variable of the problem: a missing one counts as different. AT_USAGE if a name is not a variable
- * of the pattern's problem (the message has the nearest one), a value is of another kind, or the
- * script refuses a value. AT_NOT_FOUND if the pattern has no records, or none of its configurations
- * is possible, not even the default.
+/* Picks a configuration of `pattern` for the problem and `gpu` (NULL: at_current_gpu()). Pass every
+ * variable of the problem: no recorded problem is equal to one that lacks a variable. AT_USAGE if
+ * the pattern's problem has no variable of a name (the message has the nearest name), a value is of
+ * another kind, or the script rejects a value. AT_NOT_FOUND if the pattern has no records, or if
+ * all its configurations are impossible, even the default.
  *
- * If the pattern's script is found, a configuration that its constraints forbid for this problem
- * and GPU is never picked (at_choice_checked()). For a given `gpu`, the constraints use the limits
- * of its compute capability. The first pick of a pattern reads its records, and its script for each
- * GPU; this takes milliseconds, a later pick microseconds. To see later changes on disk, open the
- * results again. Threads that pick of the same pattern wait for each other. */
+ * If the pattern's script is found, at_pick() never picks a configuration that the script's
+ * constraints forbid for this problem and GPU (at_choice_checked()). If `gpu` is not NULL, the
+ * constraints use the limits of its compute capability. The first pick of a pattern takes
+ * milliseconds, because it reads the records and, for each GPU, the script. A later pick takes
+ * microseconds and does not see changes on disk; to see them, open the results again. Threads that
+ * pick from the same pattern wait for each other. */
 AT_API at_status at_pick(const at_results *results, const char *pattern, const at_gpu *gpu,
                          const at_variable *problem, size_t problem_count, at_choice **out,
                          at_error *error);
@@ -161,63 +163,66 @@ AT_API void at_choice_free(at_choice *choice);
 /* Returns how the configuration was found. */
 AT_API at_rule at_choice_rule(const at_choice *choice);
 
-/* Returns 1 if the pattern's constraints allow the configuration, or 0 if no script was found. */
+/* Returns 1 if the constraints of the script allow the configuration, 0 if no script was found. */
 AT_API int at_choice_checked(const at_choice *choice);
 
-/* Return the measurement's GPU and the median time of a launch there; "" and 0 for the default. */
+/* Return the GPU on which the configuration was measured, and the median time of a launch there, in
+ * ns; "" and 0 for the default. */
 AT_API const char *at_choice_gpu(const at_choice *choice);
 AT_API int64_t at_choice_time_ns(const at_choice *choice);
 
 /* Returns "tile=64,vec=4,...", as for autotune --config. */
 AT_API const char *at_choice_text(const at_choice *choice);
 
-/* Returns parameter `index`, less than at_choice_count(). */
+/* Return the number of parameters, and parameter `index`, which is less than this number. */
 AT_API size_t at_choice_count(const at_choice *choice);
 AT_API at_variable at_choice_at(const at_choice *choice, size_t index);
 
-/* Finds a parameter by name. AT_NOT_FOUND has the nearest name. */
+/* Finds a parameter by name. For AT_NOT_FOUND the message has the nearest name. */
 AT_API at_status at_choice_get(const at_choice *choice, const char *name, at_variable *out,
                                at_error *error);
 
 /* ---- tuning on first use ----
  *
- * A problem that was not measured is tuned beside the program: at_tune() starts the program
- * `autotune`, and at_pick() uses the result once it exists. Until then, at_pick() works as before.
- * Running kernels and earlier choices do not change.
+ * A problem that was not measured can be tuned while the program runs: at_tune() starts the tuner,
+ * the program `autotune`, and at_pick() uses its result once it exists. Until then, at_pick() works
+ * as before. Running kernels and earlier choices do not change.
  *
- * The tuner is a process with the lowest priority, and no child of the program. It uses at most its
- * share of the GPU and its budget of time, and GPU memory for the problem's data. It writes into
- * the folder that at_open() was given (NULL: $AUTOTUNE_RESULTS, else ./results). If another process
- * tunes the same into the same folder, this one waits for its result. The tuner ends with the
- * program or with at_close(); its measurements are kept for the next time. */
+ * The tuner is a process with the lowest priority, and not a child of the program. It uses at most
+ * its share of the GPU and its budget of time, and GPU memory for the problem's data. It writes its
+ * record into the folder that at_open() got (NULL: $AUTOTUNE_RESULTS or, if that is not set,
+ * ./results). If another tuner works on the same problem for the same folder, at_tune() uses that
+ * tuner's result. The tuner ends with the program or with at_close(); the next tuner of this
+ * problem continues from its measurements. */
 
 typedef enum at_tune_state {
     AT_TUNE_NONE,    /* at_tune() was not called */
     AT_TUNE_RUNNING, /* the tuner is running */
-    AT_TUNE_WAITING, /* another program tunes the same */
+    AT_TUNE_WAITING, /* the tuner of another program tunes this problem */
     AT_TUNE_DONE,    /* the next pick uses the result */
-    AT_TUNE_FAILED   /* these results do not try it again */
+    AT_TUNE_FAILED   /* at_tune() does not try again for these results */
 } at_tune_state;
 
 typedef struct at_tune_options {
-    /* Time for the tuning, at least 1 s; 0 means 60 s. A proof that does not end in time is
-     * dropped, and the record says so. After 1.5 times this and 30 s, the process is ended. */
+    /* Time for the tuning, at least 1 s; 0 means 60 s. If a proof does not end in time, the winner
+     * is recorded without it, and the record says so. After 1.5 * budget_s + 30 s, the library
+     * kills the tuner. */
     double budget_s;
-    double share;        /* share of the GPU's time that it may use; 0 means 0.1 */
+    double share;        /* share of the GPU's time that the tuner may use; 0 means 0.1 */
     const char *script;  /* path of the pattern script; NULL: the installed one */
-    const char *program; /* path of autotune; NULL: $AUTOTUNE_PROGRAM, beside the library, PATH */
+    const char *program; /* path of autotune; NULL: $AUTOTUNE_PROGRAM, library's folder, $PATH */
 } at_tune_options;
 
 /* Starts to tune the problem on the current context's GPU; never waits. Further calls for the same
  * pattern, problem and GPU do nothing, so at_tune() may be called before each pick. `options` may
  * be NULL. Several threads may use the same at_results. AT_NO_DEVICE without a context; AT_USAGE;
- * AT_NOT_FOUND without the program autotune, AT_IO if it cannot be started. The last two are
- * reported once; later calls return AT_OK. */
+ * AT_NOT_FOUND if the program autotune is not found, AT_IO if it cannot be started. Only the first
+ * call returns AT_NOT_FOUND or AT_IO; later calls return AT_OK. */
 AT_API at_status at_tune(const at_results *results, const char *pattern, const at_variable *problem,
                          size_t problem_count, const at_tune_options *options, at_error *error);
 
-/* Waits at most `wait_ns` (0: not at all) for the tuning to end, and gives its state. With
- * AT_TUNE_FAILED the call returns AT_OK, and `error` says why the tuning failed. */
+/* Waits at most `wait_ns` (0: not at all) for the tuning to end, and writes its state. If the state
+ * is AT_TUNE_FAILED, the function returns AT_OK, and `error` says why the tuning failed. */
 AT_API at_status at_tune_wait(const at_results *results, const char *pattern,
                               const at_variable *problem, size_t problem_count, int64_t wait_ns,
                               at_tune_state *out, at_error *error);
@@ -226,21 +231,22 @@ AT_API at_status at_tune_wait(const at_results *results, const char *pattern,
 
 typedef struct at_kernel_options {
     const char *script;          /* path of the pattern script; NULL: the installed one */
-    const char *share;           /* folder of lua/ and templates/; NULL: as installed */
+    const char *share;           /* folder of lua/ and templates/; NULL: the installed one */
     const char *cache;           /* folder of the compile cache; NULL: $XDG_CACHE_HOME/autotune */
-    int no_cache;                /* neither read nor write the cache */
-    const char *const *includes; /* further folders of headers */
+    int no_cache;                /* 1: neither read nor write the cache */
+    const char *const *includes; /* further folders of headers, as with -I */
     size_t include_count;        /* at most 16 */
 } at_kernel_options;
 
-/* Emits the chosen variant for the choice's problem, compiles it for the GPU of the current context
- * and loads it into that context. Without an entry in the cache, NVRTC is opened, which may take
- * seconds. A configuration that was recorded for another problem may be impossible for this one.
- * Then the next best possible one is taken, and finally the default; at_kernel_rule() and
- * at_kernel_text() say which. AT_NOT_FOUND if no configuration is possible.
+/* Emits the kernel of the choice's configuration and problem, compiles it for the GPU of the
+ * current context and loads it into that context. If the cache has no entry, NVRTC compiles it,
+ * which may take seconds. A configuration that was recorded for another problem may be impossible
+ * for this one. Then the library takes the next best possible configuration, and finally the
+ * default; at_kernel_rule() and at_kernel_text() say which. AT_NOT_FOUND if no configuration is
+ * possible.
  *
  * Buffers of tensor maps must be aligned to 16 bytes, buffers of textures as the driver requires.
- * The kernel borrows from `choice`, which must be freed later; at_close() may be called earlier.
+ * The kernel borrows from `choice`: free the kernel first. The results may be closed before.
  * AT_SCRIPT, AT_COMPILE, AT_NO_TOOLCHAIN, AT_NO_DEVICE, AT_DEVICE. */
 AT_API at_status at_prepare(const at_choice *choice, const at_kernel_options *options,
                             at_kernel **out, at_error *error);
@@ -253,76 +259,77 @@ AT_API at_rule at_kernel_rule(const at_kernel *kernel);
 AT_API const char *at_kernel_text(const at_kernel *kernel);
 AT_API const char *at_kernel_source(const at_kernel *kernel); /* CUDA C++ */
 
-/* Return the number of buffers of a launch, and each one's name in the script and size in bytes. */
+/* Return the number of buffers, and each buffer's name in the script and size in bytes. */
 AT_API size_t at_kernel_buffer_count(const at_kernel *kernel);
 AT_API const char *at_kernel_buffer_name(const at_kernel *kernel, size_t index);
 AT_API uint64_t at_kernel_buffer_bytes(const at_kernel *kernel, size_t index);
 
 /* Queues a launch in `stream` (a CUstream or cudaStream_t; NULL: the default stream) and returns at
  * once. `buffers` has one device address (CUdeviceptr, or from cudaMalloc()) for each buffer, in
- * their order, each with room for at_kernel_buffer_bytes(). The kernel's context must be current. A
- * pattern of several launches queues them in order. If the pattern fills __constant__ data from a
- * buffer, that is copied first, and launches of one at_kernel must not overlap. A stream may be
- * captured; the kernel must outlive the graph. The call allocates nothing and takes no lock, except
- * for a kernel that reads textures: it keeps one texture for each address until it is freed.
- * AT_DEVICE with the driver's message. */
+ * the order of at_kernel_buffer_name(), each with room for at_kernel_buffer_bytes(). The kernel's
+ * context must be current. If the pattern has several launches, all are queued in order. If the
+ * pattern fills __constant__ data from a buffer, a copy is queued before the launch; then launches
+ * of one at_kernel must not overlap. The stream may be in capture; the kernel must outlive the
+ * graph. The call allocates nothing and takes no lock, except for a kernel that reads textures: the
+ * kernel keeps one texture for each address until it is freed. AT_DEVICE with the driver's message.
+ */
 AT_API at_status at_launch(const at_kernel *kernel, void *stream, const uint64_t *buffers,
                            at_error *error);
 
 /* ---- tuning sites ----
  *
- * A tuning site is a place in a program where one of several configurations may be used: of a
- * kernel, of a template, of a library's algorithm. It is tuned while the program runs:
+ * A tuning site is a place in a program where one of several configurations of a kernel, a template
+ * or a library's algorithm may be used. The site is tuned while the program runs:
  *
  *     at_site_begin(site, stream, &values, &error);
  *     my_kernel<<<n / values.items[0].integer, values.items[0].integer, 0, stream>>>(...);
  *     at_site_end(site, stream, &values, &error);
  *
- * The time between begin and end is measured in a few calls, the trials: by events that nobody
- * waits for, or by the host's clock. The candidates are compared in interleaved blocks, and slower
- * ones are dropped. Once the site is decided, begin and end take some nanoseconds. Other calls use
- * the default (the first value of each parameter) until another configuration is proven faster.
- * With all trials and timing, the site's calls take longer by at most `share` of their time. Only
- * the first launch of a configuration, whose time is unknown, may exceed this; then no trial begins
- * until the share has caught up.
+ * Each pair of begin and end is a call. Some calls are trials: each measures the time between begin
+ * and end, by CUDA events without waiting, or by the host's clock. Trials compare the candidates in
+ * interleaved blocks, and slower candidates are dropped. Other calls use the default (the first
+ * value of each parameter) until another configuration is proven faster. Once the site is decided,
+ * begin and end take some nanoseconds. Trials and timing make the site's calls longer by at most
+ * `share` of their time. Only the first launch of a configuration, whose time is unknown, may
+ * exceed this limit; then no trial begins until the total is below the limit again.
  *
- * Only times are compared, never results: all configurations must compute the same. Data may be
- * changed in place. Launches that are captured into a graph use the present choice and are not
- * timed. Several threads and streams may use a site at once; the time of a call includes the effect
- * of other streams. Begin and end of several calls may overlap: `values` identifies the call. If
- * calls of one site are inside calls of another site, their time counts for both.
+ * Sites compare times, never results: all configurations must compute the same. A call may change
+ * data in place, because no call is repeated. Launches that are captured into a graph use the
+ * present choice and are not timed. Several threads and streams may use a site at once; the time of
+ * a call includes the effect of other streams. Several calls may overlap: `values` identifies the
+ * call. If calls of one site are inside calls of another site, their time counts for both.
  *
- * Decisions are stored as records for the GPU, the driver, the version of the program's code and
- * the problem. Decisions for other ones are kept, but not used. AUTOTUNE_SITES=off uses defaults
- * and does not read the store; =use uses the store and defaults, and does not tune; =tune, the
- * default, tunes. */
+ * Decisions are stored in records for the GPU, the driver, the version of the program's code and
+ * the problem. A program uses only decisions for its own GPU, driver and version. The environment
+ * variable AUTOTUNE_SITES may be "off" (use defaults, do not read the store), "use" (use the store
+ * and defaults, do not tune) or "tune", the default. */
 
-/* a program's sites and their store: at_sites_open(), at_sites_close() */
+/* the sites of a program and their store; freed by at_sites_close() */
 typedef struct at_sites at_sites;
 typedef struct at_site at_site; /* freed with its at_sites */
 
 typedef enum at_site_clock {
-    AT_SITE_CLOCK_AUTO,   /* events if there is a driver with a GPU, else the host's clock */
+    AT_SITE_CLOCK_AUTO,   /* events if there is a driver with a GPU, otherwise the host's clock */
     AT_SITE_CLOCK_EVENTS, /* events of the CUDA driver */
     AT_SITE_CLOCK_HOST    /* for code that has finished when at_site_end() is called */
 } at_site_clock;
 
-/* copies `size_bytes` at `bytes` from rank 0 to all ranks, as MPI_Bcast; returns 0 on success */
+/* copies `size_bytes` at `bytes` from rank 0 to all ranks, like MPI_Bcast; returns 0 on success */
 typedef int at_site_broadcast(void *context, void *bytes, size_t size_bytes);
 
 typedef struct at_sites_options {
     const char *folder; /* folder of the store; NULL: $XDG_CACHE_HOME/autotune/sites */
-    const char *code;   /* version of the program's code, "2.1"; NULL: "" */
-    double share;       /* share of the time of a site's calls that tuning may cost; 0: 0.02 */
+    const char *code;   /* version of the program's code, such as "2.1"; NULL: "" */
+    double share;       /* tuning may cost this share of the time of a site's calls; 0: 0.02 */
     at_site_clock clock;
-    /* For a program with ranks; else NULL. All ranks must call the same sites in the same order.
-     * They get the same values in every call; rank 0 decides and writes the store. */
+    /* NULL for a program without ranks. All ranks must call the same sites in the same order. Every
+     * call gets the same values on all ranks; rank 0 decides and writes the store. */
     at_site_broadcast *broadcast;
     void *context; /* passed to `broadcast` */
     int rank;
 } at_sites_options;
 
-/* a parameter of a site: its values, the default first, in the list of its kind */
+/* a parameter of a site; its values, the default first, are in the array for its kind */
 typedef struct at_parameter {
     const char *name; /* an identifier */
     at_kind kind;
@@ -332,7 +339,7 @@ typedef struct at_parameter {
     const char *const *texts; /* AT_KIND_TEXT */
 } at_parameter;
 
-/* the values that a call uses, one for each parameter, in order; valid as long as the site */
+/* the values that a call uses, one for each parameter, in their order; valid as long as the site */
 typedef struct at_values {
     const at_variable *items;
     size_t count;
@@ -342,62 +349,67 @@ typedef struct at_values {
 
 typedef enum at_site_state {
     AT_SITE_TUNING,
-    AT_SITE_DECIDED,  /* this program decided it */
-    AT_SITE_RECALLED, /* an earlier program decided it: from the store */
-    AT_SITE_FROZEN,   /* undecided: at_site_freeze(), too much noise, or no memory */
+    AT_SITE_DECIDED,  /* decided by this program */
+    AT_SITE_RECALLED, /* decided by an earlier program; read from the store */
+    AT_SITE_FROZEN,   /* undecided because of at_site_freeze(), too much noise, or no memory */
     AT_SITE_OFF       /* AUTOTUNE_SITES=off, or a rank other than 0 */
 } at_site_state;
 
 typedef struct at_site_report {
     at_site_state state;
-    uint64_t calls, trials;    /* calls: while it was tuned */
-    int64_t seen_ns, spent_ns; /* time of these calls; the part that tuning cost */
+    uint64_t calls, trials;    /* calls while the site was tuned, and the trials among them */
+    int64_t seen_ns, spent_ns; /* time of these calls, and the part that tuning cost */
     at_values values;          /* the present choice */
 } at_site_report;
 
 /* Opens the store for the GPU of the calling thread's current context, or for the host. `options`
- * may be NULL. If a store is damaged, or of another GPU, driver or code, tuning starts anew.
+ * may be NULL. If the store is damaged, or of another GPU, driver or code, tuning starts again.
  * AT_NO_DEVICE if events are required without a driver or current context; AT_USAGE for an invalid
  * AUTOTUNE_SITES or share; AT_IO if there is no folder for the store. */
 AT_API at_status at_sites_open(const at_sites_options *options, at_sites **out, at_error *error);
 
 /* Writes all pending decisions, and frees the sites. No call of these sites may be in progress, and
- * the contexts in which they were used must still exist. A fork of the process must open its own
- * sites: inherited ones are AT_USAGE there until they are decided, and are not freed there. */
+ * the contexts in which they were used must still exist. A forked process must open its own sites:
+ * calls of an inherited, undecided site return AT_USAGE, and inherited sites are not freed. */
 AT_API void at_sites_close(at_sites *sites);
 
-/* Returns problem number `index`, such as an entry of the store for another driver or a file that
- * cannot be written. Each is listed once. NULL if there are no more. Valid as long as the sites. */
+/* Returns the message about problem number `index`, such as a stored entry of another driver or a
+ * file that cannot be written; NULL after the last. The text is valid as long as the sites. */
 AT_API const char *at_sites_problem(const at_sites *sites, size_t index);
 
 /* Finds or makes the site of this name for this problem. The problem is everything that the fastest
- * configuration depends on (sizes, a type). A known site is found within a microsecond, so this may
- * be called before every launch. Everything is copied. AT_USAGE for a name that is no identifier, a
- * parameter without values, more than 64 variables or parameters, and a known site with other
- * parameters or values. (The order of values does not matter; the first default stays.) */
+ * configuration depends on (sizes, a type). A known site is found within a microsecond, so programs
+ * may call this function before every launch. Arguments are copied. AT_USAGE for a name that is not
+ * an identifier, a parameter without values, more than 64 variables or parameters, and a known site
+ * with other parameters or values. If a known site gets its values in another order, its default
+ * stays as it was. */
 AT_API at_status at_site_open(at_sites *sites, const char *name, const at_variable *variables,
                               size_t variable_count, const at_parameter *parameters,
                               size_t parameter_count, at_site **out, at_error *error);
 
-/* Restricts the configurations of a site, before its first use: those for which `valid` returns 0
- * are never used. at_site_begin() of any thread calls `valid` until the site is decided; `valid`
- * must not call functions of that site. If the default is invalid, the first valid one is used. */
+/* Restricts the configurations of a site, before its first use: a configuration for which `valid`
+ * returns 0 is never used. at_site_begin() of any thread calls `valid` until the site is decided;
+ * `valid` must not call functions of that site. If the default is invalid, the first valid
+ * configuration is the default. */
 typedef int at_site_valid(void *context, const at_variable *values, size_t count);
 AT_API at_status at_site_restrict(at_site *site, at_site_valid *valid, void *context,
                                   at_error *error);
 
-/* Begins a call, and gives the values to use. `stream` is a CUstream; NULL: the default stream.
+/* Begins a call, and writes the values to use. `stream` is a CUstream; NULL: the default stream.
  * After AT_OK, call at_site_end() or at_site_invalid() once with the same values; after an error,
- * neither. AT_NOT_FOUND if no configuration is valid. */
+ * call neither. AT_NOT_FOUND if no configuration is valid. */
 AT_API at_status at_site_begin(at_site *site, void *stream, at_values *values, at_error *error);
 
-/* Ends the call of `values`. AT_USAGE if the call is of another site or known to have ended. */
+/* Ends the call that got `values`. AT_USAGE if the call is of another site or has ended already, as
+ * far as this is known. */
 AT_API at_status at_site_end(at_site *site, void *stream, const at_values *values, at_error *error);
 
-/* Replaces at_site_end() if the values are unusable. They are not given again; begin a new call. */
+/* Ends a call whose values turn out to be unusable, instead of at_site_end(). No later call gets
+ * these values; begin a new call. */
 AT_API at_status at_site_invalid(at_site *site, const at_values *values, at_error *error);
 
-/* Ends tuning: the present choice stays. It is stored only if it was decided. */
+/* Ends the tuning of a site: the present choice stays. A choice is stored only if the site was
+ * decided before. */
 AT_API at_status at_site_freeze(at_site *site, at_error *error);
 
 /* Reports the state of a site and its present choice. AT_NOT_FOUND if no configuration is valid. */

@@ -1,6 +1,6 @@
-/* libautotune_kokkos.so: tunes what a Kokkos program asks for. Each combination of output variables
- * is a tuning site; each combination of input values is a problem. The value that Kokkos passes in
- * is the site's default. */
+/* libautotune_kokkos.so: tunes the output variables that a Kokkos program requests. Each set of
+ * output variables is a tuning site; each combination of input values is a problem. The value that
+ * Kokkos passes in is the site's default. */
 #include "kokkos/interface.h"
 
 #include <pthread.h>
@@ -13,12 +13,12 @@
 
 enum {
     MOST_VARIABLES = 4096, /* Kokkos numbers them from 0 */
-    MOST_VALUES = 64,      /* of an output; of a larger set every second, third ... is taken */
-    FEW_STEPS = 8,
-    WITHIN = 5, /* points within a range of more than FEW_STEPS steps */
+    MOST_VALUES = 64,      /* values of an output; from a larger set, every n-th value is taken */
+    FEW_STEPS = 8,         /* a range of so few steps is tried whole */
+    WITHIN = 5,            /* number of points tried inside a longer range */
     MOST_OUTPUTS = 16,
     MOST_INPUTS = 60,
-    MOST_OPEN = 64, /* open contexts */
+    MOST_OPEN = 64, /* contexts open at a time */
     NAME_BYTES = 64
 };
 
@@ -26,13 +26,13 @@ typedef struct variable {
     bool is_output;
     char name[NAME_BYTES]; /* an identifier */
     kokkos_type type;
-    size_t count; /* values of an output; 0 if it cannot be tuned */
+    size_t count; /* number of values; 0 for an input or an output that cannot be tuned */
     int64_t integers[MOST_VALUES];
     double numbers[MOST_VALUES];
     kokkos_text texts[MOST_VALUES];
 } variable;
 
-/* A context that asked for values. Nested contexts have different numbers. */
+/* An open context whose program requested values. Nested contexts have different numbers. */
 typedef struct open_context {
     size_t number;
     at_site *site;
@@ -43,13 +43,13 @@ typedef struct open_context {
 static struct {
     pthread_mutex_t lock; /* guards the rest */
     at_sites *sites;
-    bool failed; /* opening them failed: Kokkos' defaults are used */
+    bool failed; /* the sites could not be opened: Kokkos' defaults are used */
     variable *variables[MOST_VARIABLES];
     open_context open[MOST_OPEN];
     size_t open_count;
 } tool = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Makes an identifier of a name's letters and digits, or of their end if it is too long. */
+/* Makes an identifier from the letters and digits of `given`. A long name loses its beginning. */
 static void name_of(const char *given, char out[NAME_BYTES])
 {
     size_t length = strlen(given), used = 0;
@@ -76,7 +76,7 @@ static void copy_text(const char *from, kokkos_text to)
 
 static void add_set(variable *v, const kokkos_set *set)
 {
-    /* keeps room for the default */
+    /* One place is left for the default. */
     size_t step = (set->size + MOST_VALUES - 2) / (MOST_VALUES - 1);
     for (size_t i = 0; i < set->size && step; i += step) {
         if (v->type == KOKKOS_INT64)
@@ -89,8 +89,8 @@ static void add_set(variable *v, const kokkos_set *set)
     }
 }
 
-/* Adds the values of a range: each step if there are few, otherwise a few points inside. The ends
- * of Kokkos' ranges (such as sizes of tiles) are often up to a thousand times slower. */
+/* Adds the values of a range: every step if the steps are few, otherwise some points without the
+ * ends. The ends of Kokkos' ranges (such as sizes of tiles) may be a thousand times slower. */
 static void add_range(variable *v, const kokkos_range *r)
 {
     bool whole = v->type == KOKKOS_INT64;
@@ -140,7 +140,7 @@ void kokkosp_declare_input_type(const char *name, size_t id, kokkos_info *info)
     declare(name, id, info, false);
 }
 
-/* Writes the size and time of the program's file, which stand for the program's version. */
+/* Writes the program's version: the size and modification time of its file. */
 static void version_of_program(char *out, size_t out_bytes)
 {
     struct stat s;
@@ -150,7 +150,7 @@ static void version_of_program(char *out, size_t out_bytes)
                  (long long)s.st_mtim.tv_sec, s.st_mtim.tv_nsec);
 }
 
-/* Opens the sites once. If Kokkos does not use the CUDA driver, the host's clock is right. */
+/* Opens the sites once. They use the host's clock if Kokkos does not use the CUDA driver. */
 static bool open_sites(void)
 {
     char code[128];
@@ -175,8 +175,8 @@ static const variable *variable_of(const kokkos_variable *v)
     return v->id < MOST_VARIABLES ? tool.variables[v->id] : NULL;
 }
 
-/* The parameters of a site during one call, with Kokkos' default first. If the default is no
- * candidate (Kokkos passes 0 if there is no default), the middle candidate takes its place. */
+/* The parameters of a site during one call. The first value is Kokkos' default or, if that is not
+ * among the values (Kokkos passes 0 if there is no default), the middle value. */
 typedef struct lists {
     at_parameter parameters[MOST_OUTPUTS];
     int64_t integers[MOST_OUTPUTS][MOST_VALUES];
@@ -223,13 +223,13 @@ static void list_values(lists *l, size_t at, const variable *v, const kokkos_var
     }
 }
 
-/* Writes "kokkos_", as much of the outputs' names as fits, and a checksum of the rest. */
+/* Writes "kokkos_", as much of the outputs' names as fits, and a checksum of the names. */
 static void name_site(const at_parameter *parameters, size_t count, char out[NAME_BYTES])
 {
     uint32_t sum = 2166136261u;
     size_t used = (size_t)snprintf(out, NAME_BYTES, "kokkos");
     for (size_t i = 0; i < count; i++) {
-        const char *name = parameters[i].name + 1; /* from its underscore on */
+        const char *name = parameters[i].name + 1; /* without the k of "k_" */
         for (const char *c = name; *c; c++)
             sum = (sum ^ (uint32_t)(unsigned char)*c) * 16777619u;
         size_t room = NAME_BYTES - 10 - used;
