@@ -19,10 +19,10 @@
 
 enum { PATH_BYTES = 4096 };
 
-/* Size of some 100,000 variants. A larger journal is renamed to .old and a new one started. */
+/* Some 100,000 variants take this size. A larger journal is renamed to .old. */
 static const size_t file_limit_bytes = 64u << 20;
 
-/* A power cut may lose this much. kill -9 loses nothing, because the kernel has the lines. */
+/* A power cut may lose the lines of this time. kill -9 loses nothing: the kernel has the lines. */
 static const int64_t sync_interval_ns = 1000000000;
 
 typedef struct journal_gpu {
@@ -31,8 +31,9 @@ typedef struct journal_gpu {
 } journal_gpu;
 
 /* `entries` has the last line that was read or written for each key. Entries are never removed, so
- * indices stay valid. `places` maps the first 8 bytes of a key, or the next free number if another
- * key has these bytes, to the index. Only lines with the facts of one of `gpus` are kept. */
+ * indices stay valid. `places` maps the first 8 bytes of a key to the index of its entry; if two
+ * keys share these bytes, the second key has the next free number. Only lines with the facts of one
+ * of `gpus` are kept. */
 struct journal {
     char path[PATH_BYTES];
     int fd;
@@ -41,12 +42,12 @@ struct journal {
     journal_key facts;
     journal_gpu *gpus; /* GPUs that may measure; the first is the device of the facts */
     size_t gpu_count;
-    journal_line *entries; /* last entry of each key */
-    keymap places;         /* index of each key's entry */
+    journal_line *entries;
+    keymap places;
     size_t entry_count, skipped;
     uint64_t *resumed; /* runs whose entries were loaded */
     size_t resumed_count;
-    char *waiting; /* lines that the file refused, written again before the next one; may be NULL */
+    char *waiting; /* lines that the file refused, written before the next line; may be NULL */
     size_t waiting_bytes;
     bool refused; /* the refusal was reported */
     bool unsynced, has_unfinished;
@@ -55,7 +56,8 @@ struct journal {
 
 /* ---- the map ---- */
 
-/* Finds the entry of the key. Returns false if there is none; *at is the number for adding it. */
+/* Finds the index of the key's entry. Returns false if there is none. *at is the number that stands
+ * for the key in `places`. */
 static bool map_find(const journal *j, const journal_key *key, uint64_t *at, uint64_t *place)
 {
     memcpy(at, key->bytes, sizeof *at);
@@ -65,7 +67,7 @@ static bool map_find(const journal *j, const journal_key *key, uint64_t *at, uin
     return false;
 }
 
-/* Takes over the line, which replaces an earlier line of the same key. */
+/* Takes over `line`, which replaces an earlier line of the same key. */
 static void map_put(journal *j, journal_line *line)
 {
     uint64_t at, place;
@@ -112,7 +114,7 @@ bool journal_find(const journal *j, journal_key key, journal_entry *out)
 
 enum { LOCK_LIMIT_MS = 500 };
 
-/* Parsed lines of a file. Of lines with foreign facts only the numbers of the runs are kept. */
+/* Parsed lines of a file. If a line has other facts, only the number of its run is kept. */
 typedef struct lines {
     journal_line *items;
     size_t count;
@@ -230,15 +232,15 @@ static at_status load_file(journal *j, at_error *error)
 
 /* ---- writing ---- */
 
-/* Returns false if a crash cut the last line, which then needs a newline before the next one. */
+/* Returns false if a crash cut the last line; then a newline must come before the next line. */
 static bool ends_in_newline(int fd, off_t size)
 {
     char last;
     return size == 0 || (pread(fd, &last, 1, size - 1) == 1 && last == '\n');
 }
 
-/* Appends the lines. If the disk is full, cuts off an incomplete line; without the lock it stays,
- * and its checksum fails later. */
+/* Appends the lines. If the disk is full, removes an incomplete line; without the lock the line
+ * stays, and its checksum fails when it is read. */
 static at_status append_lines(journal *j, const char *text, size_t size_bytes, bool locked,
                               at_error *error)
 {
@@ -268,7 +270,8 @@ static void sync_now_and_then(journal *j)
 
 static at_status append(journal *j, const char *text, size_t size_bytes, at_error *error)
 {
-    /* Without a lock (its owner stopped, or the file system has none) O_APPEND alone must do. */
+    /* Without the lock (its owner is stopped, or the file system has no locks) O_APPEND alone
+     * separates the lines of several runs. */
     bool locked = j->lock && lock_acquire(j->lock, LOCK_LIMIT_MS) == 0;
     at_status status = append_lines(j, text, size_bytes, locked, error);
     if (locked)
@@ -276,7 +279,7 @@ static at_status append(journal *j, const char *text, size_t size_bytes, at_erro
     return status;
 }
 
-/* Appends the line to those that wait. A line beyond the limit is lost. */
+/* Appends the line to the waiting lines. A line beyond the limit is lost. */
 static void add_waiting(journal *j, const char *line)
 {
     size_t size_bytes = strlen(line);
@@ -287,7 +290,7 @@ static void add_waiting(journal *j, const char *line)
     j->waiting_bytes += size_bytes;
 }
 
-/* Writes the line and frees it. If the disk is full, the line waits for the next call. */
+/* Writes `line` and frees it. If the disk is full, a copy waits for the next call. */
 static at_status write_line(journal *j, char *line, at_error *error)
 {
     at_error trouble = {0};
@@ -411,7 +414,7 @@ at_status journal_open(const char *folder, const journal_facts *facts, journal *
     *out = NULL;
     journal *j = memory_new(1, sizeof *j);
     j->fd = -1;
-    /* Unique number of the run: no two processes have the same id at the same time. */
+    /* The time and the process id make a unique number of the run. */
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     uint64_t seed[3] = {(uint64_t)now.tv_sec, (uint64_t)now.tv_nsec, (uint64_t)getpid()};

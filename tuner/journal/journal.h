@@ -1,11 +1,11 @@
 /* The journal: every outcome is written to a file at once, so that an interrupted run can continue.
  * There is one append-only file of JSON lines (journal/line.h) per pattern and GPU, in
  * $XDG_STATE_HOME/autotune/journal (or ~/.local/state/...). The key of a variant covers everything
- * that its outcome depends on, so an entry is valid as long as its key is found. At the end of a
+ * that its outcome depends on, so an entry with the same key is always valid. At the end of a
  * complete run journal_finish() discards the entries: the same command then measures again.
  *
  * A crash costs at most the line that is being written; damaged lines are skipped and counted.
- * Several runs may append to one file, whole lines each. If the disk refuses a line, the error is
+ * Several runs may append whole lines to one file. If the disk refuses a line, the error is
  * reported once, the run continues, and the line is written again with the next one. */
 #ifndef AUTOTUNE_JOURNAL_JOURNAL_H
 #define AUTOTUNE_JOURNAL_JOURNAL_H
@@ -27,13 +27,15 @@ at_status journal_folder(char *out, size_t out_bytes, at_error *error);
 at_status journal_open(const char *folder, const journal_facts *facts, journal **out,
                        at_error *error);
 
-/* Flushes the journal to the disk and closes it. Entries stay for the next run. `j` may be NULL. */
+/* Flushes the journal to the disk and frees `j`, which may be NULL. Entries stay for the next run.
+ */
 void journal_close(journal *j);
 
 /* Returns a variant's key on GPU `gpu` (journal_entry.gpu). GPUs do not share measurements. */
 journal_key journal_key_on(const journal *j, size_t gpu, journal_key variant);
 
-/* Sets the UUID of GPU number `gpu` if the facts lack it. Call it before the GPU's first append. */
+/* Sets the UUID of GPU number `gpu` if the facts lack it. Call this before the GPU's first append.
+ */
 void journal_name_gpu(journal *j, size_t gpu, const char *uuid);
 
 /* Returns true if the file has entries of unfinished runs with any facts. Entries of a GPU whose
@@ -43,18 +45,20 @@ bool journal_has_unfinished(const journal *j);
 /* Returns the key of a race on GPU number `gpu`; `plan` describes the race as text. */
 journal_key journal_key_of_race(const journal *j, size_t gpu, const char *plan);
 
-/* Finds an entry of this run or an unfinished one. *out is a view, valid until the next append. */
+/* Finds an entry of this run or of an unfinished run. *out is a view, valid until the next append.
+ */
 bool journal_find(const journal *j, journal_key key, journal_entry *out);
 
-/* Appends an entry, which replaces an earlier one with the same key. Returns AT_IO once, when the
- * file first refuses a line (full disk). Later lines wait until the file takes them. */
+/* Appends an entry, which replaces an earlier entry with the same key. Returns AT_IO once, when the
+ * file first refuses a line (full disk). Lines then wait until the file takes them. */
 at_status journal_append(journal *j, journal_key key, const journal_entry *e, at_error *error);
 
-/* Marks the run as complete, so that the entries that it wrote or resumed are no longer needed.
- * Errors as journal_append(). */
+/* Marks the run as complete: the entries that it wrote or resumed are no longer needed. Errors are
+ * as for journal_append(). */
 at_status journal_finish(journal *j, at_error *error);
 
-/* Closes `part`, a journal with the same file as `j`. Finishing `j` also finishes its runs. */
+/* Closes `part`, a journal with the same file as `j`. Then journal_finish(j) also finishes the runs
+ * of `part`. */
 void journal_join(journal *j, journal *part);
 
 const char *journal_path(const journal *j);

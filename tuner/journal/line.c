@@ -109,7 +109,7 @@ static json_t *pack_key(journal_key key)
     return json_string(hex);
 }
 
-/* Reads a lower-case digit, or returns -1. Upper case would give a number a second spelling. */
+/* Returns the value of a digit, or -1. Rejects upper case: a number has only one spelling. */
 static int hex_digit(char c)
 {
     if (c >= '0' && c <= '9')
@@ -305,7 +305,7 @@ static bool parse_resources(const json_t *object, journal_entry *e)
     return true;
 }
 
-/* Reads a duration. Lines of older versions lack it; it is 0 then. */
+/* Reads a duration; 0 if it is missing, as in lines of older versions. */
 static bool parse_duration(const json_t *j, int64_t *out)
 {
     *out = json_integer_value(j);

@@ -1,9 +1,9 @@
 /* The entries of a journal: their keys, and the lines that hold them.
  *
  * A key is the XXH3-128 of everything that an outcome depends on, packed as in a message
- * (base/pack.h): a variant that was measured under the same key is not measured again. All variants
- * of a run share the facts: the device and its driver, NVRTC, the problems and their reference, the
- * way of measuring. A variant adds its identity (run/variant/sources.h).
+ * (base/pack.h): a variant whose key has an entry is not measured again. All variants of a run
+ * share the facts: the device and its driver, NVRTC, the problems and their reference, the way of
+ * measuring. The key of a variant covers these facts and its identity (run/variant/sources.h).
  *
  * A line is a JSON object whose last member, "check", is the XXH3-64 of everything before it.
  *
@@ -14,8 +14,8 @@
  *   {"run":R,"facts":F,"key":K,"outcome":"ok","configuration":"","samples_ns":[...],
  *    "compile_ns":0,"check_ns":0,"stage":"finals","asked":"block","configurations":[...],
  *    "figures":[...],"check":...}
- *      the answer K to a question of the race (run/race/race_log.h), or another check of a variant
- *      that has an outcome already (run/variant/course.h)
+ *      the answer K to a question of the race (run/race/race_log.h), or a later check of a variant
+ *      that already has an outcome (run/variant/course.h)
  *   {"run":R,"finished":[R,...],"check":"..."}
  *      the entries of these runs are no longer needed
  *
@@ -35,7 +35,7 @@
 
 /* ---- keys ---- */
 
-/* Increment it if the samples of an older autotune are no longer comparable. */
+/* Increment this version if samples of an older autotune are no longer comparable. */
 enum { JOURNAL_MEASURING_VERSION = 3 };
 
 typedef struct journal_key {
@@ -45,34 +45,34 @@ typedef struct journal_key {
 typedef struct journal_facts {
     const char *pattern; /* name of the pattern; an identifier */
     const device_properties *device;
-    /* UUIDs of other GPUs of the same model that share the run; "" if not known yet. May be
-     * NULL. */
+    /* UUIDs of other GPUs of the same model that share the run; "" if unknown. May be NULL. */
     const char *const *others;
     size_t other_count;
     const char *nvrtc_version;
-    const problem_plan *problems; /* measured and checked ones: tuned, ragged ... */
+    const problem_plan *problems; /* the tuned problem, the ragged problems ... */
     size_t problem_count;
     const char *reference_hash; /* hash of the reference kernels and their launches; may be "" */
     bool warm_cache;
-    const char *before_hash; /* hash of the kernels before each sample; may be NULL or "" */
+    const char *before_hash; /* hash of the kernels of --after; may be NULL or "" */
 } journal_facts;
 
-/* A question of the race to the device about variants, in this order. The answer is an entry. */
+/* A question of the race to the device about variants. Their order counts. The answer is stored as
+ * an entry. */
 typedef struct journal_question {
     const char *asked; /* kind of question: "block", "check" ... */
     uint64_t number;   /* number of the block, or seed of the check */
     const journal_key *variants;
-    const uint64_t *configurations; /* numbers in the space; several may have the same kernel */
+    const uint64_t *configurations; /* numbers in the space; twins have the same variant key */
     size_t count;
 } journal_question;
 
 /* Returns the key of the facts, without the UUID of the GPU. */
 journal_key journal_key_of_facts(const journal_facts *f);
 
-/* Returns the key of the packed fields and frees them. */
+/* Returns the key of the packed fields in `m`, and frees `m`. */
 journal_key journal_key_of_pack(pack *m);
 
-/* Returns the key of the pair, in this order. */
+/* Returns the key of the pair; the order of both counts. */
 journal_key journal_key_of_both(journal_key first, journal_key second);
 
 /* Returns the key of the facts together with the UUID of a GPU. */
@@ -84,7 +84,7 @@ journal_key journal_key_of_question(journal_key race, const journal_question *q)
 /* ---- lines ---- */
 
 enum {
-    JOURNAL_TEXT_BYTES = CONFIGURATION_BYTES, /* longer messages are cut */
+    JOURNAL_TEXT_BYTES = CONFIGURATION_BYTES, /* size of a message; longer messages are cut */
     JOURNAL_MAX_SAMPLES = 1 << 20,
     JOURNAL_MAX_FIGURES = 16
 };
@@ -94,14 +94,14 @@ typedef struct journal_entry {
     measurement found;
     const char *configuration; /* text for people; "" if unknown */
     const char *stage; /* stage of the run: "screen", "race", "finals", "record"; may be "" */
-    const char *asked; /* "" for a variant; else the kind of question: "search", "block" ... */
-    const uint64_t *configurations; /* numbers in the space of the configurations in the answer */
+    const char *asked; /* kind of question: "search", "block" ...; "" for a variant's outcome */
+    const uint64_t *configurations; /* configurations in the answer, as numbers in the space */
     size_t configuration_count;
     const double *figures; /* numbers in the answer; all finite */
     size_t figure_count;
-    size_t gpu; /* GPU that measured: 0 is the device of the facts, then its others. Not written,
-                   but part of the hash of the facts. */
-    const char *uuid; /* UUID of that GPU, for people; "" if unknown */
+    size_t gpu; /* GPU that measured: 0 is journal_facts.device, i is others[i - 1]. The number is
+                   not written; the facts of the line identify the GPU. */
+    const char *uuid; /* UUID of this GPU, for people; "" if unknown */
     journal_key code; /* key of the machine code; variants with the same code are twins */
     bool has_code;    /* `code` is known */
 } journal_entry;
@@ -124,12 +124,12 @@ typedef struct journal_line {
 at_status journal_line_of_entry(uint64_t run, journal_key facts, journal_key key,
                                 const journal_entry *e, char **out, at_error *error);
 
-/* Writes the line that discards the entries of `runs`. Otherwise as journal_line_of_entry(). */
+/* Writes the line that says that `runs` are finished. Else like journal_line_of_entry(). */
 at_status journal_line_of_finish(uint64_t run, const uint64_t *runs, size_t count, char **out,
                                  at_error *error);
 
-/* Reads the run and the facts of an entry whose check passes, without parsing the rest. Returns
- * false for any other line and for another spelling of the first fields. */
+/* Reads only the run and the facts of an entry whose check passes. Returns false for other lines,
+ * and if the first fields are spelled in another way than journal_line_of_entry() writes them. */
 bool journal_line_glance(const char *text, size_t size_bytes, uint64_t *run, journal_key *facts);
 
 /* Parses a line without its newline. Returns false if the line is damaged. After true the caller
