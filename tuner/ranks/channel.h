@@ -1,5 +1,6 @@
-/* A channel: a relay's end of the connection of one worker. Bytes that the relay reads from the
- * socket go to the other rank; bytes from the other rank wait until the socket takes them. */
+/* A channel: one end, in a relay (ranks/rank.c), of the connection between the tuner and a worker.
+ * Bytes that the relay reads from the socket go to the other rank; bytes from the other rank wait
+ * until the socket takes them. */
 #ifndef AUTOTUNE_RANKS_CHANNEL_H
 #define AUTOTUNE_RANKS_CHANNEL_H
 
@@ -33,11 +34,12 @@ channel *channel_find(channel_table *t, uint32_t rank, uint32_t number);
 /* Ends the worker, closes the socket and removes the channel. Other channels may move. */
 void channel_remove(channel_table *t, channel *c);
 
-/* Appends bytes to those that wait for the socket. */
+/* Appends bytes to `waiting`. */
 void channel_put(channel *c, const void *bytes, size_t size_bytes);
 
-/* Writes what the socket takes without blocking. Returns false if the channel is done: its peer is
- * gone, or it is closing and everything is written. */
+/* Writes as many waiting bytes as the socket takes without blocking. Returns false if the channel
+ * is no longer needed: the peer of the socket is gone, or the channel is closing and all bytes are
+ * written. */
 bool channel_flush(channel *c);
 
 void channel_table_deinit(channel_table *t);

@@ -27,7 +27,7 @@ typedef struct peer {
 struct mail {
     int rank, ranks, on_host;
     peer *peers;
-    uint32_t next; /* rank that mail_take() looks at first */
+    uint32_t next; /* first rank that mail_take() asks */
 };
 
 static void allocate(mail *m)
@@ -184,7 +184,8 @@ void mail_close(mail *m, int timeout_ms, int code)
     while ((waiting || !(met || lost)) && clock_now_ns() < end_ns) {
         waiting = false;
         for (int i = 0; m->peers && i < m->ranks; i++) {
-            /* Drop letters: MPI sends a long one only while the other end receives it. */
+            /* Receive and drop letters: MPI sends a long letter only while the other rank receives.
+             */
             take_from(m, i);
             lost = lost || m->peers[i].lost;
             waiting = waiting || (!m->peers[i].lost && m->peers[i].under_way > 0);

@@ -13,7 +13,7 @@ enum { MAIL_MOST_BYTES = 64 * 1024, MAIL_AHEAD = 32 };
 
 typedef enum letter_kind {
     LETTER_HELLO = 1, /* to rank 0: its number of cores (u32) */
-    LETTER_OPEN,      /* from rank 0: start the worker with this name */
+    LETTER_OPEN,      /* from rank 0: start the named worker for this channel */
     LETTER_DATA,      /* bytes of a channel */
     LETTER_CLOSE,     /* the socket at the sender's end of the channel is closed */
     LETTER_BEAT,      /* heartbeat, without content */
@@ -49,9 +49,9 @@ bool mail_take(mail *m, uint32_t *rank, const letter **out);
 bool mail_lost(const mail *m, uint32_t rank);
 void mail_lose(mail *m, uint32_t rank);
 
-/* Waits up to `timeout_ms` until all letters are sent, dropping those that arrive, then leaves the
- * launch and frees `m`. If a rank is lost or letters are still unsent, ends the whole launch with
- * exit code `code`. */
+/* Waits up to `timeout_ms` until all letters are sent, and drops arriving letters. Then leaves the
+ * launch and frees `m`. If a rank is lost or letters are still unsent, ends all ranks of the launch
+ * with exit code `code`. */
 void mail_close(mail *m, int timeout_ms, int code);
 
 #endif

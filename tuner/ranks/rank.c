@@ -1,9 +1,9 @@
 #define _GNU_SOURCE /* ppoll */
 /* autotune-rank: the program that runs on each rank of an MPI launch.
  *
- * Rank 0 starts the tuner and forwards bytes between it and the workers on the other ranks. Each
- * other rank starts the workers that rank 0 asks for, confined as usual and without MPI. Nothing
- * blocks: a rank that sends nothing for SILENCE_MS is lost with its workers. */
+ * Rank 0 starts the tuner and forwards bytes between the tuner and the workers on the other ranks.
+ * Each other rank starts the workers that rank 0 requests, confined as usual and without MPI. No
+ * rank waits for another: a rank that sends nothing for SILENCE_MS is lost with its workers. */
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
@@ -25,10 +25,10 @@
 #include "ranks/ranks.h"
 
 enum {
-    BEAT_MS = 1000,         /* between heartbeats */
-    SILENCE_MS = 20 * 1000, /* without heartbeats before a rank is lost */
-    BUSY_MS = 20,           /* of frequent polling after a letter */
-    LEAVE_MS = 10 * 1000    /* for the last letters at the end */
+    BEAT_MS = 1000,         /* time between heartbeats */
+    SILENCE_MS = 20 * 1000, /* time without letters after which a rank is lost */
+    BUSY_MS = 20,           /* time of frequent polling after a letter */
+    LEAVE_MS = 10 * 1000    /* time for sending the last letters at the end */
 };
 
 typedef struct relay {
@@ -40,7 +40,7 @@ typedef struct relay {
     int control;            /* rank 0: socket to the tuner; -1 if closed */
     uint32_t last_channel;
     bool over;
-    int64_t beat_ns, letter_ns; /* times of the last heartbeat sent and the last letter */
+    int64_t beat_ns, letter_ns; /* when the last heartbeat was sent; when the last letter came */
     int64_t heard_ns[CLUSTER_MOST_RANKS];
     bool dropped[CLUSTER_MOST_RANKS];
     ranks_hello hello;
@@ -94,7 +94,7 @@ static void close_control(relay *r)
     r->control = -1;
 }
 
-/* Receives the tuner's request for a worker, with the socket for it. */
+/* Receives the tuner's request for a worker, and the socket to connect to this worker. */
 static void take_request(relay *r)
 {
     union {
@@ -179,7 +179,7 @@ static void deliver(relay *r, uint32_t rank, const letter *l)
             break;
         channel_put(c, l->bytes, l->size_bytes);
         if (!channel_flush(c))
-            c->closing = true; /* forward() finds the closed socket */
+            c->closing = true; /* forward() notices that the socket is closed */
         break;
     case LETTER_CLOSE:
         if (c) {
@@ -252,7 +252,7 @@ static void send_heartbeats(relay *r)
     int64_t now_ns = clock_now_ns();
     if (now_ns - r->beat_ns < BEAT_MS * INT64_C(1000000))
         return;
-    /* If this process itself was stopped, it could not receive heartbeats. */
+    /* After this process was stopped, missing heartbeats say nothing about the other ranks. */
     bool slept = now_ns - r->beat_ns > SILENCE_MS / 2 * INT64_C(1000000);
     r->beat_ns = now_ns;
     for (uint32_t i = 0; i < mail_ranks(r->mail); i++) {

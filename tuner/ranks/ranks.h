@@ -19,21 +19,23 @@ typedef struct rank_hosts rank_hosts;
 /* Connects to the relay that the environment names. *out is NULL without a relay. Returns AT_WORKER
  * if the relay does not answer, AT_NO_MEMORY. */
 at_status ranks_join(rank_hosts **out, at_error *error);
-void ranks_leave(rank_hosts *c); /* NULL is allowed */
+void ranks_leave(rank_hosts *c); /* `c` may be NULL */
 
-/* Returns the number of ranks; 1 for NULL. */
+/* Returns the number of ranks, or 1 if `c` is NULL. */
 size_t ranks_count(const rank_hosts *c);
 
 /* Returns the number of cores that a rank may use, or 0 if it is unknown. */
 size_t ranks_cores(const rank_hosts *c, size_t rank);
 
-/* Returns the host for workers of a rank, owned by `c`, or NULL for rank 0: this host. */
+/* Returns the host on which workers of `rank` are started, owned by `c`. Returns NULL, which stands
+ * for this host, for rank 0. */
 const worker_host *ranks_host(const rank_hosts *c, size_t rank);
 
 /* Returns true if this process was started as one of several ranks and has no relay yet. */
 bool ranks_launched(void);
 
-/* Executes the relay program beside this one, with the same arguments. AT_USAGE on failure. */
+/* Replaces this process by the relay program, which is in the same folder, with the same arguments.
+ * Returns only if that fails: AT_USAGE. */
 at_status ranks_become_one(char *const *argv, at_error *error);
 
 /* ---- messages between tuner and relay, of the same build, over a SOCK_SEQPACKET socket ---- */
@@ -43,7 +45,7 @@ enum { CLUSTER_MOST_RANKS = 256, CLUSTER_NAME_BYTES = 16 };
 /* The environment variable that gives the tuner the descriptor of the socket. */
 #define CLUSTER_VARIABLE "AUTOTUNE_CLUSTER"
 
-/* The only message of the relay. */
+/* The only message from the relay to the tuner. */
 typedef struct ranks_hello {
     uint32_t ranks;                     /* number of ranks, including rank 0 */
     uint32_t cores[CLUSTER_MOST_RANKS]; /* cores that each rank may use */

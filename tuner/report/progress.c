@@ -11,11 +11,12 @@
 #include "base/text.h"
 
 static const int64_t second_ns = 1000000000;
-/* A shorter interval flickers. */
+/* With a shorter interval the line flickers. */
 static const int64_t redraw_ns = 100000000;
 /* A log file needs few lines. */
 static const int64_t plain_line_ns = 5000000000;
-/* The rate of the last one or two windows follows changes (compilation ends) without jumping. */
+/* The rate over the last one or two windows follows changes, such as the end of compiling, but does
+ * not jump. */
 static const int64_t rate_window_ns = 5000000000;
 
 enum { LINE_BYTES = 512, DEFAULT_COLUMNS = 80, MOST_FIELDS = 8 };
@@ -28,7 +29,7 @@ typedef struct checkpoint {
 struct progress {
     int fd;
     bool terminal;
-    bool gone;  /* writing failed; nothing more is written */
+    bool gone;  /* a write failed; nothing more is written */
     bool drawn; /* the line is on the terminal */
     int64_t shown_ns;
     char stage[32];
@@ -36,7 +37,7 @@ struct progress {
     char line[LINE_BYTES];
 };
 
-/* A field of a line, in reading order. Narrow terminals leave out fields of high rank first. */
+/* A field of a line. If the terminal is narrow, fields of the highest rank are left out first. */
 typedef struct field {
     int rank;
     char text[64];
@@ -64,7 +65,7 @@ static void put(progress *p, const char *bytes, size_t size_bytes)
         ssize_t n = write(p->fd, bytes, size_bytes);
         if (n < 0 && errno == EINTR)
             continue;
-        /* A terminal that does not read at the moment misses this line. */
+        /* If the terminal takes no output at the moment, it misses this line. */
         if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
             return;
         if (n <= 0) {
@@ -91,7 +92,7 @@ static void start_stage(progress *p, const progress_state *s)
     p->shown_ns = s->now_ns;
 }
 
-/* Returns the items per second, 0 until one is done. */
+/* Returns the finished items per second; 0 before the first is finished. */
 static double find_rate(progress *p, const progress_state *s)
 {
     if (s->now_ns - p->newer.now_ns >= rate_window_ns) {
@@ -115,7 +116,8 @@ __attribute__((format(printf, 4, 5))) static void add(field *fields, size_t *cou
     va_end(args);
 }
 
-/* Returns the time to the end at this rate or to an earlier deadline; 0 if unknown or over. */
+/* Returns the time until the stage ends at this rate, or until its deadline if that is earlier; 0
+ * if the time is unknown or over. */
 static double seconds_left(const progress_state *s, double rate)
 {
     if (s->until_end_s < 0)
@@ -158,7 +160,7 @@ static size_t joined_length(const field *fields, size_t count, int highest)
     return length;
 }
 
-/* Joins the fields into p->line; leaves out those that do not fit into `room` columns. */
+/* Joins the fields into p->line. Leaves out fields until the line fits into `room` columns. */
 static void build_line(progress *p, const progress_state *s, size_t room)
 {
     field fields[MOST_FIELDS];
@@ -174,7 +176,7 @@ static void build_line(progress *p, const progress_state *s, size_t room)
                                      fields[i].text);
 }
 
-/* Draws the line with one write, so that it is never seen half drawn. */
+/* Draws the line with one write, so that a half drawn line is never visible. */
 static void draw(progress *p)
 {
     char bytes[LINE_BYTES + 16];
@@ -194,7 +196,7 @@ void progress_update(progress *p, const progress_state *state)
     if (!due)
         return;
     p->shown_ns = state->now_ns;
-    /* Some terminals wrap after the last column. */
+    /* The last column stays free: some terminals wrap after it. */
     build_line(p, state, p->terminal ? columns(p) - 1 : LINE_BYTES);
     char line[LINE_BYTES];
     plain_text_escape(p->line, line, sizeof line);

@@ -16,13 +16,12 @@
 /* The object that --json prints:
  *
  *   pattern, problem {name: value}, version, record: path,
- *   device {kind, name, arch}: kind "none" is an architecture that was only compiled for,
+ *   device {kind, name, arch}: kind is "none" if variants were only compiled, for this arch,
  *   space {cartesian, valid}, counts {outcome: n},
- *   unraced: variants among "ok" that were too slow to race, checked on the tuned problem only,
- *   twins: variants with the machine code of another,
- *   best, baseline: variants; speedup, wall_s, stages {enumerate_s, ...},
- *   traffic_bytes, flops, items: work of a launch; item: name of an item,
- *   ceiling: what shares relate to; ceiling_rate: its rate in rate_unit; ceiling_gbps,
+ *   unraced: variants counted as "ok" that were too slow to race: only the tuned problem was
+ * checked, twins: variants with the machine code of another variant, best, baseline: variants;
+ * speedup, wall_s, stages {enumerate_s, ...}, traffic_bytes, flops, items: work of a launch; item:
+ * name of an item, ceiling: name of the ceiling; ceiling_rate: its rate in rate_unit; ceiling_gbps,
  *   rate: the member that states the speed of a variant (gbps, gflops or gitems),
  *   rate_unit: "GB/s", "GFLOP/s" ...; verdict, tied: number; end, strategy, seed, cache,
  *   oracle: source of the expected results; warnings [text], results [variant],
@@ -128,7 +127,7 @@ static json_t *pack_results(const run_summary *s, size_t top)
     return array;
 }
 
-/* Packs each failure message once, in the order of the results. */
+/* Packs each different failure message once, in the order of the results. */
 static json_t *pack_failures(const run_summary *s)
 {
     json_t *array = json_array(), *places = json_object();
@@ -211,13 +210,13 @@ json_t *report_pack(const run_summary *s, size_t top)
 
 /* The further values that the text of a run needs:
  *
- *   compiled_only, predicted, resumable, driver, configurations {best, baseline}: texts,
+ *   compiled_only, predicted, resumable, driver; configurations {best, baseline}: as texts,
  *   work {bytes, flops, items}: of a launch, 0 if unknown; item_name, space_valid,
- *   cartesian_is_known, exact_speedup, share: of the best; energy_j, power_w,
- *   bound {name, words, unit, rate, in_run}: the ceiling that shares relate to,
+ *   cartesian_is_known, exact_speedup; share: the best variant's share of the ceiling; energy_j,
+ *   power_w, bound {name, words, unit, rate, in_run}: the ceiling,
  *   rate_units [text], parameters [name], rows [row],
- *   shown: rows before a baseline that is not among them,
- *   all {count, least, most, spilling, full}: of compiled variants, in registers per thread,
+ *   shown: number of rows without a baseline that was appended,
+ *   all {count, least, most, spilling, full}: the compiled variants, by registers per thread,
  *   explain: command that shows why the winner wins; "" if there is none
  *
  * A row:
@@ -273,8 +272,8 @@ static json_t *pack_row(const run_summary *s, const run_result *r)
     return row;
 }
 
-/* Packs the `top` fastest variants, at least one, and the baseline below them if it is not among
- * them. Adds the number of these fastest variants to *shown. */
+/* Packs the `top` fastest variants, at least one. If the baseline is not among them, packs it as
+ * the last row. *shown counts the rows without this last row. */
 static json_t *pack_measured(const run_summary *s, size_t top, size_t *shown)
 {
     const run_result *baseline = run_summary_baseline(s);
@@ -306,7 +305,7 @@ static int compare_compiled(const void *a, const void *b)
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
-/* Packs the variants that compiled. *all summarises all of them. */
+/* Packs the `top` first variants that compiled. *all summarises all that compiled. */
 static json_t *pack_compiled(const run_summary *s, size_t top, size_t *shown, json_t **all)
 {
     const run_result **list = memory_new(s->result_count, sizeof *list);

@@ -12,7 +12,8 @@
 /* Makes the object that --json prints (members: report.c), with at most `top` results. */
 json_t *report_pack(const run_summary *s, size_t top);
 
-/* Makes the text's values (see report.c): `top` rows, then the baseline if it is not among them. */
+/* Makes the further values for the text (members: report.c): `top` rows, and the baseline if it is
+ * not among them. */
 json_t *report_pack_text_values(const run_summary *s, size_t top);
 
 /* ---- curves: the best configuration at each point of a sweep over variables of the problem ----
@@ -21,12 +22,13 @@ json_t *report_pack_text_values(const run_summary *s, size_t top);
 
 enum { CURVE_MAX_AXES = 8 };
 
-/* If memory is short, a list becomes NULL and stays NULL, so callers check once, at the end. */
+/* If memory is short, a JSON member becomes NULL and stays NULL, so callers check once, at the end.
+ */
 typedef struct curve {
     json_t *over, *points, *words;  /* owned */
     char pattern[128], device[256]; /* "" until a point has a summary */
     char unit[WORK_RATE_BYTES];     /* unit of the shown rates */
-    char ceiling[WORK_RATE_BYTES];  /* name of the ceiling; "ceiling" if there are several */
+    char ceiling[WORK_RATE_BYTES];  /* name of the ceiling; "ceiling" if points have several */
     work_unit shown;
     bool predicted, warm_cache;
     size_t found; /* number of points with a winner */
@@ -45,7 +47,8 @@ void curve_add(curve *c, const char *const *values, const run_summary *s, const 
  * gitems, ceiling_fraction, speedup, baseline_gbps, verdict, tied, record} or {at, message}]}. */
 json_t *curve_pack(const curve *c);
 
-/* Makes each point's unrounded [{rate, share, speedup}], 0 if unknown; {} without a winner. */
+/* Makes a list of {rate, share, speedup}, one per point, not rounded, 0 if unknown; {} for a point
+ * without a winner. */
 json_t *curve_pack_figures(const curve *c);
 
 #endif
