@@ -6,15 +6,15 @@
 #include "base/array.h"
 #include "base/pack.h"
 
-/* a macro or a declaration, under one of its names */
+/* one name of a macro or a declaration */
 typedef struct named {
     uint64_t key; /* cpp_span_key() of the name */
     size_t unit, index;
     bool is_macro;
 } named;
 
-/* Each word in `queue` is looked up once. Words with equal keys count as equal: too much is then
- * wanted, which does no harm. */
+/* The search for wanted declarations. Each word in `queue` is looked up once. If two words have
+ * equal keys, the declarations of both are wanted, which does no harm. */
 typedef struct search {
     cpp_unit *units;
     size_t count;
@@ -40,14 +40,14 @@ static void add_words(search *s, cpp_span text)
 {
     cpp_lexer l = cpp_lexer_make(text.text, text.length, 1);
     for (cpp_token t = cpp_next(&l); t.kind != CPP_END; t = cpp_next(&l))
-        if (t.kind == CPP_DIRECTIVE) /* such as a condition or a #define within a function */
+        if (t.kind == CPP_DIRECTIVE) /* an #if or a #define inside a function */
             add_words(s, (cpp_span){t.span.text + 1, t.span.length - 1});
         else if (t.kind == CPP_WORD)
             add_key(s, cpp_span_key(t.span));
 }
 
-/* Tells whether a macro, perhaps of a missing header, seems to annotate device functions
- * (FORCE_DEVICE). */
+/* Guesses from words such as FORCE_DEVICE whether macros annotate a device function. The header
+ * that defines them may be missing. */
 static bool sounds_like_device(cpp_span text)
 {
     cpp_lexer l = cpp_lexer_make(text.text, text.length, 1);
@@ -114,7 +114,7 @@ static bool has_host_data(const cpp_unit *u, size_t i)
     return false;
 }
 
-/* Tells whether a declaration is `using namespace std::...`, which is for the host. */
+/* Tells whether a declaration is `using namespace std::...`, which only host code can use. */
 static bool is_below_std(const cpp_declaration *d)
 {
     cpp_lexer l = cpp_lexer_make(d->span.text, d->span.length, 1);
@@ -123,8 +123,8 @@ static bool is_below_std(const cpp_declaration *d)
     return cpp_is(cpp_next(&l), "std") && cpp_is(cpp_next(&l), "::");
 }
 
-/* Tells whether a declaration looks like auto has_size(...) -> no, a prototype for decltype.
- * Nothing calls these, so they need no annotation. */
+/* Tells whether a declaration looks like a prototype for decltype, `auto has_size(...) -> no`. Such
+ * functions are never called, and so need no annotation. */
 static bool is_for_decltype(const cpp_declaration *d)
 {
     if (d->has_body || names_host_type(d))
@@ -139,7 +139,7 @@ static bool is_for_decltype(const cpp_declaration *d)
     return d->template_of.length > 0;
 }
 
-/* Tells whether device code may use a declaration that it names. */
+/* Tells whether device code may use declaration `i`. */
 static bool is_usable(const search *s, const cpp_unit *u, size_t i)
 {
     const cpp_declaration *d = &u->declarations[i];
@@ -163,7 +163,7 @@ static bool is_usable(const search *s, const cpp_unit *u, size_t i)
     }
 }
 
-/* Tells whether a declaration is wanted even if nothing names it. */
+/* Tells whether a declaration is wanted even if no wanted text names it. */
 static bool is_always_named(const search *s, const cpp_unit *u, const cpp_declaration *d)
 {
     if (d->member || d->kind == CPP_USING || d->kind == CPP_OTHER || d->name_count == 0 ||
@@ -181,10 +181,10 @@ static void want(search *s, cpp_unit *u, size_t i)
     if (d->wanted || !is_usable(s, u, i))
         return;
     d->wanted = true;
-    if (d->member) /* the class names what its members need */
+    if (d->member) /* the words of the class include those of its members */
         return;
     if (d->kind == CPP_TYPE && d->has_body) {
-        /* Members that are cut name nothing. */
+        /* Members that device code cannot use are cut, so their words do not count. */
         const char *end = d->span.text + d->span.length, *at = d->span.text;
         for (size_t k = i + 1; k < u->declaration_count && u->declarations[k].member &&
                                u->declarations[k].span.text < end;
@@ -313,7 +313,7 @@ static void collect(const cpp_unit *u, const cpp_span *given, size_t given_count
         qsort(c->all, c->count, sizeof *c->all, compare_places);
 }
 
-/* Keeps only the ends of lines of a text that is cut, with \v in lines that became empty. */
+/* Replaces a cut text by its ends of lines, with \v in lines that became empty. */
 static void put_lines(pack *out, const char *begin, const char *end)
 {
     for (; begin < end; begin++) {
@@ -324,8 +324,8 @@ static void put_lines(pack *out, const char *begin, const char *end)
     }
 }
 
-/* Keeps the ends of lines and the directives of a text that is cut, for conditions have to stay
- * whole. A cut that is itself a directive is not kept. */
+/* Replaces a cut text by its ends of lines and its directives: every #if must keep its #endif. If
+ * the cut text is one directive, the directive is cut, too. */
 static void put_directives(pack *out, cpp_span s)
 {
     const char *at = s.text, *end = s.text + s.length;
@@ -358,7 +358,8 @@ static cpp_span used_namespace(const cpp_unit *u, const cpp_declaration *d)
     return plain ? name : (cpp_span){name.text, 0};
 }
 
-/* Puts text that stays, with declarations of its namespaces. *next is its first declaration. */
+/* Appends a text that stays, and declares the namespaces that it uses. *next is the index of the
+ * text's first declaration. */
 static void put_kept(pack *out, const cpp_unit *u, const char *at, const char *end, size_t *next)
 {
     for (; *next < u->declaration_count && u->declarations[*next].span.text < end; ++*next) {
@@ -390,7 +391,7 @@ char *cpp_render(const cpp_unit *u, const cpp_span *given, size_t given_count)
             continue;
         put_kept(&out, u, at, begin, &next);
         put_directives(&out, c.all[i]);
-        /* Usually nothing else is on the line where the cut ends. */
+        /* Usually the rest of the line on which the cut ends is empty. */
         const char *rest = after + strspn(after, " \t\r");
         const bool empty = out.size_bytes == 0 || strchr("\n ", out.bytes[out.size_bytes - 1]);
         pack_append_text(&out, empty && *rest == '\n' ? "\v" : " ");

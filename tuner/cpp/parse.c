@@ -20,7 +20,7 @@ typedef struct parser {
     int depth;
 } parser;
 
-/* words that may stand before brackets and are not a function's name */
+/* words before brackets that are not the name of a function */
 static const char *const attributes[] = {
     "__launch_bounds__", "__cluster_dims__", "__maxnreg__", "__align__",     "alignas",
     "__attribute__",     "__declspec",       "decltype",    "noexcept",      "sizeof",
@@ -61,7 +61,8 @@ static void read_define(parser *p, cpp_lexer *l, cpp_token directive)
     add(p, &p->u->macros, &p->u->macro_count, &m, sizeof m);
 }
 
-/* Returns the quoted header that the last macro of that name above names, for #include NAME. */
+/* Returns the header of #include NAME: the quoted value of the last macro NAME above. "" if there
+ * is none. */
 static cpp_span included_macro(const parser *p, cpp_token name)
 {
     for (size_t i = p->u->macro_count; i-- > 0 && name.kind == CPP_WORD;) {
@@ -118,7 +119,8 @@ static void take(parser *p)
     p->token = cpp_next(&p->lexer);
 }
 
-/* Skips a group whose bracket is next. A bracket below #if opens once more below #else. */
+/* Skips a group, whose opening bracket is the next token. At #else, the nesting depth is again that
+ * at #if. */
 static void skip_group(parser *p)
 {
     int depth = 0, saved[MAX_CONDITIONS], conditions = 0;
@@ -140,7 +142,9 @@ static void skip_group(parser *p)
     } while (depth > 0);
 }
 
-/* Skips template parameters and returns them, or "" and stops at ; or { if > is missing. */
+/* Skips template parameters and returns their text. If > is missing, stops at ; or { and returns
+ * "".
+ */
 static cpp_span skip_angles(parser *p)
 {
     const char *begin = end_of(p->token);
@@ -169,10 +173,10 @@ typedef struct progress {
     cpp_token type_word; /* class, struct, union or enum; its kind is CPP_END if there is none */
     cpp_token last_word;
     cpp_token operator_word;
-    bool called;        /* a name with brackets was read, so it looks like a function */
+    bool called;        /* a name with brackets was read, as in a function */
     bool initialised;   /* = was read */
     bool colon;         /* the : of a constructor or a base was read */
-    size_t first_inner; /* index of its first member in unit.declarations */
+    size_t first_inner; /* index of the declaration's first member in unit.declarations */
 } progress;
 
 static void append_name(parser *p, progress *g, cpp_span name)
@@ -206,14 +210,14 @@ static void add_enumerators(parser *p, progress *g, const char *begin, const cha
     }
 }
 
-/* Tells whether the first word behind `struct` was a macro: struct ALIGNED(16) name. */
+/* Tells whether the word after `struct` was a macro, as in struct ALIGNED(16) name. */
 static bool is_macro_of_type(const parser *p, const progress *g)
 {
     return g->type_word.kind == CPP_WORD && g->d.name_count == 1 &&
            cpp_spans_equal(g->last.span, p->u->names[g->d.first_name]) && p->token.kind == CPP_WORD;
 }
 
-/* Reads brackets, whose ( is the next token. They may be a function's parameters. */
+/* Reads brackets, whose ( is the next token: a function's parameters, for example. */
 static void read_brackets(parser *p, progress *g)
 {
     const bool names = (g->last.kind == CPP_WORD && !cpp_is_any(g->last, attributes)) ||
@@ -240,8 +244,8 @@ static void read_brackets(parser *p, progress *g)
     g->d.head = from_to(g->d.span.text, name.span.text);
 }
 
-/* Tells whether a macro call stands in place of a declaration: brackets follow the first word, and
- * the next declaration begins on a new line. */
+/* Tells whether a macro call takes the place of a declaration: brackets follow its first word, and
+ * the next token begins a line. */
 static bool is_macro_call(const parser *p, const progress *g)
 {
     static const char *const goes_on[] = {"const",    "noexcept", "override", "final",
@@ -282,7 +286,7 @@ static bool read_brace(parser *p, progress *g)
     return true;
 }
 
-/* Reads an operator's name up to its brackets; the word `operator` is the next token. */
+/* Reads the name of an operator up to its brackets; the next token is the word `operator`. */
 static void read_operator(parser *p, progress *g)
 {
     g->operator_word = p->token;
@@ -296,7 +300,8 @@ static void read_operator(parser *p, progress *g)
         take(p);
 }
 
-/* Notes a name: the first word of a type, or a word of a variable before = [ ; , { ( or : */
+/* Adds the last word if it is a name: the first word of a type, or of a variable the word before
+ * = [ ; , { ( or : */
 static void note_name(parser *p, progress *g)
 {
     static const char *const ends[] = {"=", "[", ";", ",", "{", "(", ":", NULL};
@@ -330,7 +335,7 @@ static void classify(progress *g)
         g->d.kind = CPP_VARIABLE;
 }
 
-/* Adds a constant: const or constexpr NAME = VALUE; or NAME{VALUE}; */
+/* Adds a constant, declared as const or constexpr NAME = VALUE; or NAME{VALUE}; */
 static void note_constant(parser *p, const progress *g, const char *value, const char *end)
 {
     static const char *const words[] = {"const", "constexpr", NULL};
@@ -395,7 +400,7 @@ static void add_declaration(parser *p, progress *g, const char *scope)
     g->d.scope = strdup(scope);
     if (!g->d.scope)
         p->failed = true;
-    /* It stands before its members. */
+    /* The declaration is placed before its members, which were read first. */
     add(p, &p->u->declarations, &p->u->declaration_count, &g->d, sizeof g->d);
     if (p->failed)
         return;
@@ -422,10 +427,10 @@ static void parse_declaration(parser *p, const char *scope, bool member)
     bool ends = false;
     while (!ends && !p->failed && p->token.kind != CPP_END && !cpp_is(p->token, "}")) {
         step(p, &g, &ends, &value);
-        /* Groups that were skipped belong to it. */
+        /* Skipped groups belong to the declaration. */
         end = p->token.kind == CPP_END ? p->lexer.end : p->token.span.text;
     }
-    g.d.span = cpp_trim(g.d.span.text, end); /* a trailing comment belongs to the next one */
+    g.d.span = cpp_trim(g.d.span.text, end); /* without a comment behind the declaration */
     end = g.d.span.text + g.d.span.length;
     classify(&g);
     if (g.d.kind == CPP_FUNCTION) {
@@ -490,7 +495,8 @@ int cpp_opened_scopes(const cpp_macro *m)
     return m->is_constant ? 0 : depth;
 }
 
-/* Returns the scopes that the next token opens as a macro (LIB_NAMESPACE_BEGIN), or 0. */
+/* Returns the number of scopes that the next token opens, if it is a macro such as
+ * LIB_NAMESPACE_BEGIN; otherwise 0. */
 static int opened_here(const parser *p)
 {
     if (p->token.kind != CPP_WORD || !p->token.begins_line)
@@ -504,7 +510,7 @@ static int opened_here(const parser *p)
     return 0;
 }
 
-/* Adds a macro that opens or closes a scope as a declaration that is always kept. */
+/* Adds the use of a macro that opens or closes a scope, as a declaration that is always kept. */
 static void parse_scope_macro(parser *p, const char *scope, bool member)
 {
     progress g = {.first_inner = p->u->declaration_count};

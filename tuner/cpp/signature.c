@@ -1,11 +1,11 @@
-/* Hides how PTX writes the array of a signature: as bytes, whose trailing zeroes may be missing. */
+/* Reads the array of a signature from PTX, which lists bytes and may omit trailing zeroes. */
 #include "cpp/signature.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* what the array has for each parameter, in the order of templates/kernel_file/signature.h */
+/* the words of each parameter, in the order of templates/kernel_file/signature.h */
 enum { POINTER, CONST, TYPE, LANES, BYTES, MEMBERS };
 
 /* Reads little-endian words from a list of bytes. Returns the number of bytes read. */

@@ -85,7 +85,7 @@ static void skip_quoted(cpp_lexer *l)
         advance(l, 1);
 }
 
-/* Skips R"mark( ... )mark" from its quote on. */
+/* Skips a raw string R"mark( ... )mark". The lexer is at the first quote. */
 static void skip_raw(cpp_lexer *l)
 {
     char mark[20] = ")";
@@ -198,7 +198,7 @@ cpp_span cpp_trim(const char *begin, const char *end)
     return (cpp_span){first.span.text, (size_t)(last - first.span.text)};
 }
 
-/* Takes the next comment, with its signs. Returns false if there are no more. */
+/* Takes the next comment, with its comment signs. Returns false if there are no more. */
 static bool next_comment(cpp_lexer *l, cpp_span *comment, int *line)
 {
     while (l->at < l->end) {
@@ -219,7 +219,7 @@ static bool next_comment(cpp_lexer *l, cpp_span *comment, int *line)
 
 static const char first_word[] = "autotune";
 
-/* Returns the end of the first word of a comment if that is "autotune", else NULL. */
+/* Returns the end of the comment's first word if this word is "autotune", otherwise NULL. */
 static const char *after_first_word(cpp_span comment)
 {
     const char *at = comment.text + 2, *end = comment.text + comment.length;
@@ -232,7 +232,7 @@ static const char *after_first_word(cpp_span comment)
     return at < end && *at != ':' && !isspace((unsigned char)*at) && *at != '*' ? NULL : at;
 }
 
-/* Tells whether only blanks and at most one end of line stand between two places. */
+/* Tells whether the text from `end` to `next` has only blanks and at most one end of line. */
 static bool follows(const char *end, const char *next)
 {
     int lines = 0;
@@ -292,7 +292,7 @@ char *cpp_comment_body(const char *text, cpp_span comment)
         blank(end - 2, 2);
         return body;
     }
-    for (char *c = body + before; *c; c++) { /* blanks the signs of // in all lines */
+    for (char *c = body + before; *c; c++) { /* replaces // at the start of each line by blanks */
         bool starts = c == body || c[-1] == '\n';
         char *sign = c + strspn(c, " \t");
         if (starts && sign[0] == '/' && sign[1] == '/')

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Indexes macros from the last to the first, so that each finds the next one with its key. */
+/* Indexes macros from the last to the first: each macro links to the next one with its key. */
 static bool index_macros(cpp_unit *u)
 {
     for (size_t i = u->macro_count; i-- > 0;) {
@@ -55,7 +55,7 @@ static const cpp_macro *next_of_key(const cpp_unit *u, const cpp_macro *m)
 const cpp_macro *cpp_find_macro(const cpp_unit *units, size_t count, cpp_span name)
 {
     for (size_t i = 0; i < count; i++) {
-        /* Two names may have the same key. */
+        /* Different names may have the same key. */
         for (const cpp_macro *m = first_of_key(&units[i], name); m; m = next_of_key(&units[i], m))
             if (cpp_spans_equal(m->name, name))
                 return m;
@@ -63,13 +63,14 @@ const cpp_macro *cpp_find_macro(const cpp_unit *units, size_t count, cpp_span na
     return NULL;
 }
 
-/* limits on nested macros: one that names itself twice would double the text at each level */
+/* limits on nested macros: a macro that names itself twice would double the text at each level */
 enum { MAX_EXPANSION = 6, MAX_EXPANDED_TOKENS = 4096 };
 
 static bool text_has(const cpp_unit *units, size_t count, cpp_span text, const char *const *words,
                      int depth, int *expanded);
 
-/* Tells whether any macro of that name has one of the words; conditions may define several. */
+/* Tells whether any macro called `name` contains one of the words. Several macros of this name may
+ * be defined, below different #if. */
 static bool macros_have(const cpp_unit *units, size_t count, cpp_span name,
                         const char *const *words, int depth, int *expanded)
 {
@@ -110,7 +111,7 @@ const cpp_declaration *cpp_find_variable(const cpp_unit *u, const char *name)
         const cpp_declaration *d = &u->declarations[i];
         if (d->member || (d->kind != CPP_VARIABLE && d->kind != CPP_TYPE))
             continue;
-        /* The type's name stands before the brace, the variables' names behind it. */
+        /* In an enum, names behind the brace are enumerators; the name before it is the type. */
         const char *brace = memchr(d->span.text, '{', d->span.length);
         for (size_t n = 0; n < d->name_count; n++)
             if (cpp_span_is(u->names[d->first_name + n], name) &&
@@ -126,7 +127,8 @@ bool cpp_is_kernel(const cpp_unit *units, size_t count, const cpp_declaration *d
     return d->kind == CPP_FUNCTION && cpp_text_has(units, count, d->head, words);
 }
 
-/* Returns the last word before a default value or brackets, or "" if that word is the type. */
+/* Returns the name of a parameter: the last word before a default value or brackets, or "" if that
+ * word is the type. */
 static cpp_span parameter_name(cpp_span text)
 {
     static const char *const types[] = {"int",      "float",  "double", "char",  "long", "short",
@@ -170,7 +172,7 @@ size_t cpp_parameters(cpp_span list, cpp_parameter *out, size_t capacity)
     }
 }
 
-/* Reads the first two words of a directive. *ends tells whether it has no more. */
+/* Reads the first two words of a directive. *ends tells whether the directive has no more words. */
 static void read_words(cpp_span directive, cpp_token words[2], bool *ends)
 {
     cpp_lexer l = cpp_lexer_make(directive.text + 1, directive.length - 1, 1);

@@ -1,7 +1,8 @@
-/* Parses CUDA C++ text into declarations, macros and includes, as places in the text, and cuts it
- * to the declarations that a kernel needs, with the same line numbers. No compiler is asked, and
- * conditions are not evaluated: the lines below every #if count. Only a lack of memory is an error.
- * Text that is not C++ gives wrong declarations, which the compiler refuses later. */
+/* Parses CUDA C++ text into declarations, macros and includes, which point into the text, and cuts
+ * the text to the declarations that a kernel needs, with the same line numbers. This module uses no
+ * compiler and evaluates no conditions: the lines below every #if and #else are read. The only
+ * error is a lack of memory. Text that is not C++ gives wrong declarations; the compiler rejects
+ * these later. */
 #ifndef AUTOTUNE_CPP_UNIT_H
 #define AUTOTUNE_CPP_UNIT_H
 
@@ -10,7 +11,7 @@
 #include "cpp/token.h"
 
 typedef enum cpp_kind {
-    CPP_FUNCTION, /* a definition, a prototype, or a macro that is called */
+    CPP_FUNCTION, /* a definition, a prototype, or a macro call */
     CPP_TYPE,     /* class, struct, union or enum */
     CPP_VARIABLE,
     CPP_ALIAS, /* typedef, using X =, namespace x = */
@@ -22,13 +23,13 @@ typedef struct cpp_declaration {
     cpp_kind kind;
     cpp_span span;
     int line;
-    cpp_span name;                 /* of a function, without its scope; else "" */
-    cpp_span head;                 /* of a function: the text before its name */
-    cpp_span parameters;           /* of a function: the text between the brackets */
-    cpp_span template_of;          /* its template parameters: the text between < and > */
-    size_t first_name, name_count; /* the names that it declares, in unit.names */
+    cpp_span name;                 /* name of a function without its scope; "" for other kinds */
+    cpp_span head;                 /* for a function: the text before its name */
+    cpp_span parameters;           /* for a function: the text between the brackets */
+    cpp_span template_of;          /* template parameters: the text between < and > */
+    size_t first_name, name_count; /* range of the declared names in unit.names */
     char *scope;                   /* owned: "ns::inner::"; "" at file scope and for members */
-    bool member;                   /* it is a member of a class */
+    bool member;                   /* the declaration is a member of a class */
     bool has_body, is_special;     /* is_special: = default, = delete, = 0 */
     bool wanted;                   /* set by cpp_need() */
 } cpp_declaration;
@@ -47,10 +48,10 @@ typedef struct cpp_include {
     cpp_span span, name; /* the directive; the name in its quotes */
     int line;
     bool is_quoted;
-    bool is_missing; /* set by the caller: the line is left out of the rendered text */
+    bool is_missing; /* set by the caller: the header is missing; cpp_render() drops the line */
     bool is_empty;   /* set by the caller: the header exists but has nothing for a device */
-    bool is_ahead;   /* set by the caller: the header stands ahead of the file, and the line is left
-                        out */
+    bool is_ahead;   /* set by the caller: the header's text precedes the file's, so cpp_render()
+                        drops the line */
 } cpp_include;
 
 typedef struct cpp_unit {
@@ -74,28 +75,27 @@ void cpp_unit_deinit(cpp_unit *u);
 /* Fills a unit's lists for cpp_unit_read(). Returns false if memory is short. */
 bool cpp_parse(cpp_unit *u, const cpp_macro *scopes, size_t scope_count);
 
-/* Returns how many more scopes a macro opens than it closes: -1 for #define END_NAMESPACE } */
+/* Returns how many scopes more a macro opens than it closes: -1 for #define END_NAMESPACE } */
 int cpp_opened_scopes(const cpp_macro *m);
 
-/* Counts the leading #include lines: nothing above them can change the headers. Above them are only
- * comments, #pragma lines, definitions of `given` names, and definitions without a value
- * (guards). */
+/* Counts the leading #include lines. Above these are only lines that cannot change the headers:
+ * comments, #pragma, definitions of `given` names, and definitions without a value (guards). */
 size_t cpp_leading_includes(const cpp_unit *u, const cpp_span *given, size_t given_count);
 
-/* Finds the macro of this name in any of the units. Returns NULL if none has it. */
+/* Finds a macro by name in all units. Returns NULL if there is none. */
 const cpp_macro *cpp_find_macro(const cpp_unit *units, size_t count, cpp_span name);
 
 /* Finds a variable or an enumerator at file scope. Returns NULL if the unit has no such name. */
 const cpp_declaration *cpp_find_variable(const cpp_unit *u, const char *name);
 
-/* Tells whether a text has one of the words, which end with NULL, itself or through macros. Macros
- * are followed for six levels and a few thousand tokens, which annotations do not exceed. */
+/* Tells whether a text, or a macro that it uses, contains one of the `words`, a list that ends with
+ * NULL. Follows macros for six levels and a few thousand tokens: annotations need no more. */
 bool cpp_text_has(const cpp_unit *units, size_t count, cpp_span text, const char *const *words);
 
 /* Tells whether a declaration is a function annotated __global__. */
 bool cpp_is_kernel(const cpp_unit *units, size_t count, const cpp_declaration *d);
 
-/* a parameter of a function; name: "" if it has none */
+/* a parameter of a function; `name` is "" if the parameter has no name */
 typedef struct cpp_parameter {
     cpp_span text, name;
 } cpp_parameter;
@@ -105,16 +105,16 @@ typedef struct cpp_parameter {
 size_t cpp_parameters(cpp_span list, cpp_parameter *out, size_t capacity);
 
 /* Sets `wanted` of each declaration that device code may use and that a wanted text names. The
- * first wanted texts are `roots`, such as "ns::scale<BLOCK, float>". Only names are compared, so
- * more may be wanted than a compiler would need, but never less. With `is_device`, functions
- * without an annotation are device functions. The only error is AT_NO_MEMORY. */
+ * `roots`, such as "ns::scale<BLOCK, float>", and all wanted declarations are wanted texts. Only
+ * names are compared: more may be wanted than a compiler needs, but never less. With `is_device`,
+ * functions without an annotation are device functions. The only error is AT_NO_MEMORY. */
 at_status cpp_need(cpp_unit *units, size_t count, const cpp_span *roots, size_t root_count,
                    bool is_device, at_error *error);
 
-/* Returns the text with wanted declarations and directives, but without #include lines that are
- * missing or ahead, and without definitions of `given` names. Ends of lines replace the text that
- * is cut, so that line numbers stay; a line that became empty holds a vertical tab. The caller
- * frees the text. Returns NULL if memory is short. */
+/* Returns the text with wanted declarations and directives, but without #include lines of missing
+ * headers or headers ahead, and without definitions of `given` names. Line numbers stay: ends of
+ * lines replace the cut text; a line that became empty holds a vertical tab. The caller frees the
+ * text. Returns NULL if memory is short. */
 char *cpp_render(const cpp_unit *u, const cpp_span *given, size_t given_count);
 
 #endif

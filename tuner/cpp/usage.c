@@ -9,7 +9,8 @@ static cpp_span from_to(const char *begin, const char *end)
     return (cpp_span){begin, end > begin ? (size_t)(end - begin) : 0};
 }
 
-/* Takes the other two of three adjacent signs, <<< or >>>, whose first one has been taken. */
+/* Takes the second and third sign of <<< or >>>; `first` has been taken. Returns false, and takes
+ * nothing, if three adjacent signs are missing. */
 static bool takes_three(cpp_lexer *l, cpp_token first, const char *sign)
 {
     cpp_lexer ahead = *l;
@@ -51,8 +52,7 @@ static bool read_arguments(cpp_lexer *l, cpp_launch *out)
     return false;
 }
 
-/* Reads the rest of a launch. The lexer is at the text after its <<<. Returns false if that is no
- * launch. */
+/* Reads the rest of a launch. The lexer is after <<<. Returns false if this is not a launch. */
 static bool read_launch(cpp_lexer *l, cpp_launch *out)
 {
     const char *part = l->at, *begin = l->at;
@@ -87,7 +87,7 @@ static void set_before(const cpp_unit *u, const char *at, cpp_launch *out)
     }
 }
 
-/* Reads a launch from behind the kernel's name on. */
+/* Reads a launch. The lexer is after the kernel's name. Returns false if this is not a launch. */
 static bool takes_launch(cpp_lexer *l, cpp_launch *out)
 {
     cpp_token sign = cpp_next(l);
@@ -124,7 +124,7 @@ size_t cpp_find_launches(const cpp_unit *units, size_t count, cpp_span kernel, c
     return found;
 }
 
-/* Returns the text up to the end of a declaration's or an assignment's value. */
+/* Returns the text from `begin` to the end of the value of a declaration or an assignment. */
 static cpp_span read_value(cpp_lexer *l, const char *begin, bool bracketed)
 {
     int depth = bracketed ? 1 : 0;
@@ -187,7 +187,8 @@ static void add_words(words *w, cpp_span text)
     }
 }
 
-/* Adds the words of the file's declarations of that name, but not of one that has the launch. */
+/* Adds the words of the file's declarations of `name`. Skips the function that contains the launch.
+ */
 static void add_declared(words *w, const cpp_unit *units, size_t count, const cpp_launch *launch,
                          cpp_span name)
 {
@@ -255,10 +256,11 @@ bool cpp_is_type_like(cpp_span text, const char *name)
     return false;
 }
 
-/* An index is computed in a few steps. A kernel with unrolled loops may have many variables. */
+/* Limits of the search for indices. A kernel with unrolled loops may have many variables. */
 enum { MOST_STEPS = 3, MOST_VARIABLES = 256 };
 
-/* variables computed from the array's elements, each once, those of fewer steps first */
+/* variables that are computed from the array's elements, each once, in the order of the number of
+ * steps from an element to the variable */
 typedef struct variables {
     cpp_span all[MOST_VARIABLES];
     size_t count;
@@ -273,8 +275,9 @@ static void add_variable(variables *v, cpp_span name)
         v->all[v->count++] = name;
 }
 
-/* Tells whether the variable, or an element of the array, stands in brackets or in a sum with an
- * address (*(p + array[i])). If not, adds the variables that are computed from it. */
+/* Tells whether `name`, a variable or (with is_array) an element of an array, is used in brackets
+ * or in a sum with an address, as in *(p + array[i]). If not, adds the variables that are computed
+ * from `name`. */
 static bool is_index(cpp_span text, cpp_span name, bool is_array, variables *in)
 {
     cpp_lexer l = cpp_lexer_make(text.text, text.length, 1);
@@ -352,7 +355,7 @@ static void add_factor(word_list *w, cpp_span directive)
         }
 }
 
-/* Lists the words of an extent whose [ has been taken. */
+/* Lists the words of an array's extent. The lexer is after its [. */
 static void add_extent(word_list *w, cpp_lexer *l)
 {
     int depth = 1;
@@ -364,14 +367,14 @@ static void add_extent(word_list *w, cpp_lexer *l)
     }
 }
 
-/* Lists the factors of an index, from behind its word: BLOCK and VEC in blockIdx.x * BLOCK *
- * VEC. */
+/* Lists the factors of an index: BLOCK and VEC in blockIdx.x * BLOCK * VEC. `at` is after the word
+ * blockIdx. */
 static void add_factors(word_list *w, cpp_lexer at, const cpp_token before[2])
 {
     if (cpp_is(before[1], "*"))
         list_word(w, before[0]);
-    cpp_next(&at); /* . */
-    cpp_next(&at); /* x */
+    cpp_next(&at); /* the dot */
+    cpp_next(&at); /* the member x */
     while (cpp_is(cpp_next(&at), "*")) {
         cpp_token factor = cpp_next(&at);
         list_word(w, factor);
@@ -387,7 +390,7 @@ static void add_factors(word_list *w, cpp_lexer at, const cpp_token before[2])
     }
 }
 
-/* Lists the words of the third part of for (;;), whose bracket has been taken. */
+/* Lists the words of the third part of for (;;). `at` is after the bracket. */
 static void add_step(word_list *w, cpp_lexer at)
 {
     int depth = 1, part = 0;

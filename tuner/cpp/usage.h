@@ -1,5 +1,5 @@
-/* Guesses from the text of a file how host code launches a kernel, and what a name is. Only names
- * and their places count: nothing is evaluated, and no compiler is asked. Nothing here fails. */
+/* Guesses from the text of a file how host code launches a kernel, and how names are used. The
+ * functions evaluate nothing, use no compiler, and never fail. */
 #ifndef AUTOTUNE_CPP_USAGE_H
 #define AUTOTUNE_CPP_USAGE_H
 
@@ -11,44 +11,44 @@ enum { CPP_LAUNCH_PARTS = 4 }; /* grid, block, shared bytes, stream */
 typedef struct cpp_launch {
     size_t unit;
     int line;
-    cpp_span all; /* between <<< and >>> */
+    cpp_span all; /* the text between <<< and >>> */
     cpp_span parts[CPP_LAUNCH_PARTS];
     size_t part_count;
     cpp_span instance;  /* the kernel's template arguments; "" if it has none */
-    cpp_span arguments; /* between the brackets */
-    cpp_span before;    /* the text of the surrounding function up to the launch; "" outside one */
+    cpp_span arguments; /* the text between the brackets */
+    cpp_span before;    /* text of the calling function up to the launch; "" outside functions */
 } cpp_launch;
 
 /* Finds up to `capacity` launches of a kernel, in the order of the text. Returns their number. */
 size_t cpp_find_launches(const cpp_unit *units, size_t count, cpp_span kernel, cpp_launch *out,
                          size_t capacity);
 
-/* Tells whether the grid, block or shared bytes depend on a name: through earlier assignments in
- * the same function, macros and declarations of the file. */
+/* Tells whether the grid, block or shared bytes depend on `name`, also through earlier assignments
+ * in the same function, and through macros and declarations of the file. */
 bool cpp_launch_reads(const cpp_unit *units, size_t count, const cpp_launch *launch,
                       const char *name);
 
-/* a value that NAME = value, NAME(value), NAME{value} or NAME.member = value gives a variable */
+/* an assignment: NAME = value, NAME(value), NAME{value} or NAME.member = value */
 typedef struct cpp_assignment {
-    cpp_span value, member; /* member: "" if the whole variable is set */
+    cpp_span value, member; /* `member` is "" if the whole variable is set */
 } cpp_assignment;
 
-/* Finds up to `capacity` assignments, in the order of the text. Returns their number. */
+/* Finds up to `capacity` assignments to `name`, in the order of the text. Returns their number. */
 size_t cpp_assignments(cpp_span text, cpp_span name, cpp_assignment *out, size_t capacity);
 
 /* Tells whether the text declares a variable: a type stands before its name, as in int N = 4. */
 bool cpp_is_declared(cpp_span text, const char *name);
 
-/* Tells whether the name stands where a type does: before another name, or after const. */
+/* Tells whether the name is used like a type: before another name, or after const. */
 bool cpp_is_type_like(cpp_span text, const char *name);
 
-/* Tells whether elements of the array are indices of others: an element, or a variable computed
- * from one, stands in brackets or in a sum with an address. */
+/* Tells whether elements of the array are indices of other arrays: an element, or a variable
+ * computed from an element, is used in brackets or in a sum with an address. */
 bool cpp_is_index_array(cpp_span text, const char *name);
 
-/* Finds words that decide how a kernel computes but not what: extents of shared memory, factors of
- * unrolling, steps of loops, factors of an index of a block or thread. A word may occur several
- * times. Returns their number, at most `capacity`. */
+/* Finds words that probably change a kernel's speed but not its result: extents of shared memory,
+ * factors of unrolling, steps of loops, factors of an index of a block or thread. A word may occur
+ * several times. Returns their number, at most `capacity`. */
 size_t cpp_shaping_words(cpp_span text, cpp_span *out, size_t capacity);
 
 #endif
