@@ -35,7 +35,8 @@ static bool is_slug(const char *name)
     return strcmp(slug, name) == 0;
 }
 
-/* Prints the names in a folder that end in `suffix`, without it; "" prints the folders of GPUs. */
+/* Prints the names in a folder that end in `suffix`, without the suffix. If `suffix` is "", prints
+ * the folders of GPUs. */
 static void print_names(const char *folder, const char *suffix)
 {
     struct dirent **list = NULL;
@@ -158,7 +159,7 @@ static void print_parameters(const options *o)
     script_free(s);
 }
 
-/* A kind of words. `options` and `operand` list the options and operands that take such words. */
+/* A kind of words. `options` and `operand` list the options and operands that take these words. */
 static const struct kind {
     const char *name;
     void (*print)(const options *o);
@@ -231,8 +232,8 @@ static at_status print_words(const options *o, at_error *error)
 static const char *const printed[] = {"bash", "zsh", "fish", "man"};
 enum { PRINTED = sizeof printed / sizeof *printed, MOST_COMMANDS = 64 };
 
-/* Packs each option as {name, help, argument, words, asks}. `argument` may be null; `words` is
- * "cold|warm" or ""; `asks` is a kind of 'completion words' or "". */
+/* Packs each option as {name, help, argument, words, asks}. `argument` may be null; `words` lists
+ * the accepted words, "cold|warm", or is ""; `asks` is a kind of 'completion words' or "". */
 static json_t *pack_options(const command *c)
 {
     json_t *list = json_array();
@@ -244,8 +245,8 @@ static json_t *pack_options(const command *c)
     return list;
 }
 
-/* Packs a command. `words` are the words of its first operand; if they are empty, the operand is a
- * file with an ending of `files`, or a word of the kind `asks`. */
+/* Packs a command. `words` lists the words that its first operand may be. If the list is empty, the
+ * operand is a file whose name has an ending in `files`, or a word of the kind `asks`. */
 static json_t *pack_command(const command *c)
 {
     const char *operand = c->operand ? c->operand : "";
@@ -313,7 +314,7 @@ static at_status run(const options *o, at_error *error)
                          o->operand, nearest ? "; did you mean " : "", nearest ? nearest : "",
                          nearest ? "?" : "");
     }
-    /* A command line without a command means the first one. */
+    /* A command line without a command is completed like `tune`. */
     json_t *commands = json_array();
     const command *tune = options_command(o, "tune");
     json_append(&commands, pack_command(tune));

@@ -20,7 +20,8 @@ enum { MOST_BYTES = 1 << 20, MOST_TOPICS = 96, TOPIC_BYTES = 48 };
 
 #define BUILDERS "development"
 
-/* Topics of help in this order: pages for users, tutorial first; pages for builders; commands. */
+/* Topics of help, in this order: pages for users with the tutorial first, pages for developers,
+ * commands. */
 typedef struct topics {
     char pages[MOST_TOPICS][TOPIC_BYTES];
     const char *names[MOST_TOPICS];
@@ -148,7 +149,7 @@ static at_status print_page(const options *o, const paths *p, const char *folder
     return status;
 }
 
-/* Prints the names of the pages, each with its heading: its first line. */
+/* Prints the name of each page and its first line, the heading. */
 static at_status print_topics(const char *folder, const topics *t, at_error *error)
 {
     char builders[1024] = "for those who work on autotune itself:";
@@ -172,7 +173,7 @@ static at_status print_topics(const char *folder, const topics *t, at_error *err
     return status;
 }
 
-/* All commands have these codes. A command's own paragraphs explain its other codes. */
+/* All commands have these codes. The help of a command explains its further codes. */
 static const char exit_codes[] =
     "Exit codes of every command: 0 done, 2 the command line or the script is wrong, 3 there is no "
     "usable device or CUDA toolchain, 4 a file cannot be read or written, 5 a bug, 130 "
@@ -180,7 +181,7 @@ static const char exit_codes[] =
 
 enum { PARAGRAPH_BYTES = 4096, MOST_HELP_COLUMNS = 110 };
 
-/* Prints paragraphs with new line breaks for the page. Indented lines keep their breaks. */
+/* Prints paragraphs, wrapped at `columns`. Indented lines keep their line breaks. */
 static void print_paragraphs(const char *text, size_t columns)
 {
     char paragraph[PARAGRAPH_BYTES];
@@ -201,7 +202,7 @@ static void print_paragraphs(const char *text, size_t columns)
     }
 }
 
-/* Prints a name in a column of its own, and words beside it. */
+/* Prints a name in the left column, and its description in the right column. */
 static void print_described(const char *name, const char *words, size_t columns)
 {
     char label[64];

@@ -105,7 +105,7 @@ static void print_help(void)
     printf("\n%s", text);
 }
 
-/* Returns whether the reader of stdout has closed it (head), which is no error. */
+/* Returns whether the reader of stdout has closed it, as `head` does. This is no error. */
 static bool reader_left(void)
 {
     struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
@@ -126,7 +126,8 @@ static int end_output(at_status status, int code, at_error *error)
     return exit_code_of(status);
 }
 
-/* Replaces --config baseline and --config best by configurations; `text` holds the latter. */
+/* Replaces --config baseline and --config best by configurations. `text` holds the text of the best
+ * configuration. */
 static at_status name_configuration(options *o, char text[CONFIGURATION_BYTES], at_error *error)
 {
     if (!o->configuration || !o->operand)
@@ -159,8 +160,8 @@ static int run(const command *c, int argc, char **argv)
     return end_output(status, code, &error);
 }
 
-/* Returns the command that a first word misspells, or NULL. The word is neither a command, a file
- * nor an installed script, and has neither dot nor slash. */
+/* Returns the command whose name `word` misspells, or NULL. `word` is then neither a command, a
+ * file nor an installed script, and has neither a dot nor a slash. */
 static const char *misspelt_command(const char *word)
 {
     struct stat s;
@@ -180,7 +181,8 @@ static const char *misspelt_command(const char *word)
     return nearest_name(word, names, count);
 }
 
-/* Ends the program: while interrupts are not held back, there is nothing to save. */
+/* Ends the program. Runs only while no code holds interrupts back: then there is nothing to save.
+ */
 static void end_at_once(int signal_number)
 {
     static const char said[] = "autotune: interrupted\n";
@@ -195,16 +197,16 @@ static void end_at_once(int signal_number)
 static void set_signals(void)
 {
     interrupt_begin(end_at_once);
-    signal(SIGPIPE, SIG_IGN); /* write() reports a reader that left */
-    signal(SIGXFSZ, SIG_IGN); /* write() reports a limit on file sizes */
+    signal(SIGPIPE, SIG_IGN); /* write() reports instead that the reader has gone */
+    signal(SIGXFSZ, SIG_IGN); /* write() reports instead that a file is too large */
 }
 
 /* The workers that this program can become. */
 static const worker_program *const workers[] = {&compile_worker_program, &device_child_program,
                                                 &device_proof_program, &device_list_program, NULL};
 
-/* Sends stdout and stderr through streams that escape control characters. Without memory the
- * streams stay as they are. */
+/* Replaces stdout and stderr by streams that escape control characters. If memory is short, both
+ * stay as they are. */
 static void set_streams(FILE *own[2])
 {
     FILE *out = plain_text_stream(STDOUT_FILENO, terminal_wants_colour(), true);
@@ -228,7 +230,7 @@ static void restore_streams(FILE *const own[2])
         fclose(err);
 }
 
-/* Runs this process as a rank of mpirun or srun: the relay, which may start the tuner. */
+/* Replaces this process, which mpirun or srun started, by the relay (ranks/rank.c). */
 static int become_rank(char **argv)
 {
     at_error error = {0};
@@ -269,9 +271,9 @@ static void set_locale(void)
     thread_state_reset(&loaders, NULL);
 }
 
-/* Raises a low limit of the stack for this process, its threads and its workers: scripts, records
- * and the CUDA C++ compiler recurse, and a stack overflow ends a process without a message. Returns
- * false, after a message, if the limit stays too low. */
+/* Raises a low limit of the stack for this process, its threads and its workers: the readers of
+ * scripts and records and the CUDA C++ compiler recurse, and a stack overflow ends a process
+ * without a message. Returns false, after a message, if the limit stays too low. */
 static bool widen_stack(void)
 {
     const rlim_t least_bytes = 1 << 20, usual_bytes = 8 << 20;

@@ -1,5 +1,5 @@
-/* autotune new: writes a script, template and reference to start from, which can be tuned at once;
- * or prints the comment that a kernel's file needs. */
+/* autotune new: writes a script, a template and a reference to start from, which can be tuned at
+ * once; or prints the comment that a kernel file needs. */
 #define _GNU_SOURCE /* asprintf */
 #include <ctype.h>
 #include <errno.h>
@@ -40,7 +40,7 @@ static at_status check_name(const char *name, at_error *error)
                       name, MOST_NAME);
 }
 
-/* Returns the text with the pattern's name. The caller frees it. */
+/* Returns the text with `name` in place of PLACE. The caller frees it. */
 static char *renamed(const char *text, const char *name)
 {
     char *out = NULL;
@@ -61,7 +61,7 @@ static at_status write_one(const char *from, const char *to, const char *name, a
     at_status status = file_read(from, MOST_BYTES, &text, &size_bytes, error);
     if (!status)
         own = renamed(text, name);
-    /* O_EXCL: the file never replaces an existing one. */
+    /* With O_EXCL, an existing file is never replaced. */
     if (!status && (fd = descriptor_open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)) < 0)
         status = error_set(error, AT_IO, "%s cannot be written: %s", to, strerror(errno));
     if (!status)

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* The commands of each group of --help, in the order of --help. cmd_<name> defines a command. */
+/* The commands of each group, in the order of --help. Command <name> is the object cmd_<name>. */
 #define COMMANDS_START(each) each(new) each(check) each(tune) each(explain) each(export)
 #define COMMANDS_TUNE(each)                                                                        \
     each(lint) each(space) each(sweep) each(portfolio) each(capture) each(mix) each(replay)

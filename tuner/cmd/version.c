@@ -1,5 +1,5 @@
-/* autotune --version; with --verbose the facts that a bug report needs: driver, Toolkit, locale,
- * file systems and their locks, environment variables. */
+/* autotune --version; with --verbose also the facts that a bug report needs: driver, Toolkit,
+ * locale, file systems and their locks, environment variables. */
 #define _GNU_SOURCE /* gnu_get_libc_version, environ */
 #include <errno.h>
 #include <fnmatch.h>
@@ -26,7 +26,7 @@
 #include "process/confine.h"
 #include "record/folders.h"
 
-/* Variables of autotune, driver, loader and MPI that change what a run does or measures. */
+/* Environment variables of autotune, the driver, the loader and MPI that change a run. */
 static const struct {
     const char *name, *effect;
 } variables[] = {
@@ -78,11 +78,12 @@ static const struct {
     {"NO_COLOR", "no colour"},
 };
 
-/* Families of variables that may matter, too. SLURM_* and PMI_* are left out: they contain keys. */
+/* Families of variables that may change a run. SLURM_* and PMI_* are left out: they may contain
+ * secret keys. */
 static const char *const families[] = {"AUTOTUNE_*", "CUDA_*",         "NVIDIA_*", "CUPTI_*",
                                        "NSYS_*",     "GLIBC_TUNABLES", "MALLOC_*"};
 
-/* From statfs(2), <linux/magic.h>, and the sources of Lustre, GPFS, BeeGFS, WekaFS and ZFS. */
+/* Numbers from statfs(2), <linux/magic.h>, and the sources of Lustre, GPFS, BeeGFS, WekaFS, ZFS. */
 static const struct {
     uint32_t magic;
     const char *name;
@@ -146,7 +147,7 @@ static const char *file_system(const char *path, char text[32])
     return text;
 }
 
-/* Prints a folder or, if a run would create it, its nearest existing parent. */
+/* Prints a folder or, if the folder does not exist yet, its nearest existing parent. */
 static void print_folder(const char *what, const char *path)
 {
     char there[PATH_MAX], text[32];

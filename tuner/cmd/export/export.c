@@ -25,10 +25,11 @@ typedef struct own_template {
     char name[PATHS_BYTES], extension[OWN_EXTENSION_BYTES];
 } own_template;
 
-/* Constraints are exported and not evaluated, so any architecture serves to load the script. */
+/* The script is loaded for this architecture; any would do, because constraints are exported and
+ * not evaluated. */
 static const char any_arch[] = "sm_90";
 
-/* Loads the script, which knows parameters and default better than records do. AT_NOT_FOUND. */
+/* Loads the script: its parameters and default are newer than the records'. AT_NOT_FOUND. */
 static at_status load_script(const settings *run, script **out, at_error *error)
 {
     arch_limits limits;
@@ -42,7 +43,7 @@ static at_status load_script(const settings *run, script **out, at_error *error)
     return status ? status : script_check_baseline(*out, PROBLEM_TUNED, error);
 }
 
-/* "lua/transpose.lua" -> "transpose". */
+/* Writes the pattern's name: "transpose" for "lua/transpose.lua". */
 static void name_from_operand(const char *operand, char out[RECORD_NAME_BYTES])
 {
     const char *slash = strrchr(operand, '/');
@@ -78,7 +79,8 @@ static void warn_of_missing(const options *o, const export_model *m)
                 m->skipped, m->pattern);
 }
 
-/* Prints how many kernels and problems are exported, and which variables the kernels fix. */
+/* Prints how many kernels and problems are exported, and which variables have fixed values in the
+ * kernels. */
 static void print_kernel_count(const export_model *m, size_t problem_count)
 {
     char names[1024] = "";
@@ -147,7 +149,7 @@ static at_status subject_init(const options *o, const exporter *e, const char *o
     return status;
 }
 
-/* Returns whether -o names a folder: an existing one, or a name that ends in a slash. */
+/* Returns whether -o names a folder: the folder exists, or the name ends in a slash. */
 static bool is_folder(const char *output)
 {
     struct stat s;
@@ -186,7 +188,7 @@ static at_status write_into(const char *folder, const char *first, const export_
     return status;
 }
 
-/* Writes two files beside each other: the one of -o, and one whose name the first can include. */
+/* Writes two files into one folder: the file of -o, and the file that the first one includes. */
 static at_status write_pair(const options *o, const export_files *files, at_error *error)
 {
     char folder[PATHS_BYTES];
@@ -196,7 +198,7 @@ static at_status write_pair(const options *o, const export_files *files, at_erro
     return write_into(folder, o->output, files, error);
 }
 
-/* Refuses wrong command lines before kernels are compiled. */
+/* Rejects wrong options before kernels are compiled. AT_USAGE. */
 static at_status check_output(const options *o, const exporter *e, at_error *error)
 {
     const char *to = o->output ? o->output : "";
@@ -264,7 +266,7 @@ static at_status write_subjects(const options *o, const exporter *e, const subje
     return status;
 }
 
-/* "policy.cuh.tmpl" -> ".cuh" */
+/* Writes the extension of the output: ".cuh" for "policy.cuh.tmpl". */
 static void extension_of(const char *template, char out[OWN_EXTENSION_BYTES])
 {
     char name[PATHS_BYTES];

@@ -32,8 +32,8 @@ bool exported_spell(void *model, const char *name, term_type *type, char *text, 
 static const c_text_form as_value = {NULL, 0}, to_derived = {"derived->value_", 8},
                          to_feature = {"value", 4};
 
-/* Adds the derived values that can be written in C. Expressions contain the other derived
- * values. */
+/* Adds the derived values that C can express. Expressions that use other derived values contain
+ * their definitions. */
 static at_status add_derived(const script *s, export_model *out, at_error *error)
 {
     at_status status = AT_OK;
@@ -53,7 +53,7 @@ static at_status add_derived(const script *s, export_model *out, at_error *error
     return status;
 }
 
-/* Adds the features that are numbers and can be written in C. */
+/* Adds the features that are numbers and that C can express. */
 static at_status add_features(const script *s, export_model *out, at_error *error)
 {
     const pattern *p = script_pattern(s);
@@ -122,7 +122,7 @@ static at_status add_problem(kernel_problems *p, const export_model *m, const re
     return AT_OK;
 }
 
-/* Adds the tuned problems, or with `sampled` the problems that portfolios were made on. */
+/* Adds the recorded problems or, with `sampled`, the problems that portfolios were made from. */
 static at_status add_known(kernel_problems *p, const export_model *m, const record_set *records,
                            bool sampled, at_error *error)
 {
@@ -138,7 +138,7 @@ static at_status add_known(kernel_problems *p, const export_model *m, const reco
     return status;
 }
 
-/* Reads a value as the script reads --set. The variable's value `like` gives the type. */
+/* Reads a value as the script reads --set. The value has the type of `like`. */
 static at_status read_value(kernel_problems *p, value like, const char *text, value *out,
                             at_error *error)
 {
@@ -160,7 +160,8 @@ static at_status read_value(kernel_problems *p, value like, const char *text, va
     return AT_OK;
 }
 
-/* Adds the product of the sweeps of --over from `at` on; `pairs` is the problem so far. */
+/* Adds the problems of the product of the --over sweeps `at` and later. `pairs` has the values of
+ * the earlier sweeps. */
 static at_status add_swept(const options *o, size_t at, kernel_problems *p, const export_model *m,
                            record_pair *pairs, at_error *error)
 {

@@ -20,7 +20,7 @@
 
 enum {
     VALUE_BYTES = RECORD_TEXT_BYTES + 8,
-    CAPABILITIES = 1000 /* a compilation's id is its source's place * this + the capability */
+    CAPABILITIES = 1000 /* id of a compilation = index of its source * CAPABILITIES + capability */
 };
 
 static at_status open_pool(kernel_ptx *k, at_error *error)
@@ -35,8 +35,8 @@ static at_status open_pool(kernel_ptx *k, at_error *error)
     return error_ignore(status, AT_NO_TOOLCHAIN, error);
 }
 
-/* Compiles the source at `place` for a capability (90 for sm_90), unless it is compiled for a
- * lesser one. Messages call it `name`. Errors: compile_pool_new(), submit_source(). */
+/* Compiles source `place` for a capability (90 for sm_90), unless it was compiled for a lower one.
+ * Messages call the source `name`. Errors are those of compile_pool_new() and submit_source(). */
 static at_status compile_for(kernel_ptx *k, export_kernels *kernels, size_t place,
                              const emitted *variant, const char *name, const launch_plan *plan,
                              int capability, at_error *error)
@@ -55,7 +55,7 @@ static at_status compile_for(kernel_ptx *k, export_kernels *kernels, size_t plac
                          arch, true, error);
 }
 
-/* Gives a source its kernels, if the compilation is the one for its least capability. */
+/* Sets the inline PTX of a source, if the compilation is the one for its lowest capability. */
 static at_status keep_ptx(const compile_result *r, const export_launch *launch,
                           export_kernels *kernels, at_error *error)
 {
@@ -64,10 +64,11 @@ static at_status keep_ptx(const compile_result *r, const export_launch *launch,
         return AT_OK;
     at_status status = export_inline_ptx(r->ptx, r->ptx_bytes, r->symbols, source->entries,
                                          launch->entry_count, &source->ptx, error);
-    return error_ignore(status, AT_FORMAT, error); /* the parser does not know all legal PTX */
+    return error_ignore(status, AT_FORMAT, error); /* legal PTX that the parser does not know */
 }
 
-/* Waits for all compilations, and gives each source its kernels. Errors: compile_take(). */
+/* Waits for all compilations, and sets the inline PTX of each source. Errors are those of
+ * compile_take(). */
 static at_status take_all(kernel_ptx *k, const export_launch *launch, export_kernels *kernels,
                           at_error *error)
 {
@@ -97,7 +98,7 @@ void kernel_ptx_deinit(kernel_ptx *k)
     *k = (kernel_ptx){0};
 }
 
-/* The relation of a program's GPU to a recorded GPU: UNRELATED differs even in major capability. */
+/* The relation of a program's GPU to a recorded GPU. UNRELATED GPUs differ in major capability. */
 typedef enum relation { SAME_GPU, SAME_CAPABILITY, SAME_MAJOR, UNRELATED, RELATIONS } relation;
 
 static pick_target target_of(const record *r, relation k)
@@ -109,7 +110,7 @@ static pick_target target_of(const record *r, relation k)
 
 typedef struct kernel_builder {
     const settings *run;
-    pick_table table; /* of the records */
+    pick_table table; /* table of all records */
     export_model *m;
     const kernel_problems *problems;
     const record_values *problem; /* one of `problems` */
@@ -131,8 +132,8 @@ static at_status load(const kernel_builder *k, script **out, at_error *error)
     return target_load_script(&run, &k->device, out, error);
 }
 
-/* Sets *kept to the script for the problem. Problems of a portfolio's sample need no new script:
- * they were valid when they were measured. */
+/* Sets *kept to the script for the problem. Loading the script checks the problem. A portfolio's
+ * problem was measured and so needs no check: the loaded script only gets its values. */
 static at_status ready_script(kernel_builder *k, script **kept, at_error *error)
 {
     pattern_variable values[RECORD_MAX_VALUES];
@@ -149,7 +150,8 @@ static at_status ready_script(kernel_builder *k, script **kept, at_error *error)
     return script_set_problem(*kept, PROBLEM_TUNED, values, k->problem->count, error);
 }
 
-/* Returns whether nvcc needs no such option: it is the default, or does not change results. */
+/* Returns whether the option of NVRTC can be dropped for nvcc: it is nvcc's default, or does not
+ * change results. */
 static bool is_harmless(const char *option)
 {
     static const char *const harmless[] = {
@@ -162,7 +164,9 @@ static bool is_harmless(const char *option)
     return option[0] == '\0';
 }
 
-/* Returns NAME=VALUE of -DNAME=VALUE, which the source can define itself, or NULL. */
+/* Returns NAME=VALUE of an option -DNAME=VALUE, which a #define can replace; NULL for other
+ * options.
+ */
 static const char *definition_in(const char *option)
 {
     static const char longer[] = "--define-macro=";
@@ -171,8 +175,8 @@ static const char *definition_in(const char *option)
     return strncmp(option, longer, sizeof longer - 1) == 0 ? option + sizeof longer - 1 : NULL;
 }
 
-/* Writes the compiler options as text before the source. AT_USAGE if a file of several sources
- * cannot have an option. */
+/* Writes the compiler options as lines before the source. AT_USAGE for an option that cannot be set
+ * for one of several sources in a file. */
 static at_status put_options(const kernel_builder *k, const emitted *variant, pack *text,
                              at_error *error)
 {
@@ -234,8 +238,8 @@ static void list_conditions(const kernel_builder *k, const emit_reads *reads, ex
             use->conditions[use->condition_count++] = (export_condition){true, i};
 }
 
-/* Returns whether the problem is only in a portfolio's sample, and the kernel contains values in
- * which the problems of the sample differ. */
+/* Returns whether no other problem can use the kernel of a portfolio's problem: the kernel contains
+ * values of variables in which the problems of the portfolio differ. */
 static bool is_sample_only(const kernel_builder *k, const emit_reads *reads)
 {
     const size_t at = (size_t)(k->problem - k->problems->problems);
@@ -246,7 +250,7 @@ static bool is_sample_only(const kernel_builder *k, const emit_reads *reads)
     return false;
 }
 
-/* Adds the source of a variant, and sets *place to its place. */
+/* Adds the source of a variant, and sets *place to the index of the source. */
 static at_status add_source(kernel_builder *k, const uint16_t *indices, const emitted *variant,
                             size_t *place, at_error *error)
 {
@@ -302,7 +306,7 @@ static at_status add_configuration(kernel_builder *k, const uint16_t *indices,
     return AT_OK;
 }
 
-/* Adds the kernels that a program on the target GPU gets. */
+/* Adds the kernels that a program on the target GPU may pick. */
 static at_status add_for_target(kernel_builder *k, pick_target target, at_error *error)
 {
     uint16_t indices[RECORD_MAX_VALUES];
@@ -330,10 +334,11 @@ static at_status add_default(kernel_builder *k, at_error *error)
     return add_configuration(k, p->baseline, &k->m->defaults, error);
 }
 
-/* Adds the kernels for a record's GPUs, and the default's. `r` is NULL without records. */
+/* Adds the kernels for the GPU of record `r`, for related GPUs, and the default's kernels. `r` is
+ * NULL if there are no records. */
 static at_status add_for_record(kernel_builder *k, const record *r, size_t place, at_error *error)
 {
-    /* This version does not know the capability, so no kernel can be made for it. */
+    /* Without limits of the capability, which this version does not know, no kernel can be made. */
     if (r ? arch_of_gpu(r->gpu, r->major, r->minor, &k->device, NULL)
           : arch_find("sm_90", &k->device, NULL))
         return AT_OK;

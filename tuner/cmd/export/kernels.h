@@ -1,13 +1,13 @@
 /* The kernels of an exported .cu file.
  *
  * Input: records and the script. Output: the script's launch in C, and the source of every kernel
- * that a program may pick for the recorded problems (and those of --over), on a recorded GPU, on
- * similar GPUs and on others, with the conditions of its use. A portfolio's problems are a sample
- * of a range: only kernels that other problems of the range can use are exported for them.
+ * that a program may pick for the recorded problems and those of --over, on any GPU, with the
+ * conditions of its use. The problems of a portfolio are only a sample of a range: their kernels
+ * are exported only if other problems of the range can use them.
  *
- * NVRTC makes the PTX of each source for the least capable device that uses the source, while
- * further sources are emitted. A source has no PTX if inline PTX cannot express it, if NVRTC
- * refuses it, or if there is no NVRTC; stderr says so. */
+ * NVRTC compiles each source to PTX for the lowest capability among the devices that use the
+ * source. A source has no PTX if inline PTX cannot express it, if NVRTC rejects it, or if NVRTC is
+ * missing; stderr says so. */
 #ifndef AUTOTUNE_CMD_EXPORT_KERNELS_H
 #define AUTOTUNE_CMD_EXPORT_KERNELS_H
 
@@ -16,20 +16,20 @@
 #include "compile/compile.h"
 #include "report/progress.h"
 
-/* The compilation of kernels; it serves one model after the other. */
+/* The compilation of kernels, for several models one after the other. */
 typedef struct kernel_ptx {
     int jobs;           /* workers; 0: one per core */
-    progress *shown;    /* owned; NULL: silent */
+    progress *shown;    /* owned; NULL shows nothing */
     compile_pool *pool; /* NULL until the first source is added */
     bool unavailable;   /* there is no NVRTC */
     size_t submitted, taken;
 } kernel_ptx;
 
-void kernel_ptx_deinit(kernel_ptx *k); /* accepts a zeroed one */
+void kernel_ptx_deinit(kernel_ptx *k); /* `k` may be zeroed */
 
-/* Adds launch and kernels to the model of `run->script`, which was loaded as `s`; `ptx` compiles
- * them. *problems must live as long as the model. AT_USAGE if --over is wrong or a file cannot hold
- * the pattern's kernels; AT_SCRIPT, AT_NO_MEMORY. */
+/* Adds launch and kernels to the model of `run->script`, which was loaded as `s`. `ptx` compiles
+ * the kernels. *problems must live as long as the model. AT_USAGE if --over is wrong or one file
+ * cannot hold all kernels of the pattern; AT_SCRIPT, AT_NO_MEMORY. */
 at_status exported_kernels(const options *o, const settings *run, const record_set *records,
                            const script *s, export_model *m, kernel_problems *problems,
                            kernel_ptx *ptx, at_error *error);

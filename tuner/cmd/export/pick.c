@@ -1,4 +1,5 @@
-/* autotune pick: a program's configuration, its rule, and why better ones are refused. */
+/* autotune pick: prints the configuration that a program gets, its rule, and why better
+ * configurations cannot be used. */
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +14,8 @@
 #include "record/pick.h"
 #include "run/setup/setup.h"
 
-/* Finds a recorded GPU by name, with the limits of its compute capability. Words that several GPUs
- * share name no GPU. */
+/* Finds a recorded GPU by its name or words of it, with the limits of its compute capability.
+ * Returns false if several GPUs match. */
 static bool find_recorded(const record_set *records, const char *name, arch_limits *out)
 {
     bool found = false, several = false;
@@ -83,7 +84,7 @@ static bool ask(void *context, const record_feature *feature, const record_value
     return library_feature(&((picking *)context)->check, feature, configuration, out);
 }
 
-/* Returns the configuration's place in its portfolio, from 0 on, or -1 if no portfolio has it. */
+/* Returns the index of the configuration in its portfolio, or -1 if it is from no portfolio. */
 static int place_in_portfolio(const pick_candidate *c)
 {
     for (size_t i = 0; i < c->from->portfolio_count; i++) {
@@ -170,7 +171,7 @@ static at_status answer(const options *o, int *exit_code, at_error *error)
         goto cleanup;
     const pattern *p = script_pattern(s);
     record_set own = {.records = records.records};
-    /* Moves the pattern's records to the front. The others only gave the names of their GPUs. */
+    /* Moves the pattern's records to the front. The other records only give names of GPUs. */
     for (size_t i = 0; i < records.count; i++)
         if (strcmp(records.records[i].pattern, p->name) == 0) {
             record moved = records.records[i];

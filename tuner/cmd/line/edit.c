@@ -67,8 +67,8 @@ typedef struct change {
     size_t begin, end;
 } change;
 
-/* Returns the lines that the edit at *i changes, with the edits that share these lines, and moves
- * *i past these edits. */
+/* Returns the bounds of the lines that edit *i changes. Includes edits that share these lines, and
+ * moves *i past all of them. */
 static change touched(const edit_list *list, const char *text, size_t *i)
 {
     const edit *e = &list->edits[*i];
@@ -117,7 +117,7 @@ static size_t ahead(const char *text, size_t at, int lines)
     return at;
 }
 
-/* Prints one hunk, from the edit at *i on. *grown is the number of lines added so far. */
+/* Prints one hunk, which begins with edit *i. *grown is the number of lines added so far. */
 static void print_hunk(const edit_list *list, const char *text, size_t *i, long *grown, FILE *to)
 {
     pack body = {0};

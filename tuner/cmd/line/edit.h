@@ -1,4 +1,4 @@
-/* Edits of a text file that a person wrote: they are shown as a unified diff, and written. */
+/* Edits of a text file that a user wrote: prints them as a unified diff, and writes the file. */
 #ifndef AUTOTUNE_CMD_LINE_EDIT_H
 #define AUTOTUNE_CMD_LINE_EDIT_H
 
@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 
-/* Replaces `length` bytes from `begin` on by `text`. */
+/* The replacement of the `length` bytes at `begin` by `text`. */
 typedef struct edit {
     size_t begin, length;
     char *text; /* owned by the list */
@@ -18,7 +18,7 @@ typedef struct edit_list {
     size_t count;
 } edit_list;
 
-/* Frees the edits. Accepts a zeroed list. */
+/* Frees the edits. `list` may be zeroed. */
 void edit_list_deinit(edit_list *list);
 
 /* Appends an edit with a copy of `text`. */
@@ -31,7 +31,7 @@ char *edit_apply(const edit_list *list, const char *text);
  * Prints nothing if the texts are equal. */
 void edit_print(const edit_list *list, const char *before, const char *path, FILE *to);
 
-/* Replaces the file's text by `after` and keeps its mode. AT_USAGE if the file is no longer
+/* Replaces the file's text by `after` and keeps its mode. AT_USAGE if the file's text is no longer
  * `before`; AT_IO. */
 at_status edit_write(const char *path, const char *before, const char *after, at_error *error);
 

@@ -9,10 +9,10 @@
 #include "record/record.h"
 
 /* Returns whether `asked` names the GPU: by its name, the name of its folder, or whole words of the
- * latter ("h100" for nvidia-h100-80gb-hbm3). *exactly is whether these are all words. */
+ * folder's name ("h100" for nvidia-h100-80gb-hbm3). *exactly is false if words are missing. */
 bool known_gpu(const char *gpu, const char *asked, bool *exactly);
 
-/* Lists the folders of records: the one of --results, or all known folders. */
+/* Lists the folders of records: the folder of --results or, without it, all known folders. */
 void known_folders(const options *o, record_folders *out);
 
 /* Reads the records of a pattern from these folders, or all records if `pattern_name` is NULL.
@@ -21,16 +21,16 @@ void known_folders(const options *o, record_folders *out);
 at_status known_records(const options *o, const char *pattern_name, bool may_be_none,
                         record_set *out, at_error *error);
 
-/* Returns whether the record matches --gpu and the patterns after the first operand, if any. */
+/* Returns whether the record matches --gpu and the patterns among the operands after the first. */
 bool known_wants(const options *o, const record *r);
 
 /* Returns whether the entry's problem has the values of --set. */
 bool known_wants_entry(const options *o, const record_entry *e);
 
-/* Writes the question that the entry answers: "rows=8192,cols=8192 (warm)". */
+/* Writes what the entry was measured for, such as "rows=8192,cols=8192 (warm)". */
 void known_question(const record_entry *e, char *text, size_t size_bytes);
 
-/* Adds the question that the entry answers: "problem", "cache", "objective" and "after". */
+/* Adds what the entry was measured for: members "problem", "cache", "objective" and "after". */
 void known_put_question(json_t **object, const record_entry *e);
 
 /* Packs the records that the options select, or all if `o` is NULL, for lua/lib/entries.lua.

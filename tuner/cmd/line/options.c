@@ -27,7 +27,7 @@ typedef enum cell_type {
                   */
     CELL_SET,
     CELL_ONLY,
-    CELL_OVER,    /* script_setting, NAME=VALUE; repeatable, like the two before */
+    CELL_OVER,    /* like CELL_SET and CELL_ONLY: script_setting, NAME=VALUE; repeatable */
     CELL_INCLUDE, /* a folder; repeatable */
     CELL_AFTER,   /* a script; repeatable */
     CELL_BUDGET,
@@ -39,10 +39,11 @@ typedef struct option_info {
     const char *argument; /* NULL if the option takes none */
     const char *help;
     cell_type type;
-    size_t offset; /* of the member in `options` */
+    size_t offset; /* offset of the member in `options` */
     double least, most, scale;
-    const char *takes; /* accepted values, for error messages about numbers that are not whole */
-    const char *words; /* "a|b|c": the accepted words; NULL: words_of() decides */
+    const char
+        *takes; /* for messages: the accepted values of an option that takes no whole number */
+    const char *words; /* the accepted words, "a|b|c"; if NULL, words_of() gives them */
 } option_info;
 
 static const char details[] = {
@@ -191,7 +192,7 @@ static const option_info known[] = {
 
 enum { KNOWN = sizeof known / sizeof *known };
 
-/* Options that have another meaning for one command. */
+/* The help of options that have another meaning for one command. */
 static const struct {
     const char *command, *option, *help;
 } particular[] = {
@@ -252,7 +253,8 @@ bool options_are_words(const char *argument)
            strchr(argument, '|');
 }
 
-/* Returns the accepted words, or NULL if any text is accepted or the check is elsewhere. */
+/* Returns the accepted words, or NULL if the option takes any text or its reader checks the text.
+ */
 static const char *words_of(const command *c, const option_info *info)
 {
     if (c->chooses && strcmp(c->chooses, info->name) == 0)
@@ -430,7 +432,7 @@ static int place_of(const char *name)
     return i;
 }
 
-/* getopt_long() returns a character, or this plus the option's place in the table. */
+/* getopt_long() returns a character, or FIRST_LONG + the index of the option in the table. */
 enum { FIRST_LONG = 256 };
 
 static void getopt_table(const command *c, struct option *longs)
@@ -455,7 +457,7 @@ static at_status unknown_option(const command *c, const char *word, at_error *er
     char typed[64];
     snprintf(typed, sizeof typed, "%.*s", (int)strcspn(word + 2, "="), word + 2);
     const char *nearest = nearest_name(typed, names, n);
-    /* --device and --arch both select a target; a command takes one of them. */
+    /* --device and --arch both select a target; each command takes one of the two. */
     const char *other = strcmp(typed, "device") == 0 ? "arch" : "device";
     for (size_t i = 0; i < n && (strcmp(typed, "device") == 0 || strcmp(typed, "arch") == 0); i++)
         nearest = strcmp(names[i], other) == 0 ? other : nearest;
@@ -480,7 +482,7 @@ at_status options_parse(int argc, char **argv, const command *c, options *out, a
     struct option longs[KNOWN + 1];
     getopt_table(c, longs);
     opterr = 0;
-    optind = 0; /* glibc: starts over after an earlier parse */
+    optind = 0; /* starts again after an earlier parse (glibc) */
     for (;;) {
         int at = optind ? optind : 1;
         int choice = getopt_long(argc, argv, c->runs_program ? "+:o:h" : ":I:o:h", longs, NULL);

@@ -30,7 +30,7 @@ typedef struct options {
     const char *configuration;
     uint64_t repeat; /* 0 if not given */
     uint64_t top;
-    size_t problems, held_out, max; /* for a portfolio */
+    size_t problems, held_out, max; /* options of the command `portfolio` */
     bool recorded;                  /* show records instead of measuring */
     const char *picture;            /* file for a picture; NULL if not given */
     bool dry_run, stale;
@@ -41,7 +41,7 @@ typedef struct options {
     bool whole, shared_spills, race;
     const char *fail_on; /* a condition, such as "slower"; NULL if not given */
     const char *kind, *by;
-    const char *metrics; /* NULL for a useful selection */
+    const char *metrics; /* names of counters; NULL for the usual selection */
     const char *gpu;
     const char *results; /* folder of the records; NULL for all known folders */
     bool best;
@@ -59,16 +59,16 @@ typedef struct options {
 /* A subcommand. templates/commands.txt has the paragraphs of its --help. */
 typedef struct command {
     const char *name;
-    const char *operand;                  /* "SCRIPT"; NULL if it takes none */
+    const char *operand;                  /* such as "SCRIPT"; NULL if the command takes none */
     size_t operands_least, operands_most; /* 0 and 0 mean exactly one operand */
     const char *summary;                  /* one line */
-    const char *options; /* names of its options besides --help, with blanks between; may be NULL */
-    const char *chooses,
-        *words; /* an option with words of this command alone, and the words: "svg|png"; or NULL */
-    bool runs_program; /* its operands are a program and the program's arguments */
-    bool raw;          /* its output is for programs, or a picture: lines are not wrapped */
-    /* Exactly one of the two is set. Results go to stdout. `answer` sets the exit code if it is not
-     * 0; the exit code of an error depends on its status. */
+    const char *options; /* names of its options without --help, separated by blanks; may be NULL */
+    const char *chooses, *words; /* an option that takes other words for this command, and these:
+                                    "svg|png"; or NULL */
+    bool runs_program;           /* its operands are a program and the program's arguments */
+    bool raw; /* output lines are not wrapped: they are for programs, or a picture */
+    /* Either `run` or `answer` is set. Both print results to stdout. `answer` also sets the exit
+     * code, if that is not 0; the exit code of an error depends on its status. */
     at_status (*run)(const options *options, at_error *error);
     at_status (*answer)(const options *options, int *exit_code, at_error *error);
 } command;
@@ -77,7 +77,7 @@ typedef struct command {
 const command *options_command(const options *o, const char *name);
 
 /* Parses argv[1..] for `command`. Strings are borrowed from argv, which is changed in place
- * (NAME=VALUE is split). AT_USAGE names the wrong word and the nearest right one. */
+ * (NAME=VALUE is split). AT_USAGE; the message has the wrong word and the nearest right word. */
 at_status options_parse(int argc, char **argv, const command *command, options *out,
                         at_error *error);
 
@@ -85,19 +85,22 @@ enum { OPTION_WORDS_BYTES = 256 };
 
 typedef struct option_description {
     const char *name, *help;
-    const char *argument;           /* NULL if the option takes none */
-    char words[OPTION_WORDS_BYTES]; /* "cold|warm": the accepted words; "" accepts anything */
+    const char *argument; /* NULL if the option takes none */
+    char
+        words[OPTION_WORDS_BYTES]; /* the accepted words, "cold|warm"; "" if any text is accepted */
 } option_description;
 
-/* Describes option `i` among the options that the command takes. Returns false past the last. */
+/* Describes option `i` of those that the command takes. Returns false after the last. */
 bool options_describe(const command *command, size_t i, option_description *out);
 
-/* Returns whether `argument` is a choice of words: lower-case letters, digits, '-' and '|'. */
+/* Returns whether `argument` is a choice such as "cold|warm": it has only lower-case letters,
+ * digits, '-' and '|'. */
 bool options_are_words(const char *argument);
 
 enum { OPTIONS_DETAILS_BYTES = 4096 };
 
-/* Copies the paragraphs for the --help of a command, or of "autotune", or "" if there are none. */
+/* Copies the paragraphs for the --help of the command `name`, or of the program if `name` is
+ * "autotune". Copies "" if there are none. */
 void options_details(const char *name, char text[OPTIONS_DETAILS_BYTES]);
 
 #endif

@@ -86,7 +86,7 @@ at_status terminal_or_file(const char *path, const void *bytes, size_t size_byte
 
 extern char **environ;
 
-/* Starts gnuplot with stdin `in`, stdout `out` and no blocked signal. Returns 0 or an errno. */
+/* Starts gnuplot with stdin `in`, stdout `out` and no blocked signals. Returns 0 or an errno. */
 static int start_gnuplot(int in, int out, pid_t *pid)
 {
     static char name[] = "gnuplot";
@@ -149,7 +149,8 @@ at_status page_draw(const char *program, char **picture, size_t *size_bytes, at_
     close(in[0]);
     close(out[1]);
     in[0] = out[1] = -1;
-    /* If gnuplot ends before it has read everything, its exit code says so. */
+    /* This error is ignored: if gnuplot ends before it has read everything, its exit code says so.
+     */
     file_write_all(in[1], "gnuplot", program, strlen(program), &unread);
     close(in[1]);
     in[1] = -1;

@@ -1,8 +1,8 @@
-/* The output of a command: one JSON value, printed as it is for programs, or as text for people.
+/* The output of a command: one JSON value, printed for programs as it is, or for users as text.
  *
  * templates/pages/<name>.tmpl writes the text. The template sees the members of the JSON value,
  * those of a second value with data for the text alone, and `page`: `columns`, `colour` and `utf8`
- * of the terminal. gnuplot draws pictures from such text. */
+ * of the terminal. For pictures, the text is a program for gnuplot. */
 #ifndef AUTOTUNE_CMD_LINE_PAGE_H
 #define AUTOTUNE_CMD_LINE_PAGE_H
 
@@ -16,10 +16,11 @@
 /* Returns whether stdout is a terminal with colours (TERM is not dumb) and NO_COLOR is not set. */
 bool terminal_wants_colour(void);
 
-/* Returns the terminal's columns, from 40 to `most` ($COLUMNS if set), or 0 without a terminal. */
+/* Returns the columns of the terminal or of $COLUMNS, limited to 40 ... `most`; 0 if stdout is no
+ * terminal and $COLUMNS is not set. */
 size_t terminal_columns(size_t most);
 
-/* Returns the longest line to print: the terminal's columns, from 40 to 200, or 80 without one. */
+/* Returns the longest line to print: terminal_columns(200), or 80 if that is 0. */
 size_t terminal_page(void);
 
 /* If `wanted`, wraps lines of stdout at terminal_columns() until terminal_wrap_end(). Returns the
@@ -30,24 +31,24 @@ void terminal_wrap_end(FILE *whole);
 /* Writes bytes to the file `path` (file_replace()), or to stdout if `path` is NULL. AT_IO. */
 at_status terminal_or_file(const char *path, const void *bytes, size_t size_bytes, at_error *error);
 
-/* Prints `found` to stdout: with --json as JSON, indented by `indent`; else as the text that the
- * template <name>.tmpl makes of `found` and `also`, which may be NULL. Takes both references; a
- * NULL `found` is AT_NO_MEMORY. Other errors are those of script_render(), and AT_IO. */
+/* Prints `found` to stdout: with --json as JSON, indented by `indent`; otherwise as the text that
+ * the template <name>.tmpl makes from `found` and `also`, which may be NULL. Takes over both.
+ * AT_NO_MEMORY if `found` is NULL, the errors of script_render(), AT_IO. */
 at_status page_show(const options *o, const char *name, size_t indent, json_t *found, json_t *also,
                     at_error *error);
 
-/* Runs the module lua/commands/<name>.lua on `given`, which it takes, and shows the list of `found`
- * and `also` that the module returns. Errors name the data's file `data_path`, which is NULL for
- * several files. Errors are those of script_compute() and page_show(). */
+/* Runs the module lua/commands/<name>.lua on `given`, and shows `found` and `also`, which the
+ * module returns as a list. Takes over `given`. Messages name the data's file `data_path`, which is
+ * NULL for several files. Errors are those of script_compute() and page_show(). */
 at_status page_answer(const options *o, const char *name, size_t indent, const char *data_path,
                       json_t *given, at_error *error);
 
-/* Makes the text of a page. The caller frees *text. Takes `found` and `also`. */
+/* Makes the text of a page. Takes over `found` and `also`. The caller frees *text. */
 at_status page_text(const char *name, json_t *found, json_t *also, char **text, at_error *error);
 
-/* Runs gnuplot on a program that sets no output and whose last command draws. The caller frees
- * *picture, which holds the whole picture. AT_NO_TOOLCHAIN with the package's name if gnuplot is
- * missing; AT_IO if gnuplot fails, after it said why on stderr. */
+/* Runs gnuplot on `program`, which must not set an output. *picture gets the whole picture, which
+ * the caller frees. AT_NO_TOOLCHAIN if gnuplot is missing; AT_IO if gnuplot fails, after gnuplot
+ * printed the reason on stderr. */
 at_status page_draw(const char *program, char **picture, size_t *size_bytes, at_error *error);
 
 #endif

@@ -9,7 +9,7 @@
 
 #include "base/memory.h"
 
-enum { SHOWN = 3 }; /* numbers that define how a series continues */
+enum { SHOWN = 3 }; /* at most so many numbers before "..." define how a series continues */
 
 static at_status append(const char *name, const char *text, series *s, at_error *error)
 {
@@ -23,7 +23,7 @@ static at_status append(const char *name, const char *text, series *s, at_error 
     return AT_OK;
 }
 
-/* Reads a whole number of 32 bits, so that products of two do not overflow. */
+/* Reads a whole number of at most 32 bits: then products of two numbers do not overflow. */
 static bool read_whole(const char *text, int64_t *out)
 {
     char *end;

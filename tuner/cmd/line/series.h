@@ -1,7 +1,7 @@
 /* A series of values of a problem variable, written as --over NAME=1,2,4,...,64.
  *
- * "..." continues up to three whole numbers: one number by ones, two or three by their common
- * difference, or else by their common factor. */
+ * "..." continues the one to three whole numbers before it: one number in steps of 1; two or three
+ * by their common difference or, if they have none, by their common factor. */
 #ifndef AUTOTUNE_CMD_LINE_SERIES_H
 #define AUTOTUNE_CMD_LINE_SERIES_H
 
@@ -12,8 +12,8 @@
 
 enum { SERIES_MOST = 1000 };
 
-/* Checks the --over of a command that varies one to `most` problem variables: each is given once,
- * with values, and not also by --set. Messages show `form`: "NAME=LO..HI". AT_USAGE. */
+/* Checks the --over of a command that varies one to `most` problem variables: each variable is
+ * given once, with values, and not also by --set. Messages show `form`, "NAME=LO..HI". AT_USAGE. */
 at_status series_check(const options *o, const char *verb, const char *form, size_t most,
                        at_error *error);
 
@@ -23,9 +23,9 @@ typedef struct series {
 } series;
 
 /* Parses the list of values; `name` is for messages. AT_USAGE if "..." cannot reach the value after
- * it, if a value is repeated, or above SERIES_MOST values. The caller always calls
- * series_deinit. */
+ * it, if a value is repeated, or above SERIES_MOST values. The caller always calls series_deinit().
+ */
 at_status series_parse(const char *name, const char *list, series *out, at_error *error);
-void series_deinit(series *s); /* accepts a zeroed one */
+void series_deinit(series *s); /* `s` may be zeroed */
 
 #endif

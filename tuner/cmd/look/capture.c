@@ -36,7 +36,8 @@ static bool is_empty(const char *dir)
     return others == 0;
 }
 
-/* Makes the folder and writes its absolute path: the program may change its current folder. */
+/* Makes the folder and returns its absolute path, because the program may change its current
+ * folder. */
 static at_status make_folder(const options *o, char path[PATH_MAX], at_error *error)
 {
     if (!o->output)
@@ -101,7 +102,7 @@ static at_status check_found(const options *o, const json_t *capture, at_error *
                      o->capture.kernel, (long long)matched, (unsigned long long)o->capture.nth);
 }
 
-/* Writes DIR/capture.json, readable by its owner alone. */
+/* Writes DIR/capture.json, which only its owner may read. */
 static at_status write_capture(const char *dir, const json_t *capture, at_error *error)
 {
     char path[PATH_BYTES], *text = NULL;

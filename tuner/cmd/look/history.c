@@ -48,7 +48,7 @@ static at_status convert(const options *o, at_error *error)
         status = json_text_format(document, 1, &text, error);
     size_t length = text ? strlen(text) : 0;
     if (!status) {
-        text[length] = '\n'; /* replaces the NUL, since a text file ends in a newline */
+        text[length] = '\n'; /* replaces the NUL: a text file ends in a newline */
         status = terminal_or_file(o->output, text, length + 1, error);
     }
     free(text);

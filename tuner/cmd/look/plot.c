@@ -72,7 +72,7 @@ at_status plot_draw(const char *path, json_t *given, char **picture, size_t *siz
     } else if (!status) {
         status = page_draw(program, picture, size_bytes, error);
     }
-    /* gnuplot begins the first page for a terminal with a form feed. */
+    /* gnuplot begins a picture of characters with a form feed. */
     if (!status && (*picture)[0] == '\f')
         (*picture)[0] = '\n';
     if (!status && drawn)
@@ -93,7 +93,8 @@ static at_status choose_format(const options *o, const char **out, at_error *err
     return AT_OK;
 }
 
-/* A record keeps the best few variants. Names the file with the whole space, if it is known. */
+/* Prints the name of the file that has all variants, if it is known: a record keeps only the best.
+ */
 static void mention_landscape(const options *o, const json_t *drawn)
 {
     char path[PATHS_BYTES];
@@ -142,7 +143,7 @@ static at_status run(const options *o, at_error *error)
         status = put_ceilings(o, given, error);
     if (!status)
         status = plot_draw(o->operand, json_incref(given), &picture, &size_bytes, &drawn, error);
-    /* A PNG is the only format that must not go to a terminal. */
+    /* A PNG goes to stdout directly; other formats are text, which is escaped for a terminal. */
     if (!status && !o->output && strcmp(format, "png") == 0)
         status = file_write_all(STDOUT_FILENO, "stdout", picture, size_bytes, error);
     else if (!status)

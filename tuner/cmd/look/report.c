@@ -25,7 +25,8 @@ static const char style[] = {
 #include "page.css.inc"
 };
 
-/* Sorts a table by the clicked column, as numbers if each cell begins with a number. */
+/* The script of the page: sorts a table by the clicked column, as numbers if each cell begins with
+ * a number. */
 static const char script_text[] = {
 #include "page.js.inc"
 };
@@ -37,7 +38,7 @@ static json_t *ratio(uint64_t a, uint64_t b)
 
 /* Packs the counters of all launches of a variant. Sectors, bytes and conflicts are per request;
  * `ideal` is the least number of sectors that hold a request's bytes; a conflict is an extra
- * wavefront. Predictions are those of the longest launch. */
+ * wavefront. Predictions are for the longest launch. */
 static json_t *pack_counts(const explained *x)
 {
     sim_counter load = {0}, store = {0}, shared = {0};
@@ -72,8 +73,8 @@ static json_t *pack_counts(const explained *x)
         sim_term_name(longest->limit));
 }
 
-/* Counts a sample of blocks of the script's problem or, if it cannot run here, of its problem for
- * simulated devices. Returns the counters, or a string that says why there are none. */
+/* Counts a sample of blocks of the script's tuned problem or, if that cannot run here, of its
+ * simulated problem. Returns the counters, or a string that says why there are none. */
 static json_t *count_variant(const record *r, const char *configuration)
 {
     char arch[16];
@@ -125,7 +126,7 @@ static void put_counts(json_t **page, const record *r, json_t *cache)
         json_put(page, "why_no_counts", json_incref(json_is_string(baseline) ? baseline : winner));
 }
 
-/* Returns new text. */
+/* Returns a text that the caller frees. */
 static char *base64(const void *bytes, size_t size_bytes)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -143,7 +144,7 @@ static char *base64(const void *bytes, size_t size_bytes)
     return out;
 }
 
-/* Adds {words, data}, or {why} if there is no picture. Takes `given`. */
+/* Adds {words, data}, or {why} if there is no picture. Takes over `given`. */
 static void add_picture(json_t **list, const char *path, json_t *given, const char *kind,
                         const char *words)
 {
@@ -162,8 +163,8 @@ static void add_picture(json_t **list, const char *path, json_t *given, const ch
     free(bytes);
 }
 
-/* Adds a roofline if the GPU's ceilings were measured. Without flops or bytes a roofline shows no
- * more than the share of the ceiling. */
+/* Adds a roofline if the GPU's ceilings were measured and the record has flops and bytes. Without
+ * them a roofline shows only the share of the ceiling. */
 static void add_roofline(json_t **list, const record *r)
 {
     json_t *ceilings, *source;
@@ -179,7 +180,8 @@ static void add_roofline(json_t **list, const record *r)
     json_decref(ceilings);
 }
 
-/* Adds pictures of the landscape beside the record or, without one, of the record's variants. */
+/* Adds pictures of all variants from the file beside the record or, without this file, of the
+ * record's variants. */
 static void add_landscape(json_t **list, const record *r)
 {
     static const char *const pictures[][2] = {

@@ -1,4 +1,5 @@
-/* autotune compare: the problems that became faster or slower between records, runs or journals. */
+/* autotune compare: lists problems that became faster or slower between records, runs or journals.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,10 +22,10 @@
 
 enum { EXIT_SLOWER = 6, TEXT_BYTES = 512 };
 
-/* The largest difference of a race that counts as equal. */
+/* If a race finds a smaller relative difference, the two kernels count as equal. */
 static const double race_margin = 0.0025;
 
-/* Runs a step of lua/commands/compare.lua. Takes `given`, and adds the step's name to it. */
+/* Runs a step of lua/commands/compare.lua. Takes over `given`, and adds the name of the step. */
 static at_status compute(const char *step, const char *path, json_t *given, json_t **out,
                          at_error *error)
 {
@@ -34,7 +35,8 @@ static at_status compute(const char *step, const char *path, json_t *given, json
     return status;
 }
 
-/* Reads {gpu, subjects}, each problem's best, from a record, run, journal or other tool's file. */
+/* Reads the best of each problem, as {gpu, subjects}, from a record, run, journal or a file of
+ * another tool. */
 static at_status read_side(const char *path, json_t **out, at_error *error)
 {
     record_set set = {.records = memory_new(1, sizeof *set.records), .count = 1};
@@ -56,7 +58,7 @@ static at_status read_side(const char *path, json_t **out, at_error *error)
     status = recorded_open(path, &source, error);
     if (!status)
         status = compute("read", path, json_pack("{so}", "source", source), out, error);
-    /* A damaged record keeps the error that says what is wrong with it. */
+    /* For a damaged record, the error of reading it as a record says what is wrong. */
     if (!status && json_is_true(json_object_get(*out, "is_record"))) {
         *error = as_record;
         status = as_record.status;
@@ -114,7 +116,7 @@ static at_status compile_side(session *s, const char *configuration, compile_res
     return status;
 }
 
-/* One device worker serves all races: the GPU is opened and its clocks are raised once. */
+/* The workers of all races: one device worker opens the GPU and raises its clocks only once. */
 typedef struct race_workers {
     workers workers;
     bool warm;
@@ -180,8 +182,8 @@ static at_status race(const options *o, race_workers *on, size_t place, json_t *
     return status;
 }
 
-/* Counts sectors, conflicts, registers and spills of a winner on a simulated device. Skips winners
- * that cannot be counted, for example without their pattern. */
+/* Counts sectors, conflicts, registers and spills of a winner on a simulated device. Returns false
+ * if the winner cannot be counted, for example if its pattern is missing. */
 static bool count_subject(const options *o, json_t *s)
 {
     explained x = {0};
@@ -221,7 +223,7 @@ static bool count_subject(const options *o, json_t *s)
     return is_counted;
 }
 
-/* Counts both sides if their configurations differ. Equal configurations have equal counts. */
+/* Counts both sides if their configurations differ: equal configurations have equal counts. */
 static void count_sides(const options *o, const json_t *c)
 {
     json_t *a = json_object_get(c, "a"), *b = json_object_get(c, "b");

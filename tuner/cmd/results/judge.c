@@ -4,7 +4,7 @@
 
 #include "search/race/paired.h"
 
-/* The probability of a wrong SLOWER for two equal kernels. */
+/* The probability that the second of two equal kernels is judged SLOWER. */
 static const double tail = 0.005;
 
 const char *judge_name(verdict v)

@@ -1,5 +1,6 @@
-/* The verdict on a race of two kernels, from the confidence interval of the ratio of their times
- * and never from its centre. lua/lib/judge.lua judges recorded times by the same rule. */
+/* The verdict on a race of two kernels. It depends on the bounds of the confidence interval of the
+ * ratio of their times, not on the centre. lua/lib/judge.lua has the same rule for recorded times.
+ */
 #ifndef AUTOTUNE_CMD_RESULTS_JUDGE_H
 #define AUTOTUNE_CMD_RESULTS_JUDGE_H
 
@@ -14,15 +15,16 @@ typedef enum verdict { SAME, FASTER, SLOWER, NOT_SURE } verdict;
 const char *judge_name(verdict v);
 
 typedef struct ratio {
-    double low, high; /* of B's time to A's, with 99 % confidence */
+    double low, high; /* 99 % confidence interval of B's time / A's time */
     verdict verdict;
 } ratio;
 
-/* Returns the verdict on an interval. Relative differences below `margin` count as equal. */
+/* Returns the verdict on the interval of a ratio. Ratios within 1 +- `margin` count as equal. */
 verdict judge_interval(double low, double high, double margin);
 
 /* Compares samples of the same blocks, at most JUDGE_BLOCKS, from a clock of resolution `tick_ns`.
- * At most one in two hundred equal kernels is judged slower, even if blocks drift. */
+ * At most one in two hundred equal kernels is judged slower, even if times drift from block to
+ * block. */
 ratio judge_samples(const int64_t *a_ns, const int64_t *b_ns, size_t blocks, int64_t tick_ns,
                     double margin);
 

@@ -114,10 +114,10 @@ static at_status diff(const options *o, at_error *error)
     return status;
 }
 
-/* Reports each change: to people as it happens, to programs at the end. */
+/* Reports changes: for users, as text when a change happens; for programs, as JSON at the end. */
 typedef struct change_log {
     const options *options;
-    json_t *list; /* NULL for people */
+    json_t *list; /* the changes for --json; NULL for text */
     size_t counts[COMBINE_REMOVED + 1];
 } change_log;
 
@@ -321,7 +321,7 @@ static at_status prune(const options *o, at_error *error)
         status = record_load_all(o->run.results.results_dir, NULL, &set, error);
     for (size_t i = 0; i < set.count && !status; i++) {
         at_error why = {0};
-        /* Pruning needs the full name of a GPU. */
+        /* Pruning needs the full name of the GPU, because it deletes. */
         bool exactly = true;
         if (o->gpu)
             known_gpu(set.records[i].gpu, o->gpu, &exactly);
@@ -356,7 +356,7 @@ static void add_file(file_list *list, const char *path)
     memory_add(&list->paths, &list->count, &copy, sizeof copy);
 }
 
-/* Adds the records of a folder, and its unreadable files, whose faults have no pointer. With
+/* Adds the records of a folder. Unreadable files get a fault without a JSON pointer. With
  * `may_lack` the folder may be missing. */
 static at_status add_folder(file_list *list, const char *folder, bool may_lack, at_error *error)
 {

@@ -22,7 +22,7 @@ enum { EXIT_FAILED = 6, TEXT_BYTES = 512 };
 
 typedef struct wanted {
     char name[RECORD_NAME_BYTES];
-    const char *script; /* name or path of its script */
+    const char *script; /* name or path of the pattern's script */
 } wanted;
 
 typedef struct verification {
@@ -101,7 +101,8 @@ static at_status choose(const options *o, verification *v, at_error *error)
     return status ? status : refuse_unknown(v, error);
 }
 
-/* Lists the entries of this GPU, warm caches last: the device is set up once per cache state. */
+/* Lists the entries of this GPU, those with a warm cache last: then the device is set up at most
+ * twice. */
 static at_status list_questions(const options *o, verification *v, at_error *error)
 {
     at_status status = AT_OK;
@@ -143,7 +144,7 @@ static at_status open_gpu(const options *o, verification *v, at_error *error)
     return workers_open(&v->workers, &asked, error);
 }
 
-/* Verifies the next entries, which have the same cache state. */
+/* Verifies the next entries that have the cache state `warm`. */
 static at_status verify_part(const options *o, verification *v, bool warm, progress *shown,
                              at_error *error)
 {
@@ -163,8 +164,8 @@ static at_status verify_part(const options *o, verification *v, bool warm, progr
     return status;
 }
 
-/* Writes what changed since the measurement: "driver 570.1 -> 580.2, template". Drops text that
- * does not fit; writes "" if no change is known. */
+/* Writes the changes since the entry was measured: "driver 570.1 -> 580.2, template". Drops text
+ * that does not fit; writes "" if no change is known. */
 static void format_changes(const verification *v, size_t at, char *text, size_t size_bytes)
 {
     const standing_question *q = &v->questions[at];
@@ -260,7 +261,7 @@ static at_status print(const options *o, const verification *v, at_error *error)
     return page_show(o, "verify", 1, root, also, error);
 }
 
-/* Sets the verdicts that fail for a word of --fail-on. */
+/* Sets which verdicts fail for a word of --fail-on. */
 static void find_fail_on(const char *word, bool fails[STANDINGS])
 {
     static const struct {

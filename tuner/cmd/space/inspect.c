@@ -28,7 +28,8 @@ static void inspected_deinit(inspected *a)
     script_free(a->script);
 }
 
-/* Compiles the sweep's rows for `arch` into rows[sweep->row_count], which starts zeroed. */
+/* Compiles the rows of the sweep for `arch`. rows[w->row_count], zeroed before, gets the results.
+ */
 static at_status compile_rows(script *s, const sweep *w, const arch_limits *arch,
                               compile_pool *pool, inspect_row *rows, at_error *error)
 {
@@ -110,7 +111,7 @@ static json_t *row_json(const inspected *a, size_t row)
                      occupancy_limit_name(r->occupancy.limit));
 }
 
-/* Packs the line of the constraint that rejects a row, or 0. */
+/* Packs the script line of the constraint that rejects a row, or 0. */
 static json_t *row_words(const inspected *a, size_t row)
 {
     const inspect_row *r = &a->rows[row];

@@ -10,7 +10,7 @@
 #include "run/setup/setup.h"
 #include "script/emit.h"
 
-/* Appends a value. Returns false if the sweep has the value already. */
+/* Appends a value. Returns false if the axis has the value already. */
 static bool append(sweep_axis *axis, uint16_t v)
 {
     for (size_t i = 0; i < axis->count; i++)
@@ -153,7 +153,7 @@ static const char cap_lines[] = "#undef __launch_bounds__\n"
                                 "#line 1\n";
 static const char spill_line[] = " asm volatile(\".pragma \\\"enable_smem_spilling\\\";\");";
 
-/* Returns the place after the brace that opens the body of the kernel `entry`, or NULL. */
+/* Returns the text after the brace that opens the body of the kernel `entry`, or NULL. */
 static const char *find_body(const char *source, const char *entry)
 {
     size_t length = strlen(entry);
@@ -176,7 +176,7 @@ static const char *find_body(const char *source, const char *entry)
     return NULL;
 }
 
-/* Changes the text of the source. Returns false if the change is impossible. */
+/* Makes `change` in the source. Returns false if it is impossible. */
 static bool change_source(emitted *source, const launch_plan *launch, const inspect_change *change)
 {
     size_t room = source->size_bytes + sizeof cap_lines + sizeof spill_line + 64;

@@ -30,11 +30,11 @@ typedef struct sweep {
 
 enum { SWEEP_MOST_ROWS = 100000 };
 
-/* Reads --config and every --over. AT_USAGE names the wrong parameter or value and the right ones.
- * The caller always calls sweep_deinit. */
+/* Reads --config and every --over. AT_USAGE; the message has the wrong parameter or value and the
+ * right ones. The caller always calls sweep_deinit(). */
 at_status sweep_init(script *s, const char *configuration, const script_setting *overs,
                      size_t over_count, sweep *out, at_error *error);
-void sweep_deinit(sweep *w); /* accepts a zeroed one */
+void sweep_deinit(sweep *w); /* `w` may be zeroed */
 
 /* Writes the configuration of a row: `width` value indices. */
 void sweep_row(const sweep *w, size_t row, uint16_t *indices);
@@ -43,14 +43,14 @@ void sweep_row(const sweep *w, size_t row, uint16_t *indices);
 size_t sweep_position(const sweep *w, size_t row, size_t axis);
 
 typedef struct inspect_row {
-    bool valid;    /* whether it breaks no constraint; if false, only `broken` is set */
-    size_t broken; /* the first broken constraint */
+    bool valid;    /* no constraint is broken; if false, only `broken` is set */
+    size_t broken; /* index of the first broken constraint */
     compile_outcome outcome;
     kernel_resources resources;
     int threads;         /* per block */
     size_t shared_bytes; /* per block, static and dynamic */
     occupancy occupancy;
-    char *log; /* owned; the compiler's messages if it does not compile */
+    char *log; /* owned; the compiler's messages if the variant does not compile */
 } inspect_row;
 
 void inspect_row_deinit(inspect_row *row);
@@ -62,15 +62,15 @@ typedef struct inspect_change {
     bool want_ptx;
 } inspect_change;
 
-/* Queues one configuration as request `id`, compiled for `arch` with `change`, which may be NULL.
- * Fills `launch`. *submitted is false if a constraint is broken (the row says which), or if
- * `change` is impossible: a kernel with dynamic shared memory cannot spill there. */
+/* Queues the compilation of one configuration for `arch`, as request `id`, with `change`, which may
+ * be NULL. Fills `launch`. *submitted is false if a constraint is broken (`row` says which), or if
+ * `change` is impossible: a kernel with dynamic shared memory cannot spill to shared memory. */
 at_status inspect_submit(script *s, problem_kind problem, const uint16_t *indices,
                          const arch_limits *arch, compile_pool *pool, uint64_t id,
                          const inspect_change *change, inspect_row *row, launch_plan *launch,
                          bool *submitted, at_error *error);
 
-/* Fills the row from a result, and takes the result's log. */
+/* Fills the row from a result, and takes over the result's log. */
 void inspect_take(compile_result *r, const arch_limits *arch, inspect_row *row);
 
 /* Returns the bytes of spill stores and loads: the local memory traffic that the compiler added. */

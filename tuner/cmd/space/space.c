@@ -106,7 +106,7 @@ static at_status print_list(const script *s, const space *sp, at_error *error)
     for (uint64_t i = 0; !status && i < space_count(sp); i++) {
         space_at(sp, i, indices);
         script_format_configuration(s, indices, text, sizeof text);
-        /* stdout was closed (head), or the disk is full. */
+        /* The reader has closed stdout, as `head` does, or the disk is full. */
         if (puts(text) == EOF)
             status = error_set(error, AT_IO, "stdout could not be written");
     }
@@ -166,8 +166,9 @@ const command cmd_space = {
     .run = show_space,
 };
 
-/* Limits of the search for unused parameters: configurations whose neighbours are compared, pairs
- * of variants per parameter, and Lua instructions for all parameters (some seconds). */
+/* Limits of the search for unused parameters: number of configurations whose neighbours are
+ * compared, pairs of variants per parameter, and Lua instructions for all parameters (some
+ * seconds). */
 enum { MOST_LOOKED_AT = 48, MOST_PAIRS = 256, MOST_INSTRUCTIONS = 1000000000 };
 
 typedef struct linting {
@@ -212,8 +213,8 @@ static void warn_at(void *context, const char *path, int line, const char *text)
     warn(context, path, line, "%s", text);
 }
 
-/* Compares the script's launches with the parameters of the compiled default kernels. Does nothing
- * without a compiler. */
+/* Compares the arguments of the script's launches with the parameters of the compiled kernels of
+ * the default. Does nothing without a compiler. */
 static at_status lint_prototype(linting *l, const options *o, const arch_limits *limits,
                                 at_error *error)
 {
@@ -232,8 +233,8 @@ static at_status lint_prototype(linting *l, const options *o, const arch_limits 
     return status;
 }
 
-/* Warns of constraints that remove nothing. Skips constraints that read the problem or the device,
- * because they may remove something elsewhere. */
+/* Warns of constraints that exclude no configuration. Skips constraints that read the problem or
+ * the device: they may exclude configurations for other problems or devices. */
 static void lint_constraints(linting *l)
 {
     const pattern *p = script_pattern(l->script);
@@ -260,7 +261,7 @@ static void lint_values(linting *l)
         }
 }
 
-/* Warns of invalid start configurations. A search skips them: they may suit other problems. */
+/* Warns of start configurations that are invalid for this problem. A search skips these. */
 static at_status lint_starts(linting *l, at_error *error)
 {
     const pattern *p = script_pattern(l->script);
@@ -320,8 +321,8 @@ static at_status compare_variants(linting *l, bool *same, at_error *error)
     return status;
 }
 
-/* Warns if a parameter changes no variant: compares variants, spread over the space, that differ in
- * this parameter alone. Does not warn without such a pair. */
+/* Warns if a parameter changes no variant: compares pairs of variants, from all over the space,
+ * that differ in this parameter alone. Does not warn if there is no such pair. */
 static at_status lint_parameter(linting *l, size_t parameter, at_error *error)
 {
     const space_parameter *p = &script_pattern(l->script)->parameters[parameter];

@@ -8,7 +8,7 @@
 
 static const char cap_name[] = "registers";
 
-/* The compiler refuses caps below 16; no architecture allows more than 255. */
+/* Limits of caps: the compiler rejects caps below 16; no architecture allows more than 255. */
 enum { LEAST_CAP = 16, MOST_CAP = 255, TENTH = 10 };
 
 static at_status add_cap(spill_axis *axis, unsigned cap, at_error *error)
@@ -23,7 +23,7 @@ static at_status add_cap(spill_axis *axis, unsigned cap, at_error *error)
     return AT_OK;
 }
 
-/* Reads "32,40,...,128". "..." continues with the last step, or by ones after one cap. */
+/* Reads "32,40,...,128". "..." continues with the last step, or in steps of 1 after one cap. */
 static at_status read_caps(spill_axis *axis, const char *text, at_error *error)
 {
     bool gap = false;
@@ -76,7 +76,7 @@ static bool are_numbers(const pattern *p, const sweep_axis *swept)
     return true;
 }
 
-/* Refuses a cap in --config, which is not a parameter: one value of --over caps all variants. */
+/* Rejects "registers" in --config, where only parameters may be; --over with one value is right. */
 static at_status check_no_cap(const script *s, const char *configuration, at_error *error)
 {
     const size_t length = sizeof cap_name - 1;
@@ -254,7 +254,7 @@ static at_status take_one(spill_map *m, size_t *index, bool *shared, at_error *e
     return AT_OK;
 }
 
-/* Asks for the largest cap of each number of resident blocks, where occupancy changes. */
+/* Wishes for the largest cap of each number of resident blocks, because occupancy changes there. */
 static void wish_occupancy_steps(spill_map *m, spill_line *l)
 {
     const spill_axis *a = &m->axes[0];
@@ -271,8 +271,8 @@ static void wish_occupancy_steps(spill_map *m, spill_line *l)
     }
 }
 
-/* Asks for the caps just below the registers that a variant uses, and just above the compiler's
- * least cap: a few caps there may spill while their neighbours do not. */
+/* Wishes for the caps just below the registers that a variant uses, and just above the compiler's
+ * lowest cap: some of these caps may spill although their neighbours do not. */
 static void wish_caps_that_bind(spill_map *m, spill_line *l)
 {
     enum { BESIDE = 3 };
@@ -289,8 +289,8 @@ static void wish_caps_that_bind(spill_map *m, spill_line *l)
     }
 }
 
-/* If a variant does not spill at the highest cap, expects no spills at any cap that allows its
- * registers. */
+/* If a variant does not spill at the highest cap, assumes that it spills at no cap that allows the
+ * registers which it uses there. */
 static void suppose_above_need(spill_map *m, spill_line *l)
 {
     const spill_axis *a = &m->axes[0];
@@ -303,8 +303,8 @@ static void suppose_above_need(spill_map *m, spill_line *l)
             threshold_expect(&l->search, i, THRESHOLD_NO);
 }
 
-/* Finds the place where a solved line starts to spill (rising) or stops (falling), as a guess for
- * lines between two solved ones. Returns false if there is none. */
+/* Finds the place where a solved line starts to spill (rising) or stops to spill (falling), as a
+ * guess for lines between two solved lines. Returns false if there is no such place. */
 static bool boundary(const spill_map *m, const spill_line *l, bool rising, size_t *at)
 {
     switch (l->kind) {
@@ -339,7 +339,7 @@ static void suppose_between(spill_map *m, spill_line *l, const spill_line *a, co
     }
 }
 
-/* Solves these lines together, so that every worker is busy. */
+/* Solves several lines at the same time, so that every worker is busy. */
 static at_status solve_lines(spill_map *m, const size_t *lines, size_t count, at_error *error)
 {
     size_t waiting = 0;
@@ -384,7 +384,7 @@ static at_status solve_lines(spill_map *m, const size_t *lines, size_t count, at
     return status;
 }
 
-/* Takes suppositions from the nearest solved lines on both sides, along a last axis of numbers. */
+/* Assumes spills as in the nearest solved lines on both sides, if the last axis has numbers. */
 static void suppose_from_neighbours(spill_map *m, size_t line)
 {
     size_t before = line, after = line;

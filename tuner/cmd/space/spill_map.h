@@ -1,9 +1,9 @@
-/* A map of the configurations in which a pattern's variants spill. Bisection along the first axis
- * finds a threshold for every combination of the other axes.
+/* A map of the configurations whose variants spill. A line of the map has one combination of values
+ * of all axes but the first; bisection along the first axis finds the line's threshold.
  *
  * Input: a script, an architecture and sweeps; the sweep "registers" caps the registers per thread
- * of any kernel. Output: the threshold of each line, and every compiled point. Lines between
- * similar lines need fewer points. Needs NVRTC and no GPU. */
+ * of any kernel. Output: the threshold of each line, and every compiled point. A line between
+ * similar lines needs fewer compilations. Needs NVRTC and no GPU. */
 #ifndef AUTOTUNE_CMD_SPACE_SPILL_MAP_H
 #define AUTOTUNE_CMD_SPACE_SPILL_MAP_H
 
@@ -17,14 +17,14 @@ typedef struct spill_axis {
     const sweep_axis *swept; /* NULL for the cap on registers */
     unsigned *caps;          /* owned */
     size_t count;
-    bool ordered; /* whether the values are numbers, so that a threshold makes sense */
+    bool ordered; /* the values are numbers, so that a threshold makes sense */
 } spill_axis;
 
 typedef struct spill_point {
     bool asked;
     inspect_row row;
     inspect_row
-        shared; /* with spills to shared memory first; `valid` is false if it was not compiled */
+        shared; /* as `row`, with spills to shared memory first; not `valid` if not compiled */
     compile_result images[2]; /* of `row` and `shared`; kept if images are wanted */
     launch_plan *launch;      /* owned; kept if images are wanted */
     double time_ns[2];        /* median time of both; 0 if not measured */
@@ -39,7 +39,7 @@ typedef struct spill_line {
 } spill_line;
 
 typedef struct spill_map {
-    script *script; /* this and the next three are borrowed */
+    script *script; /* borrowed, like `pool` and `arch` */
     compile_pool *pool;
     const arch_limits *arch;
     problem_kind problem;
@@ -63,12 +63,13 @@ typedef struct spill_request {
 } spill_request;
 
 /* Makes the axes of the map; without sweeps the only axis is the cap. AT_USAGE as for sweep_init(),
- * and above SPILL_MOST_AXES axes. The caller always calls spill_map_deinit. */
+ * and above SPILL_MOST_AXES axes. The caller always calls spill_map_deinit(). */
 at_status spill_map_init(spill_map *m, script *s, problem_kind problem, const arch_limits *arch,
                          compile_pool *pool, const spill_request *request, at_error *error);
-void spill_map_deinit(spill_map *m); /* accepts a zeroed one */
+void spill_map_deinit(spill_map *m); /* `m` may be zeroed */
 
-/* Compiles points until every line is solved. Errors: inspect_submit() and compile_take(). */
+/* Compiles points until every line is solved. Errors are those of inspect_submit() and
+ * compile_take(). */
 at_status spill_map_solve(spill_map *m, at_error *error);
 
 /* Returns the value of a point on an axis. */

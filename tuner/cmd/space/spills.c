@@ -1,4 +1,5 @@
-/* autotune spills: the thresholds at which variants spill registers, and whether spilling pays. */
+/* autotune spills: finds thresholds at which variants spill registers, and whether variants that
+ * spill are faster. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +27,7 @@ typedef struct explored_arch {
     spill_map map;
     bool timed;
     int64_t tick_ns;
-    side *sides; /* every compiled image: of a point, then with spills to shared memory */
+    side *sides; /* compiled images: for each point its `row` and, if it exists, its `shared` */
     size_t side_count;
     size_t *point_of_side;
 } explored_arch;
@@ -80,7 +81,8 @@ static at_status time_points(explored_arch *x, session *s, uint64_t seed, at_err
     return status;
 }
 
-/* Returns the fastest side of the line that spills, or does not spill, and its *point; or NULL. */
+/* Returns the fastest side of the line that spills or, without `spilling`, does not spill, and its
+ * *point. NULL if there is none. */
 static const side *fastest(const explored_arch *x, size_t line, bool spilling, spill_point **point)
 {
     const side *best = NULL;
@@ -99,8 +101,9 @@ static const side *fastest(const explored_arch *x, size_t line, bool spilling, s
     return best;
 }
 
-/* Packs the confidence interval of the ratio of the fastest spilling variant to the fastest other
- * one, from samples of the same blocks, and the place of the former; null without a pair. */
+/* Packs the confidence interval of the ratio of times, fastest spilling variant to fastest other
+ * variant, from samples of the same blocks, and the place of the spilling variant. Packs null if
+ * one of both is missing. */
 static json_t *pack_payoff(const explored_arch *x, size_t line)
 {
     spill_point *without_point = NULL, *with_point = NULL;
@@ -119,7 +122,7 @@ static json_t *pack_payoff(const explored_arch *x, size_t line)
                      "occupancy", json_exact(with_point->row.occupancy.fraction));
 }
 
-/* Returns the first compiled point of a line from `place` on, or line_length. */
+/* Returns the place of the first compiled point of a line at or after `place`, or line_length. */
 static size_t next_shown(const spill_map *m, size_t line, size_t place)
 {
     for (; place < m->line_length; place++) {
@@ -130,7 +133,7 @@ static size_t next_shown(const spill_map *m, size_t line, size_t place)
     return place;
 }
 
-/* Returns whether a point has the resources of both neighbours, and no point has times. */
+/* Returns whether a point has the same resources as both neighbours, and no point has times. */
 static bool is_like_neighbours(const spill_map *m, size_t line, size_t before, size_t place)
 {
     size_t after = next_shown(m, line, place + 1);
@@ -162,7 +165,7 @@ static json_t *line_json(const explored_arch *x, size_t line)
         json_put(&common, m->axes[i].name, json_from_value(spill_map_get(m, i, line, 0)));
     json_put(&out, "config", common);
     json_put(&out, "kind",
-             json_string(kinds[l->kind])); /* "mixed" has exceptions from the threshold */
+             json_string(kinds[l->kind])); /* "mixed": some points contradict the threshold */
     size_t place, at = l->place < m->line_length ? l->place : 0;
     threshold_kind mostly =
         l->kind == THRESHOLD_MIXED ? threshold_best_fit(&l->search, &place) : l->kind;
@@ -187,8 +190,8 @@ static json_t *line_json(const explored_arch *x, size_t line)
     return out;
 }
 
-/* Packs a place of a line: its value, whether it spills, whether it was compiled without a result,
- * and the index of the constraint that it breaks. */
+/* Packs a place of a line: its value, whether it spills, whether its compilation failed, and the
+ * index of the constraint that it breaks. */
 static json_t *place_words(const spill_map *m, size_t line, size_t place)
 {
     const spill_point *p = spill_map_point(m, line, place);

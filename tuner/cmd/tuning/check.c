@@ -96,7 +96,7 @@ static json_t *json_or_null(const char *text)
     return text[0] ? json_string(text) : json_null();
 }
 
-/* Packs the output of kernels, which may have any bytes. */
+/* Packs the output of kernels, which may contain any bytes. */
 static json_t *printed_json(const char *text)
 {
     const size_t most = 6 * strlen(text) + 1; /* an escaped character takes 6 bytes */
@@ -118,7 +118,7 @@ static json_t *position_json(bool known, const uint32_t at[3])
                  : json_null();
 }
 
-/* Packs a fault; null if there is none. */
+/* Packs a fault, or null for no fault. */
 static json_t *fault_json(const device_fault *f)
 {
     const fault_line *at = &f->lines[0];
@@ -141,7 +141,7 @@ static json_t *fault_json(const device_fault *f)
     return json_null();
 }
 
-/* Reads the source line of a fault, or null, from the file beside the script or its template. */
+/* Reads the source line of a fault from a file beside the script or its template, or packs null. */
 static json_t *source_json(const checking *c, const fault_line *l)
 {
     const pattern *p = script_pattern(c->script);
@@ -165,8 +165,8 @@ static json_t *source_json(const checking *c, const fault_line *l)
     return out ? out : json_null();
 }
 
-/* Reports the result of a variant: to programs at the end, to people at once. Among many variants,
- * people see only those that are not proven or that printed something. */
+/* Reports the result of a variant: as text at once, as JSON at the end. If there are many variants,
+ * the text has only those that are not proven or that printed something. */
 static at_status report(checking *c, const options *o, const proof *one, at_error *error)
 {
     const oracle_kind oracle = script_oracle(c->script);
@@ -207,7 +207,7 @@ static at_status report(checking *c, const options *o, const proof *one, at_erro
                      error);
 }
 
-/* Reports a variant as likely to hang, without running it, if similar ones did. */
+/* Reports a variant as likely to hang, without running it, if similar variants hung. */
 static at_status leave_out(checking *c, const options *o, size_t number, bool *left_out,
                            at_error *error)
 {
@@ -221,7 +221,8 @@ static at_status leave_out(checking *c, const options *o, size_t number, bool *l
     return report(c, o, &(proof){.id = number, .verdict = PROOF_UNKNOWN, .message = why}, error);
 }
 
-/* Submits variants until one has ended: workers stay busy without compiling far ahead. */
+/* Submits variants until a proof has ended: workers stay busy, and few variants are compiled ahead.
+ */
 static at_status feed(checking *c, const options *o, at_error *error)
 {
     const size_t busy = compile_width(c->pool);
@@ -238,7 +239,7 @@ static at_status feed(checking *c, const options *o, at_error *error)
     return status;
 }
 
-/* Withdraws queued variants that are likely to hang, as similar ones did. */
+/* Withdraws queued variants that are likely to hang, because similar variants hung. */
 static void withdraw(checking *c)
 {
     for (size_t i = 0; i < c->submitted; i++) {
@@ -259,7 +260,7 @@ static void note_hang(checking *c, const proof *one)
         withdraw(c);
 }
 
-/* Returns the error if no variant compiles. People saw the first compiler error already. */
+/* Returns the error for the case that no variant compiles. The first compiler error was printed. */
 static at_status refuse_source(const checking *c, const char *why, at_error *error)
 {
     if (c->last_message)
@@ -270,7 +271,9 @@ static at_status refuse_source(const checking *c, const char *why, at_error *err
                      c->count > 1 ? "\nNone of the variants compiles." : "");
 }
 
-/* Shows the completed share of the tuned problem if it runs whole, else the number of variants. */
+/* Shows the completed share of the tuned problem if it runs whole, otherwise the number of
+ * variants.
+ */
 static void show_progress(const checking *c, progress *shown)
 {
     const uint64_t permille = prover_permille(c->prover);
@@ -347,7 +350,7 @@ static at_status open_all(const options *o, checking *c, at_error *error)
             &c->pool, error);
     if (status)
         return status;
-    /* A launch that no GPU accepts is a verdict, and no error here. */
+    /* If no GPU accepts the launch, the proof will say so; this is no error here. */
     return error_ignore(prototypes_check(c->script, PROBLEM_TUNED, c->indices, c->pool,
                                          c->chip.arch, prototypes_warn, NULL, error),
                         AT_USAGE, error);
@@ -368,7 +371,7 @@ static at_status print_end(const checking *c, const options *o, at_error *error)
         NULL, error);
 }
 
-/* About twenty seconds on a usual core. */
+/* Limit of the work for a captured launch: about twenty seconds on a usual core. */
 static const uint64_t captured_work = UINT64_C(1) << 31;
 
 static void say_difference(const captured_launch *c, const relaunch_difference *d, char *message)

@@ -1,4 +1,4 @@
-/* autotune sweep: tunes along variables of the problem, run after run with the same workers. */
+/* autotune sweep: tunes many problems, one after the other, with the same workers. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,7 +46,8 @@ static at_status sweep_points_init(sweep_points *c, const options *o, at_error *
     return status;
 }
 
-/* Returns the settings of a run at a point, and its values. The first axis varies slowest. */
+/* Returns the settings of the run at a point; sets the values of its axes. The first axis varies
+ * slowest. */
 static settings settings_at(const sweep_points *c, const options *o, size_t point,
                             const char *values[CURVE_MAX_AXES])
 {
@@ -79,8 +80,7 @@ static bool fails_everywhere(at_status status)
            status == AT_IO || status == AT_FORMAT;
 }
 
-/* Measures a point and adds it. The curve includes points that failed; *first keeps the first
- * failure. */
+/* Measures a point and adds it to the curve, also if it failed. *first keeps the first failure. */
 static at_status measure(const settings *asked, const char *const *values, curve *out,
                          at_error *first, at_error *error)
 {
@@ -101,7 +101,7 @@ static at_status measure(const settings *asked, const char *const *values, curve
     return fails_everywhere(status) ? status : AT_OK;
 }
 
-/* Adds a point from a GPU's record. */
+/* Adds a point from the record of a GPU. */
 static at_status recall(const options *o, const settings *asked, const record *r,
                         const char *const *values, curve *out, at_error *error)
 {
@@ -151,7 +151,7 @@ static at_status draw(const options *o, const curve *c, at_error *error)
     return status;
 }
 
-/* Refuses problems that the script cannot load at all, before any point is measured. */
+/* Rejects problems that the script cannot load, before any point is measured. */
 static at_status check_points(const options *o, const sweep_points *c, at_error *error)
 {
     arch_limits any;
@@ -211,7 +211,7 @@ static at_status sweep_measured(const options *o, const sweep_points *c, int *ex
     return status;
 }
 
-/* Adds the curve of a GPU's record, unless it has no points. */
+/* Adds the curve of a GPU's record, unless the curve has no points. */
 static at_status add_recorded(const options *o, const sweep_points *c, const record *r,
                               json_t **curves, json_t **words, at_error *error)
 {

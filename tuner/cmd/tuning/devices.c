@@ -17,7 +17,7 @@
 
 enum { MOST_DEVICES = 64 };
 
-/* Prints the devices. `no_gpu` is the reason why no GPU is among them, or NULL. */
+/* Prints the devices. `no_gpu` is the reason why there is no GPU, or NULL. */
 static at_status print_devices(const options *o, const device_properties *d, size_t count,
                                const char *no_gpu, at_error *error)
 {
@@ -61,13 +61,13 @@ const command cmd_devices = {
 
 enum { FIGURE_DIGITS = 6 };
 
-/* The trial that measures one ceiling. */
+/* How one ceiling is measured. */
 typedef struct trial {
     ceiling_kind kind;
     const char *script;
     script_setting setting; /* a NULL name sets nothing */
-    bool warm;              /* its data stays in the L2 */
-    bool predicts;          /* predictions use it (sim/chip.h) */
+    bool warm;              /* the data stays in the L2 */
+    bool predicts;          /* predictions use this ceiling (sim/chip.h) */
 } trial;
 
 static const trial trials[] = {
@@ -229,7 +229,7 @@ static at_status measure_all(const options *o, bool for_predictions, int *exit_c
             status = measure(o, &own, &trials[i], &shared, &on, error);
             measured += !status;
         }
-    /* After an error the ceilings that were measured are printed. */
+    /* After an error, the ceilings measured so far are printed. */
     at_status printed =
         measured ? print_ceilings(o, &on, &shared.properties, status ? NULL : error) : AT_OK;
     status = status ? status : printed;

@@ -1,9 +1,9 @@
-/* autotune mix: the configuration that serves all captured launches of a kernel best, weighted by
- * how often the program makes each launch.
+/* autotune mix: finds the configuration with the least total time for all captured launches of a
+ * kernel, each counted as often as the program makes it.
  *
  * Each launch is tuned and recorded. Then the best configurations of every launch, and the
- * baseline, are timed on all launches. The winner is recorded as a portfolio of one: 'autotune
- * apply --captured DIR' writes it into the file, and a pick gives it to other launches. */
+ * baseline, are timed on all launches. The winner is recorded as a portfolio of one configuration:
+ * 'autotune apply --captured DIR' writes it into the file, and it is picked for other launches. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ typedef struct mixed_launch {
     char name[NAME_BYTES]; /* "DIR:2" */
     captured_launch captured;
     record_values problem;  /* owned */
-    int64_t own_ns;         /* fastest time in its own tuning */
+    int64_t own_ns;         /* fastest time when this launch was tuned */
     int64_t ns[MOST_TRIED]; /* time of each tried configuration; 0 if it does not work */
 } mixed_launch;
 
@@ -43,7 +43,7 @@ typedef struct mix {
     char pattern[128], script_hash[33], template_hash[33];
     arch_limits device;
     bool predicted;
-    char record_path[PATH_MAX]; /* of the record; "" if nothing is recorded */
+    char record_path[PATH_MAX]; /* "" if nothing is recorded */
     at_error *error;
 } mix;
 
@@ -147,7 +147,7 @@ static at_status tune_alone(mix *m, mixed_launch *l)
     return status;
 }
 
-/* Times all configurations on one launch, without a race that would drop any. */
+/* Times all configurations on one launch, without a race, which would drop slow ones. */
 static at_status time_all(mix *m, mixed_launch *l)
 {
     settings asked = settings_of(m, l);
@@ -159,7 +159,7 @@ static at_status time_all(mix *m, mixed_launch *l)
     asked.search.has_effort = false;
     asked.search.counts_twins = true;
     asked.results.record = asked.results.must_record =
-        false; /* without a race the record would be worse than that of its own tuning */
+        false; /* the tuning of this launch made a better record, from a race */
     asked.race.fixed_samples = SAMPLES;
     show_launch(m, "timing", l);
     at_status status = run(m, &asked, &t);
@@ -172,7 +172,7 @@ static at_status time_all(mix *m, mixed_launch *l)
     return status;
 }
 
-/* Returns the time of all the program's launches with a configuration, or 0 if a launch fails. */
+/* Returns the total time of the program's launches with configuration `c`; 0 if a launch fails. */
 static double total_ns(const mix *m, size_t c)
 {
     double sum = 0;
@@ -197,7 +197,7 @@ static bool find_best(const mix *m, size_t *best)
     return least > 0;
 }
 
-/* Records the mix as a portfolio, which a pick uses for problems without an entry. */
+/* Records the winner as a portfolio, which is used for problems without an entry. */
 static at_status record_mix(mix *m, size_t best)
 {
     char date[32];

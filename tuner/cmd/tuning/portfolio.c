@@ -1,4 +1,5 @@
-/* autotune portfolio: a few configurations for a range of problems, and a tree that chooses one. */
+/* autotune portfolio: finds a few configurations for a range of problems, and a tree that chooses
+ * among them by problem. */
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -152,7 +153,7 @@ static json_t *pack_tried(const portfolio_tried *t, const ranges *r)
     return object;
 }
 
-/* Packs data that only the text needs: exact figures, and remarks. */
+/* Packs data that only the text needs: exact figures and remarks. */
 static json_t *pack_words(const portfolio_found *f, const ranges *r)
 {
     json_t *axes = json_array(), *tried = json_array();

@@ -78,8 +78,8 @@ static at_status add_named(gpu_models *m, const char *names, const device_proper
     return status;
 }
 
-/* Resolves "all" or "cuda:0,2" in a process that asks the driver, or the management library if that
- * is enough. AT_NO_DEVICE if a GPU does not exist, AT_USAGE. */
+/* Resolves "all" or "cuda:0,2" to GPU models. A child process asks the driver, or only the
+ * management library (NVML) if that is enough. AT_NO_DEVICE if a GPU does not exist, AT_USAGE. */
 static at_status models_find(const char *names, gpu_models *out, at_error *error)
 {
     size_t count;
@@ -105,7 +105,7 @@ static void become_tuner(const gpu_models *models, size_t which, FILE *output, p
                          settings *asked)
 {
     size_t cores = asked->machine.jobs > 0 ? (size_t)asked->machine.jobs : cores_usable();
-    /* The terminal's signals reach the parent alone, which passes them on once. */
+    /* In its own group, the child gets the terminal's signals only from the parent. */
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != parent)
@@ -146,10 +146,10 @@ static void print_output(FILE *from)
         fwrite(buffer, 1, n, stdout);
 }
 
-/* Tunes each model of GPU in a process of its own. Each child returns with *mine set and tunes its
- * model; its output goes to a file, and *asked gives it its share of the cores. The parent passes
- * signals on, waits for all children, prints their output in order and sets *exit_code to the first
- * code that is not 0. AT_IO. */
+/* Starts a child process for each model of GPU. In a child, this function returns with *mine set,
+ * and the caller tunes the model that *asked names with the cores that it allows; output goes to a
+ * file. The parent passes signals on, waits for all children, prints their output in order and sets
+ * *exit_code to the first code that is not 0. AT_IO. */
 static at_status models_side_by_side(const gpu_models *models, settings *asked, bool *mine,
                                      int *exit_code, at_error *error)
 {
@@ -191,7 +191,7 @@ static at_status models_side_by_side(const gpu_models *models, settings *asked, 
     return status;
 }
 
-/* Appends the --config of a variant, without parameters at the default's value. */
+/* Appends the --config of a variant, without parameters that have the default's value. */
 static void add_differences(char *text, size_t size_bytes, const run_summary *s,
                             const run_result *r)
 {
@@ -243,7 +243,7 @@ static at_status tune_and_print(const options *o, const settings *asked, int *ex
     if (!t)
         return status;
     const run_summary *s = tune_summary(t);
-    /* If nothing was tried, or nothing compiles, the error alone is printed. */
+    /* If no variant was tried, or no variant compiles, only the error is printed. */
     bool empty = status && s->result_count == s->counts[OUTCOME_COMPILE_ERROR];
     at_status printed =
         empty ? AT_OK

@@ -17,7 +17,7 @@
 #include "run/setup/setup.h"
 #include "script/kernel_file.h"
 
-/* ---- launches in the host code, which follow the parameters ---- */
+/* ---- launches in the host code, whose numbers depend on parameters ---- */
 
 enum { MOST_LAUNCHES = 16 };
 
@@ -52,8 +52,9 @@ static void add_number(const change *c, cpp_span at, long number)
     edit_add(c->edits, begin, at.length, text);
 }
 
-/* Replaces the number in the text, in the values of variables that the text uses, and in the file's
- * constants; also number - 1 where it is added to round up. Returns the number of replacements. */
+/* Replaces the number `c->before` in the text, in the values of variables that the text uses, and
+ * in the file's constants; also `c->before` - 1 where it is added to round up. Returns the number
+ * of replacements. */
 static size_t change_numbers(const change *c, cpp_span text, int depth)
 {
     enum { MOST_DEPTH = 4, MOST_VALUES = 4 };
@@ -84,8 +85,8 @@ static size_t change_numbers(const change *c, cpp_span text, int depth)
     return found;
 }
 
-/* Returns whether another parameter has the same number but another new value: then the number's
- * meaning is unclear. */
+/* Returns whether another parameter has the same old value but another new value: then it is not
+ * clear which parameter a number in the launch stands for. */
 static bool is_ambiguous(const shape *s, size_t parameter)
 {
     const pattern *p = s->pattern;
@@ -98,7 +99,7 @@ static bool is_ambiguous(const shape *s, size_t parameter)
     return false;
 }
 
-/* Returns the x size of the launch's block, also through a variable, or 0 if it is not a number. */
+/* Returns the x size of the launch's block, which may be in a variable; 0 if it is not a number. */
 static long block_number(const change *c, cpp_span text, int depth)
 {
     cpp_assignment of[2];
@@ -117,8 +118,8 @@ static long block_number(const change *c, cpp_span text, int depth)
                : 0;
 }
 
-/* Changes the launch for a parameter that is not a macro. Returns false if a part that depends on
- * the parameter lacks its number. */
+/* Changes the launch for a parameter that is not a macro. Returns false if a part of the launch
+ * depends on the parameter but does not contain its old value. */
 static bool change_launch(const shape *s, size_t parameter, change *c)
 {
     const pattern *p = s->pattern;
@@ -127,7 +128,7 @@ static bool change_launch(const shape *s, size_t parameter, change *c)
     if (before.kind != VALUE_INTEGER || after.kind != VALUE_INTEGER)
         return value_equal(before, after);
     const cpp_launch *l = c->launch;
-    /* The block size in the file is used in preference to the pattern's baseline. */
+    /* The old value is the block size in the file, if known, otherwise the pattern's baseline. */
     const long own =
         s->block[parameter] && s->is_block[parameter] ? block_number(c, l->parts[1], 0) : 0;
     c->before = own > 0 ? own : (long)before.integer;
@@ -218,7 +219,7 @@ static void find_dependences(script *s, const uint16_t *indices, const bool *is_
     for (size_t i = 0; i < p->parameter_count; i++) {
         uint16_t one[PATTERN_MAX_PARAMETERS];
         at_error ignored = {0};
-        /* A macro that keeps its value changes no launch; its other values are not applied. */
+        /* A macro that keeps its value changes no launch. */
         if ((indices[i] == p->baseline[i] && is_macro[i]) || p->parameters[i].value_count < 2)
             continue;
         memcpy(one, p->baseline, p->parameter_count * sizeof *one);
@@ -241,11 +242,11 @@ static void find_dependences(script *s, const uint16_t *indices, const bool *is_
     free(changed);
 }
 
-/* Adds to `edits`, one list per unit of the file, the changes of the host code's launches that the
- * configuration `indices` needs. Parameters of `is_macro` are macros of the file; for others,
- * numbers change in the launches and in the values that they use. Returns false after a report on
- * stderr, with the needed grid and block, for each launch that cannot be changed or does not read a
- * macro on which it depends. */
+/* Adds the changes of the host code's launches for the configuration `indices` to `edits`, which
+ * has one list per unit of the file. For parameters that are not macros of the file (`is_macro`),
+ * numbers change in the launches and in the values that they use. If a launch cannot be changed, or
+ * does not use a macro on which it depends, prints its grid and block on stderr and returns false.
+ */
 static bool follow_launches(script *s, const uint16_t *indices, const bool *is_macro,
                             edit_list *edits)
 {
@@ -286,18 +287,17 @@ typedef struct choice {
 typedef struct application {
     const options *o;
     script *s;
-    bool is_mix; /* --captured names a folder with several launches; use the configuration of their
-                    mix */
+    bool is_mix; /* --captured names a folder with several launches: apply the winner of 'mix' */
     const kernel_file *file;
     const char *const *defines;
     size_t define_count;
-    choice choices[MOST_ARCHES]; /* the architecture of a single choice does not matter */
+    choice choices[MOST_ARCHES]; /* one per architecture; a single choice is for all */
     size_t choice_count;
     edit_list *edits; /* one list per unit */
     pack added;       /* definitions of macros that the file does not define */
 } application;
 
-/* Writes the value as the text of a macro in C. */
+/* Writes the value as the C text of a macro. */
 static void format(value v, char text[RECORD_TEXT_BYTES])
 {
     if (v.kind == VALUE_BOOLEAN)
@@ -306,8 +306,8 @@ static void format(value v, char text[RECORD_TEXT_BYTES])
         value_format(v, text, RECORD_TEXT_BYTES);
 }
 
-/* Finds the only definition of the macro, in *unit; *out is NULL if the file has none. AT_USAGE if
- * there are several. */
+/* Finds the definition of the macro, and its *unit. *out is NULL if the file does not define the
+ * macro. AT_USAGE if there are several definitions. */
 static at_status find_definition(const application *a, const char *name, const cpp_macro **out,
                                  size_t *unit, at_error *error)
 {
@@ -351,8 +351,8 @@ static bool is_same_everywhere(const application *a, size_t parameter)
     return true;
 }
 
-/* Refuses a macro that the host code reads: __CUDA_ARCH__ is not defined there, so one value must
- * serve all architectures. */
+/* Rejects a macro that has several values and is used by host code, where __CUDA_ARCH__ is not
+ * defined. AT_USAGE. */
 static at_status check_host(const application *a, const char *name, at_error *error)
 {
     const char *const words[] = {name, NULL};
@@ -372,7 +372,8 @@ static at_status check_host(const application *a, const char *name, at_error *er
     return AT_OK;
 }
 
-/* Returns the definition with the new value, or a case per architecture. The caller frees it. */
+/* Returns the definition with the new value, or with an #if for each architecture. The caller frees
+ * it. */
 static char *redefined(const application *a, size_t parameter, const cpp_macro *m)
 {
     char text[RECORD_TEXT_BYTES];
@@ -405,7 +406,7 @@ static at_status apply_parameter(application *a, size_t parameter, at_error *err
     const cpp_macro *m;
     size_t unit = 0;
     char text[RECORD_TEXT_BYTES], was[RECORD_TEXT_BYTES];
-    if (!is_define(a, name)) /* the launches contain it */
+    if (!is_define(a, name)) /* no macro: the launches contain its value */
         return AT_OK;
     const bool same = is_same_everywhere(a, parameter);
     at_status status = find_definition(a, name, &m, &unit, error);
@@ -437,7 +438,8 @@ static at_status apply_parameter(application *a, size_t parameter, at_error *err
     return AT_OK;
 }
 
-/* Defines the macros that the file takes from -D, after its first comment or at its start. */
+/* Adds definitions of macros that the file takes from -D, after its first comment or at its start.
+ */
 static void add_definitions(application *a)
 {
     char *text = memory_require(pack_take_text(&a->added));
@@ -565,8 +567,9 @@ static bool change_launches(const application *a)
     return complete;
 }
 
-/* Returns whether --captured names a folder with several launches. Then `first` is the one to load
- * the script for: all launches are of one kernel. Loading reports a wrong folder. */
+/* Returns whether --captured names a folder with several launches. Then `first` gets the name of
+ * the first launch, for which the script is loaded: all launches are of one kernel. A wrong folder
+ * is reported later, by loading. */
 static bool take_mix(settings *asked, char first[NAME_BYTES])
 {
     at_error ignored = {0};

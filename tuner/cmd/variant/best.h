@@ -7,8 +7,8 @@
 #include "record/pick.h"
 #include "script/script.h"
 
-/* Picks from the records for the script's problem on this GPU; *rule is the rule of the pick.
- * AT_USAGE if no known configuration is possible. */
+/* Picks a configuration from the records, for the script's problem on `gpu`; *rule is the rule of
+ * the pick. AT_USAGE if no recorded configuration is possible. */
 at_status best_find(const options *o, script *s, const arch_limits *gpu, uint16_t *indices,
                     pick_rule *rule, at_error *error);
 
@@ -16,8 +16,8 @@ at_status best_find(const options *o, script *s, const arch_limits *gpu, uint16_
  * machine's GPU, in the form of --config. AT_USAGE if nothing is recorded. */
 at_status best_text(const options *o, char text[CONFIGURATION_BYTES], at_error *error);
 
-/* Finds the configuration that 'autotune mix' recorded for this GPU: a portfolio of one. AT_USAGE
- * if it is missing, or the script does not allow it. */
+/* Finds the configuration that 'autotune mix' recorded for `gpu`. AT_USAGE if it is missing, or the
+ * script does not allow it. */
 at_status best_find_mix(const options *o, script *s, const arch_limits *gpu, uint16_t *indices,
                         at_error *error);
 

@@ -34,7 +34,7 @@ static at_status print_ptx(const emitted *source, script *s, const uint16_t *ind
     return status;
 }
 
-/* Warns of a broken constraint. Printing the source nevertheless shows the constraint's reason. */
+/* Warns of a broken constraint. The source is printed nevertheless, as it may show the reason. */
 static at_status warn_if_invalid(script *s, const uint16_t *indices, at_error *error)
 {
     bool valid;
@@ -132,7 +132,7 @@ static void print_preparations(const emitted *source, const launch_plan *plan,
         fputs("\n", to);
 }
 
-/* Prints the launch of the source below, for a program that compiles this source. */
+/* Prints the launch, for a program that compiles the source below it. */
 static at_status print_launch(script *s, const uint16_t *indices, pick_rule rule,
                               const emitted *source, FILE *to, at_error *error)
 {

@@ -1,4 +1,4 @@
-/* autotune explain: the memory accesses of one variant, line by line, and its bottleneck. */
+/* autotune explain: shows the memory accesses of one variant, line by line, and its bottleneck. */
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 
 enum {
     STEP_MS = 100,
-    LEAST_BESIDE = 120, /* columns for counters and source side by side */
+    LEAST_BESIDE = 120, /* columns needed to show counters and source side by side */
     PREDICTED_DIGITS = 6
 };
 
@@ -65,7 +65,7 @@ static json_t *metrics_json(const explained *x, uint32_t launch)
     return out;
 }
 
-/* Packs the counts of one kind of access of one line. */
+/* Packs the counts of one kind of access in one source line. */
 static json_t *access_json(const explained *x, double scale, const explain_line *l,
                            const char *kind, const sim_counter *c)
 {
@@ -73,7 +73,7 @@ static json_t *access_json(const explained *x, double scale, const explain_line 
     const struct {
         const char *name;
         uint64_t count;
-        bool is_told; /* also packed if it is 0 */
+        bool is_told; /* packed even if `count` is 0 */
     } counts[] = {{"shared_requests", c->shared_requests, false},
                   {"wavefronts", c->wavefronts, is_shared},
                   {"ideal_wavefronts", c->ideal, is_shared},
@@ -177,7 +177,7 @@ static json_t *pack_explained(const explained *x)
     return root;
 }
 
-/* Packs the counts of the executed blocks. */
+/* Packs counts of the executed blocks, not scaled to the grid. */
 static json_t *counter_words(const char *kind, const sim_counter *c)
 {
     return json_pack(
@@ -250,7 +250,8 @@ static json_t *launch_words(const explained *x, uint32_t i)
         "blocks", (json_int_t)profile->blocks, "alone", alone);
 }
 
-/* Lists each source line's line in the kernel's own file, or 0. Empty for templates. */
+/* Lists, for each line of the source, the line number in the kernel file, or 0. The list is empty
+ * if the kernel is from a template. */
 static json_t *own_numbers(const explained *x)
 {
     const kernel_file *file;
@@ -297,7 +298,7 @@ static at_status make_proven(const settings *wanted, const char *configuration, 
     at_status status = explained_count(wanted, configuration, true, x, error);
     if (!status && script_pattern(x->script)->measurable)
         status = prove(x, error);
-    /* If the proof found the fault, the proof alone reports it, with the template's line. */
+    /* If the proof found a fault, only the proof reports it, with the template's line. */
     for (uint32_t i = 0; i < x->launch.launch_count; i++)
         if (x->wrong && x->launches[i].found.fault.kind != SIM_FAULT_NONE)
             x->launches[i].explanation.sentence_count = 0;

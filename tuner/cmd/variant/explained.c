@@ -14,7 +14,9 @@
 
 enum { NAME_BYTES = 512 };
 
-/* Launches with fewer warp instructions run whole, in about a second; others run a sample. */
+/* Launches with fewer warp instructions run whole, in about a second; others run a sample of
+ * blocks.
+ */
 static const double whole_instructions = 4e6;
 
 void explained_deinit(explained *x)
@@ -37,8 +39,8 @@ void explained_deinit(explained *x)
     script_free(x->script);
 }
 
-/* Writes the source's name for the preprocessor, which identifies files by name: it differs from
- * the names of all included files. */
+/* Writes a name of the source that differs from the names of all included files: the preprocessor
+ * identifies files by name. */
 static const char *source_name(const explained *x, char *name)
 {
     snprintf(name, NAME_BYTES, "(emitted) %s.cu", script_pattern(x->script)->name);
@@ -55,7 +57,8 @@ static at_status compile(explained *x, at_error *error)
                                    x->chip.arch, true, &x->compiled, error);
 }
 
-/* Finds the template line of each source line, from the #line directives of the same source. */
+/* Finds the template line of each source line. For this, emits the source again, with #line
+ * directives. */
 static at_status find_places(explained *x, at_error *error)
 {
     emitted marked = {0};
@@ -149,7 +152,7 @@ static at_status run_sample(explained *x, const settings *wanted, at_error *erro
     return status;
 }
 
-/* Takes the predictions, and the sentences about them, from the tuned problem. */
+/* Moves the predictions, and the sentences about them, from `tuned` to `x`. */
 static void take_predictions(explained *x, const explained *tuned)
 {
     for (uint32_t i = 0; i < x->launch.launch_count; i++) {
@@ -165,7 +168,8 @@ static void take_predictions(explained *x, const explained *tuned)
     x->predicts_tuned = true;
 }
 
-/* Predicts the tuned problem. If it cannot run here, the smaller problem's predictions stay. */
+/* Predicts times for the tuned problem. If that cannot run here, the predictions for the simulated
+ * problem stay. */
 static void predict_tuned(const settings *wanted, explained *x)
 {
     explained tuned = {0};
@@ -232,7 +236,7 @@ bool explained_faulted(const explained *x)
 const char *explained_metric(const explained *x, uint32_t launch, size_t i, double *count)
 {
     const sim_totals *t = &x->launches[launch].found.profile.totals;
-    /* The hardware counts an asynchronous copy as a load from global memory, too. */
+    /* The hardware also counts asynchronous copies as loads from global memory. */
     sim_counter load = t->global_load;
     sim_counter_sum(&load, &t->async_copy);
     const struct {

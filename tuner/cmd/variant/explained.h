@@ -29,31 +29,32 @@ typedef struct explained {
     uint16_t indices[PATTERN_MAX_PARAMETERS];
     char configuration[CONFIGURATION_BYTES];
     emitted source;
-    char **places; /* owned; per source line "file:line" in the template, or NULL */
+    char **places; /* owned; for each source line "file:line" of the template, or NULL */
     size_t place_count;
-    compile_result compiled, filler; /* the filler prepares inputs; without bytes there is none */
+    compile_result compiled, filler; /* `filler` prepares inputs; its size is 0 if not needed */
     launch_plan launch, filler_launch;
     problem_plan plan;
     script_contents contents; /* contents of files that are inputs */
     sim_estimate *estimate;
     explained_launch launches[PLAN_MAX_LAUNCHES];
-    bool predicts_tuned;  /* predictions are for the tuned problem, counts for the smaller one */
-    char *wrong;          /* owned; the error that the proof found; NULL if there is none */
-    char *unproven;       /* owned; the reason why the proof failed; NULL if it did not */
+    bool predicts_tuned;  /* predictions are for the tuned problem, counts for the simulated one */
+    char *wrong;          /* owned; the fault or wrong result that the proof found; NULL if none */
+    char *unproven;       /* owned; the reason why there is no proof; NULL if there is one */
     bool is_script_wrong; /* the proof failed because of the script, for example a reference that
                              faults */
 } explained;
 
 /* Compiles a configuration (NULL: the default) of the script that `wanted` names, and counts its
- * work on the simulated device, without a proof. With `simulated` the script's problem for
- * simulated devices is counted, if there is one; times are predicted for the tuned problem if that
- * can run here. *x starts zeroed. The caller always calls explained_deinit. */
+ * work on the simulated device, without a proof. With `simulated`, counts the script's simulated
+ * problem, if it has one, and predicts times for the tuned problem, if that can run here. *x starts
+ * zeroed. The caller always calls explained_deinit(). */
 at_status explained_count(const settings *wanted, const char *configuration, bool simulated,
                           explained *x, at_error *error);
-void explained_deinit(explained *x); /* accepts a zeroed one */
+void explained_deinit(explained *x); /* `x` may be zeroed */
 
-/* Returns the name of metric `i` among Nsight Compute's metrics that the simulated device counts,
- * or NULL past the last. *count is for the whole grid, even after a sample of blocks. */
+/* Returns Nsight Compute's name of metric `i` of those that the simulated device counts; NULL after
+ * the last. *count is the metric of the whole grid, even if only a sample of blocks was executed.
+ */
 const char *explained_metric(const explained *x, uint32_t launch, size_t i, double *count);
 
 /* Returns whether a launch ended in a fault of the kernel. */

@@ -1,5 +1,4 @@
-/* autotune profile: a variant's hardware counters on a GPU, beside the simulated device's
- * counts. */
+/* autotune profile: prints hardware counters of a variant beside counts of the simulated device. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,10 +54,10 @@ typedef struct profiled {
     outcome outcome;
     char message[DEVICE_LABEL_BYTES * 4]; /* the reason if the outcome is not ok */
     int64_t time_ns;
-    double *counters; /* owned; all names of launch 0, then of launch 1 and so on */
+    double *counters; /* owned; the counters of launch 0, then of launch 1 and so on */
     explained simulated;
     bool is_simulated;
-    at_error why_not; /* the reason why it is not simulated */
+    at_error why_not; /* the reason why the variant is not simulated */
 } profiled;
 
 static const char *words_of(const char *name)
@@ -194,7 +193,8 @@ static at_status count(profiled *x, at_error *error)
     return status;
 }
 
-/* Refuses a counter of --metrics that the chip lacks. Drops usual counters that it lacks. */
+/* Checks that the GPU has the counters: a counter of --metrics that it lacks is an error, a usual
+ * counter that it lacks is dropped. */
 static at_status check_names(const options *o, const profiled *x, at_error *error)
 {
     for (size_t i = 0; o->metrics && x->counters && i < x->name_count; i++)
@@ -234,7 +234,7 @@ static double counter(const profiled *x, uint32_t launch, size_t metric)
     return x->counters[launch * x->name_count + metric];
 }
 
-/* Sums are whole counts; averages and shares are not. */
+/* Packs a sum as a whole number; averages and shares have fractions. */
 static json_t *figure_json(const char *name, double v)
 {
     const char *last = strrchr(name, '.');
