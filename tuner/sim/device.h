@@ -49,8 +49,7 @@ struct device {
     uint64_t work;           /* work (sim_launch.work) of all launches since a kernel was loaded */
     uint64_t last_work;      /* work of the last launch */
     void (*progress)(void *context, uint64_t done,
-                     uint64_t total); /* gets the number of clusters that ran, and of all clusters;
-                                         may be NULL */
+                     uint64_t total); /* counts clusters; may be NULL */
     void *progress_context;
 };
 

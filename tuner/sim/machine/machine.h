@@ -56,8 +56,7 @@ typedef struct sim_warp_wait {
     uint32_t barrier;         /* SIM_WAITING: number of the barrier, or SIM_BARRIER_OF_... */
     int32_t pc;               /* instruction at which the warp waits or polls */
     uint32_t mask;            /* lanes that wait */
-    uint32_t arrived, waited; /* cluster barriers at which the warp arrived; cluster barriers that
-                                 it passed */
+    uint32_t arrived, waited; /* cluster barriers at which it arrived; which it has passed */
 } sim_warp_wait;
 
 /* Lanes that wait at a warp operation for other lanes of its mask (collective.c). */
