@@ -48,8 +48,8 @@ struct device {
                                 sample */
     uint64_t work;           /* work (sim_launch.work) of all launches since a kernel was loaded */
     uint64_t last_work;      /* work of the last launch */
-    void (*progress)(void *context, uint64_t done,
-                     uint64_t total); /* counts clusters; may be NULL */
+    /* counts clusters; may be NULL */
+    void (*progress)(void *context, uint64_t done, uint64_t total);
     void *progress_context;
 };
 

@@ -142,8 +142,8 @@ typedef struct sim_launch {
     void *observer_context;
     bool first_warp_only; /* run one warp of each block, to sample addresses: barriers open at once,
                              and values of other warps are missing */
-    void (*progress)(void *context, uint64_t done,
-                     uint64_t total); /* counts clusters; may be NULL */
+    /* counts clusters; may be NULL */
+    void (*progress)(void *context, uint64_t done, uint64_t total);
     void *progress_context;
     sim_prints *prints; /* gets the text that threads print; may be NULL */
     uint64_t workspace; /* address of the workspace of a cooperative launch; 0: no workspace */
