@@ -1,4 +1,4 @@
--- autotune compare: the problems that became faster or slower between two records, runs or journals.
+-- autotune compare: lists the problems that became faster or slower between two records, runs or journals.
 
 local recorded = require "lib.recorded"
 local entries = require "lib.entries"
@@ -34,7 +34,7 @@ local function of_record(r)
   return { gpu = r.gpu, subjects = subjects }
 end
 
--- Returns the fastest result of a run, a journal or another tool's file.
+-- Returns the fastest result of a run, a journal or a file of another tool, in the form of of_record().
 local function of_measurements(source)
   local r = recorded.read(source)
   local best, values, problem = recorded.rank(r)[1], {}, get(source.content, "problem")
@@ -42,7 +42,7 @@ local function of_measurements(source)
   if not best then refuse("no variant has a time", "missing", 0) end
   for p, name in ipairs(r.names) do values[p] = { name, best.values[p] } end
   return { gpu = r.device, subjects = { {
-    -- Records have the problem without blanks.
+    -- In records, the text of a problem has no blanks.
     problem = (string.gsub(r.problem, " ", "")),
     asked = object { { "problem", type(problem) == "table" and #names(problem) > 0 and problem or object {} } },
     pattern = r.kernel, configuration = texts_of(values), values = object(values), arch = "sm_90",
@@ -68,8 +68,8 @@ local function judge_files(a, b, margin)
                        { low_ns = b.low_ns, median_ns = b.time_ns, high_ns = b.high_ns }, margin)
 end
 
--- Step "pair", given { a, b, margin }: pairs the results of both files for each problem, and judges each pair by the
--- recorded times. If each file has a single problem, these two are a pair, whatever their names.
+-- Step "pair", given { a, b, margin }: for each problem, makes a pair of the results of both files, and judges the pair
+-- by the recorded times. If each file has only one problem, their results are a pair even if the problems differ.
 function STEPS.pair(given)
   local a, b, first, out = given.a.subjects, given.b.subjects, {}, {}
   local single = #a == 1 and #b == 1 and (a[1].problem == "" or b[1].problem == "")
@@ -94,7 +94,7 @@ local function side_of(s)
            resources = s.resources or nil }
 end
 
--- Step "print", given { comparisons, is_raced, gpus }.
+-- Step "print", given { comparisons, is_raced, gpus }: returns the data to print.
 function STEPS.print(given)
   local list, sides = {}, {}
   for i, c in ipairs(given.comparisons) do

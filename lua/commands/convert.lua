@@ -1,4 +1,4 @@
--- autotune convert: recorded measurements in the format of another tool.
+-- autotune convert: writes recorded measurements in the format of another tool.
 
 local recorded = require "lib.recorded"
 
@@ -66,7 +66,7 @@ end
 
 local WRITERS, NAMES = { ["kernel-tuner"] = kernel_tuner, t4 = t4 }, { "kernel-tuner", "t4" }
 
--- `name` is the kernel's name for a file that does not have one.
+-- given: source, the format, and name, which is the kernel's name if the file does not have one.
 return function(given)
   local r = recorded.read(given.source)
   if r.kernel == "" then r.kernel = given.name end

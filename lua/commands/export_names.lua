@@ -1,4 +1,4 @@
--- autotune export: the C names of a pattern's columns and of its launch's buffers.
+-- autotune export: chooses C names for a pattern's columns and for its launch's buffers.
 
 local identifiers = require "lib.identifiers"
 

@@ -1,4 +1,4 @@
--- autotune importance: the influence of each parameter, alone and together with others.
+-- autotune importance: prints the influence of each parameter, alone and together with others.
 
 local recorded = require "lib.recorded"
 local importance = require "lib.importance"

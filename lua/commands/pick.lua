@@ -1,15 +1,14 @@
--- autotune pick: the configuration that a program gets, the rule that gives it, and why better configurations are
--- refused.
+-- autotune pick: prints the configuration that a program gets, its rule, and why better configurations cannot be used.
 --
 -- given: pattern, gpu { name, major, minor }, problem, choice, refused, records { gpu, major, minor }, folders. The
--- choice and each refused candidate have rule and configuration, and if they are known: gpu and pattern of their
--- record; problem, time_ns and number of their entry; place in their portfolio, from 0 on. A refused candidate also has
--- is_slower; by_tree: the tree of its portfolio chose the default; seen: the problem on which it was no faster than the
--- default; broken { line, text }.
+-- choice and each refused candidate have rule and configuration. If these are known, they also have gpu and pattern of
+-- their record; problem, time_ns and number of their entry; place, the index in their portfolio. A refused candidate
+-- also has the reason: is_slower; by_tree, if the portfolio's tree chose the default; seen, a problem on which it was
+-- no faster than the default; or broken { line, text }.
 
 local get, pairs_of
 
--- Returns the measurement that a candidate comes from, as a text.
+-- Returns where a candidate was measured, as a text.
 local function measured(c)
   if not get(c, "gpu") then return "the pattern's default" end
   if get(c, "problem") then return pairs_of(c.problem) .. " on " .. c.gpu end
@@ -26,7 +25,7 @@ local function why_refused(c)
   return "the script has no such configuration, or a constraint fails on it"
 end
 
--- The GPU of the portfolio whose tree chose the default, or nil.
+-- Returns the GPU of the portfolio whose tree chose the default, or nil.
 local function tree_of_default(given)
   for _, c in ipairs(given.choice.rule == "default" and given.refused or {}) do
     if c.by_tree then return c.gpu end
@@ -79,7 +78,7 @@ return function(given)
   for i, c in ipairs(given.refused) do
     refused[i] = object { { "rule", c.rule }, { "measured", measured(c) }, { "configuration", c.configuration },
                           { "why", why_refused(c) } }
-    -- Successive candidates with the same source and reason are shown once, with their number.
+    -- Successive candidates with the same measurement and reason are shown once, with their number.
     local last, key = alike[#alike], table.concat({ c.rule, measured(c), get(c, "number") or "", why_refused(c) }, "\n")
     if last and last.key == key then
       last.count = last.count + 1

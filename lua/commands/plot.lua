@@ -1,4 +1,4 @@
--- autotune plot: the data of a picture of recorded measurements. templates/pages/plot_<kind>.tmpl draws it.
+-- autotune plot: makes the data of a picture of recorded measurements. templates/pages/plot_<kind>.tmpl draws it.
 
 local recorded = require "lib.recorded"
 local importance = require "lib.importance"
@@ -9,7 +9,7 @@ local WHOLE = "what 'autotune SCRIPT --json --top 1000000' prints, "
 
 local function missing(message, ...) refuse(string.format(message, ...), "missing") end
 
--- Returns the values of a parameter, ascending, and for each valid result the index of its value.
+-- Returns the values of parameter `p` in ascending order, and for each valid result the index of its value.
 local function levels_of(d, p)
   local levels, places = recorded.levels(d.works, p)
   local of = {}
@@ -17,7 +17,7 @@ local function levels_of(d, p)
   return { name = d.r.names[p], levels = levels, of = of }
 end
 
--- ---- the data of each kind of plot, besides the figures ----
+-- ---- the data of each kind of plot; all kinds also have the data of put_figures() ----
 
 local function put_first(d) d.picture.by = levels_of(d, d.by[1]) end
 
@@ -30,7 +30,7 @@ local function put_both(d)
   end
 end
 
--- Adds the steps of the search at which the best time so far fell, in order.
+-- Adds the steps of the search that found a new best time, in order.
 local function put_steps(d)
   local results, steps, best = d.r.results, {}, math.huge
   if d.r.order == "ranked" then
@@ -62,8 +62,7 @@ end
 
 local MEMORY = { copy = true, read = true, write = true }
 
--- Returns whether a ceiling is shown: the pattern's own ceiling, and ceilings of the device above
--- it.
+-- Returns whether ceiling `c` is shown: the pattern's own ceiling is, and others that may limit the launch before it.
 local function concerns(r, c)
   local own = r.ceiling and ceiling_of(r.ceiling) or "bytes"
   if c.name == r.ceiling then return true end
@@ -82,9 +81,8 @@ local function roofs_of(d, unit)
   return roofs
 end
 
--- The roofline of a launch (Williams, Waterman, Patterson 2009). With flops the x axis is arithmetic intensity, flops
--- per byte that must be moved. A pattern without flops has its bytes (or items) per second below their ceilings, over
--- the occupancy.
+-- Adds the roofline of a launch (Williams, Waterman, Patterson 2009). With flops, the x axis is arithmetic intensity:
+-- flops per byte that must be moved. Without flops, bytes or items per second are drawn over the occupancy.
 local function put_roofs(d)
   local r, picture, unit = d.r, d.picture, d.r.ceiling and ceiling_of(d.r.ceiling) or "bytes"
   for _, u in ipairs { "bytes", "flops", "items" } do
@@ -119,7 +117,7 @@ local function put_shares(d)
   d.picture.shares = shares
 end
 
--- `of_few`: a record, which holds only the best few, has enough data. `as_text`: a terminal shows it without gnuplot.
+-- of_few: the few variants of a record are enough data. as_text: a terminal shows the plot without gnuplot.
 local KINDS = {
   rank = { parameters = 1, put = put_first, of_few = true },
   heatmap = { parameters = 2, put = put_both, as_text = true },
@@ -156,7 +154,7 @@ local function find_by(r, name)
   refuse(string.format("no parameter is called '%s'%s", name, near and "; did you mean " .. near or ""))
 end
 
--- Returns the share of the variance that the values of a pair explain, alone or together.
+-- Returns the share of the variance that the two parameters of a pair explain, alone and together.
 local function share_of_both(m, pair)
   local share = pair.share
   for _, p in ipairs(m.parameters) do
@@ -165,8 +163,8 @@ local function share_of_both(m, pair)
   return share
 end
 
--- Returns the requested parameters. Without a request, returns the parameter that explains most alone, or the pair that
--- explains most.
+-- Returns the parameters of --by. Without --by, returns the parameter, or the pair of parameters, that explains the
+-- largest share of the variance.
 local function choose_by(d, wanted, by)
   local m, most = d.important, 1
   if #m.parameters < wanted then missing("%d parameter%s must vary to draw this", wanted, wanted > 1 and "s" or "") end
@@ -189,8 +187,7 @@ local function choose_by(d, wanted, by)
   if wanted == 2 then d.by[2] = find_by(d.r, second) end
 end
 
--- Adds the data that every kind has: the figures of valid results, of the ceiling and of the
--- baseline.
+-- Adds the data of every kind: figures of valid results, of the ceiling and of the baseline.
 local function put_figures(d, given, title)
   local r, costs, rates, has_rates = d.r, {}, {}, true
   for i, result in ipairs(d.works) do
@@ -205,8 +202,8 @@ local function put_figures(d, given, title)
                 ceiling = alike and { rate = r.ceiling_rate, words = words } or false }
 end
 
--- given: source, kind, format, name (of the file), and optionally: by, kernel and device (instead of the file's),
--- ceilings { name, unit, rate }, is_plain (the title does not describe the measurements).
+-- given: source, kind, format, name (of the file), and optionally: by, kernel and device (they replace the file's),
+-- ceilings { name, unit, rate }, is_plain (true if the title does not describe the measurements).
 return function(given)
   local get = recorded.get
   local r = recorded.read(given.source)

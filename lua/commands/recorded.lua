@@ -1,4 +1,4 @@
--- The figures of each result, from which a search starts or which a replay searches (history/recorded.h).
+-- Returns the figures of each recorded result, for replays and for the start of a search (history/recorded.h).
 
 local recorded = require "lib.recorded"
 

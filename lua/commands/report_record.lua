@@ -1,4 +1,4 @@
--- autotune report: the data of a record's page, beside its pictures and counters.
+-- autotune report: makes the data that the page shows of a record, without pictures and counters.
 
 local entries = require "lib.entries"
 local get = entries.get
@@ -6,7 +6,7 @@ local get = entries.get
 local UNITS = { "bytes", "flops", "items" }
 local RATES = { bytes = "gbps", flops = "gflops", items = "gitems" }
 
--- Records of earlier versions give the share of a copy instead of a ceiling.
+-- Returns the name of the ceiling. Records of earlier versions have no ceiling, but the share of a copy.
 local function ceiling_name(e)
   local name = get(e, "ceiling") or ""
   return ceiling_of(name) and name or "copy"
@@ -28,8 +28,8 @@ local function rate_unit(e)
   return unit == "bytes" and "GB/s" or unit == "flops" and "GFLOP/s" or "G" .. (item ~= "" and item or "items") .. "/s"
 end
 
--- given: record (in the form of lua/lib/entries.lua), place (makes the page's anchors unique), pictures, and counts or
--- why_no_counts.
+-- given: record (in the form of lua/lib/entries.lua), place (a number that makes the page's anchors unique), pictures,
+-- and counts or why_no_counts.
 return function(given)
   local r, rows, first, bound = given.record, {}, nil, nil
   entries.each(r, {}, function(e)

@@ -1,20 +1,13 @@
--- autotune results diff: entries added, removed, changed, faster or slower between two records or folders.
+-- autotune results diff: lists entries added, removed, changed, faster or slower between two records or folders.
 
 local entries = require "lib.entries"
 local judge = require "lib.judge"
 
--- autotune pick: the configuration that a program gets, the rule that gives it, and why better
--- configurations are refused.
---
--- given: pattern, gpu { name, major, minor }, problem, choice, refused, records { gpu, major, minor },
--- folders. The choice and each refused candidate have rule and configuration. If they are known, they
--- also have gpu and pattern of their record; problem, time_ns and number of their entry; place in their
--- portfolio, from 0. A refused candidate also has is_slower; by_tree if the tree of its portfolio chose
--- the default; seen, the problem on which it was no faster than the default; broken { line, text }.
+-- Returns all entries of the records, the first entry for each key, and the GPUs.
 local function list_side(records)
   local all, first, gpus = {}, {}, {}
   for i, r in ipairs(records) do
-    -- Records are sorted by GPU.
+    -- Records are sorted by GPU, so each GPU is added once.
     if i == 1 or r.gpu ~= records[i - 1].gpu then gpus[#gpus + 1] = r.gpu end
     entries.each(r, {}, function(e)
       local question = entries.question(e)

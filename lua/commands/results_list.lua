@@ -1,4 +1,4 @@
--- autotune results list: the entries of all records, with GPU and file.
+-- autotune results list: lists the entries of all records, with GPU and file.
 
 local entries = require "lib.entries"
 

@@ -1,8 +1,8 @@
--- autotune results show: the entries of a pattern in words, and the portfolios of each record.
+-- autotune results show: describes the entries of a pattern, and the portfolios of each record.
 
 local entries = require "lib.entries"
 
--- A pattern without entries may be misspelt.
+-- Fails because the pattern has no entries. Its name may be misspelt, so the message has similar names.
 local function refuse_none(given)
   local near, known
   for _, name in ipairs(given.patterns) do

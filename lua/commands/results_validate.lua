@@ -1,8 +1,8 @@
--- autotune results validate: faults of a record that its readers do not notice.
+-- autotune results validate: finds faults of a record that its readers in C do not notice.
 --
--- given: root (the file's JSON), faults { { pointer, message }, ... } that readers found, record (in the form of
--- lua/lib/entries.lua, or null if the file is not a record), path (of the file), slug (of the record's GPU). Returns
--- all faults.
+-- given: root (the file's JSON), faults { { pointer, message }, ... } that the readers found, record (in the form of
+-- lua/lib/entries.lua, or null if the file is not a record), path (of the file), slug (the GPU's folder). Returns all
+-- faults.
 
 local entries = require "lib.entries"
 local text_of_path = require "lib.page" {}.path
@@ -10,8 +10,8 @@ local get, form = entries.get, string.format
 
 local MOST_FAULTS, MOST_BYTES = 100, 511
 
--- Kept figures are rounded. A speed-up comes from samples taken side by side, so the ratio of medians only approximates
--- it.
+-- Allowed relative differences: ROUNDING because recorded figures are rounded; PAIRING because a speed-up comes from
+-- samples taken side by side, so the ratio of medians is only similar.
 local ROUNDING, PAIRING = 2e-3, 5e-2
 
 local ORDERS = { { "low_ns", "median_ns", "high_ns" }, { "min_ns", "q1_ns", "median_ns", "q3_ns" } }
@@ -32,7 +32,7 @@ function checks:fault(pointer, ...)
   end
 end
 
--- Returns whether a fault has this pointer, or one below it.
+-- Returns whether there is a fault at this pointer or below it.
 function checks:is_noted(pointer)
   for i = 1, #self do
     local other = self[i].pointer
@@ -52,7 +52,7 @@ function checks:order(time, pointer)
   end
 end
 
--- Returns whether a figure agrees with the others; nil if one of these is unknown.
+-- Returns whether the figure `name` agrees with `expected`; nil if one of both is unknown.
 function checks:figure(of, name, expected, tolerance, pointer, from)
   local kept = number(of, name)
   if kept > 0 and expected > 0 and is_finite(expected) and math.abs(kept - expected) > tolerance * expected then
@@ -60,7 +60,7 @@ function checks:figure(of, name, expected, tolerance, pointer, from)
   end
 end
 
--- Returns the largest allowed difference between the ratio of paired samples and the ratio of the medians, from the
+-- Returns the largest allowed difference between the ratio of paired samples and the ratio of medians, according to the
 -- intervals of both times.
 local function pairing_tolerance(baseline, winner)
   local of_medians = number(baseline, "median_ns") / number(winner, "median_ns")
@@ -81,7 +81,7 @@ function checks:figures(entry, pointer)
               "the medians of baseline and winner")
 end
 
--- Returns whether the names are exactly those of the winner's configuration.
+-- Checks that the configuration `other` has exactly the parameters of the winner.
 function checks:names(entry, other, pointer)
   local winner, known = get(entry, "configuration"), {}
   if type(other) ~= "table" or type(winner) ~= "table" then return end
@@ -106,7 +106,7 @@ function checks:verdict(entry, contender, pointer)
   end
 end
 
--- Checks a part of the entry with a time and a configuration of its own, besides the winner's.
+-- Checks a part of the entry that has its own time and configuration, such as the baseline.
 function checks:part(entry, part, pointer)
   if part ~= entry then self:names(entry, get(part, "configuration"), pointer .. "/configuration") end
   self:order(get(part, "time"), pointer .. "/time")

@@ -1,6 +1,6 @@
 -- The module of pattern scripts: `local at = require "autotune"`. docs/scripts.md has every field.
 --
--- at.pattern{...} checks the description, records where the script has each name and expression, and gives the program
+-- at.pattern{...} checks the description, notes the script's line of each name and expression, and gives the program
 -- one plain table. Each error names the script's line.
 
 local host = ...
@@ -48,8 +48,8 @@ for _, kind in ipairs(kernel.ARGUMENTS) do
   end
 end
 
---- Makes a small struct by value, laid out as in C: at.struct { at.float "x", at.int32 "n" }. A member that names a
---- buffer is its address.
+--- Makes an argument that is a small struct, laid out as in C: at.struct { at.float "x", at.int32 "n" }. A member with
+--- the name of a buffer has the buffer's address.
 function at.struct(members)
   if type(members) ~= "table" then
     error("at.struct takes a list: at.struct { at.float(...), at.int32(...) }", 2)
@@ -57,20 +57,20 @@ function at.struct(members)
   return { [KIND] = "struct", members = members }
 end
 
---- Makes a fill: the values of the list, repeated.
+--- Makes a fill that repeats the values of the list.
 function at.values(list)
   if type(list) ~= "table" then error("at.values takes a list: at.values { 1, 2, 1 }", 2) end
   return { [KIND] = "fill", values = list }
 end
 
---- Makes a fill: all elements have this value.
+--- Makes a fill that gives all elements this value.
 function at.constant(v)
   return { [KIND] = "fill", values = { v } }
 end
 
---- Names a file of the user below the script's folder: a NumPy array, or elements of the type options.dtype. It fills a
---- buffer (fill = at.file "x.npy") or has the expected results (reference = at.file "y.npy"). The problem may use its
---- fields count, shape and dtype. With options.head a smaller buffer takes its first elements.
+--- Names a file below the script's folder: a NumPy array, or elements of the type options.dtype. The file fills a
+--- buffer (fill = at.file "x.npy") or has the expected results (reference = at.file "y.npy"). The problem may use the
+--- result's fields count, shape and dtype. With options.head a smaller buffer gets the file's first elements.
 function at.file(name, options)
   if type(name) ~= "string" then error("at.file takes a name: at.file(\"input.npy\")", 2) end
   if options ~= nil and type(options) ~= "table" then
@@ -87,14 +87,13 @@ function at.file(name, options)
   return file
 end
 
---- Makes a question in place of an unknown value. A pattern with a question is refused.
+--- Makes a question in place of a value that the user must give. A pattern with a question is refused.
 function at.ask(question)
   if type(question) ~= "string" then error("at.ask takes the question: at.ask \"how many elements\"", 2) end
   return { [KIND] = "question", question = question }
 end
 
--- Adds each question of a table, at any depth, to the list, with its path. Lists of plain values contain no
--- questions.
+-- Adds each question in a table, at any depth, to the list, with its path. Lists of plain values have no questions.
 local function add_questions(t, path, list)
   for _, key in ipairs(check.ordered_keys(t, path)) do
     local v, inner = t[key], check.child(path, key)
@@ -114,7 +113,7 @@ local function refuse_questions(description)
   fail(list[1].path, "%d question%s open; write a value in the place of each at.ask:\n%s", #list, #list == 1 and " is" or "s are", table.concat(lines, "\n"))
 end
 
--- A misspelt helper is an error that names the nearest helper.
+-- A misspelt function, at.NAME, is an error that names the nearest function.
 host.missing(at, function(_, name)
   error("there is no at." .. tostring(name) .. check.meant(tostring(name), check.sorted_keys(at)), 2)
 end)
@@ -125,13 +124,13 @@ local PATTERN_FIELDS = {
   "items", "ceiling", "reference", "oracle", "tolerance", "deterministic", "sizes", "outputs",
 }
 
---- Makes a variable of the problem with one of these values; the first is the default.
+--- Makes a variable of the problem that may have one of these values; the first is the default.
 function at.one_of(values)
   if type(values) ~= "table" then error("at.one_of takes a list: at.one_of { \"float\", \"half\" }", 2) end
   return { [KIND] = "one_of", values = values }
 end
 
---- Makes a variable of the problem that is a number from `least` to `most`.
+--- Makes a variable of the problem that may be a number from `least` to `most`.
 function at.within(default, least, most)
   if type(default) ~= "number" or type(least) ~= "number" or type(most) ~= "number" then
     error("at.within takes three numbers: at.within(8192, 1, 1 << 30)", 2)
@@ -142,7 +141,7 @@ function at.within(default, least, most)
   return { [KIND] = "within", default = default, least = least, most = most }
 end
 
---- Describes the pattern. The script returns its result.
+--- Checks and describes the pattern. The script must return the result of this function.
 function at.pattern(description)
   if type(description) ~= "table" then error("at.pattern takes a table: at.pattern { ... }", 2) end
   check.fields(description, {}, PATTERN_FIELDS)

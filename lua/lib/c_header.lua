@@ -1,4 +1,4 @@
--- The longer pieces of an exported header. `p` is a pattern of the table that docs/development/record_table.md describes.
+-- Writes the longer pieces of an exported header. `p` is a pattern in the table of docs/development/record_table.md.
 
 local c = require "lib.c_text"
 
@@ -13,7 +13,7 @@ end
 
 local ALWAYS_READ = { name = true, major = true, minor = true }
 
--- Returns the fields of the device that only the constraints and their derived values read, not the look-up.
+-- Returns the fields of the device that constraints and their derived values read, but the look-up does not.
 function text.fields_read(p, device_fields)
   if #p.constraints == 0 then
     return " name, major and\n * minor are read (no constraint is known, so none is checked)"
@@ -31,7 +31,7 @@ function text.fields_read(p, device_fields)
   return out
 end
 
--- Returns the cells of a row, or of the default if there is no row.
+-- Returns the cells of `row`, or the default's cells if `row` is nil.
 function text.entry(p, row)
   local record, e = row and row.record, row and row.entry
   local head = {
@@ -54,12 +54,12 @@ function text.all(columns, format)
   return table.concat(out, " &&\n           ")
 end
 
--- Returns the type as it stands before a name: with a blank, except after a star.
+-- Returns the type as C writes it before a name: with a blank at the end, except after a star.
 function text.spaced(c_type)
   return string.sub(c_type, -1) == "*" and c_type or c_type .. " "
 end
 
--- Returns whether the C text of a constraint contains `part`.
+-- Returns whether the C text of any constraint contains `part`.
 function text.any(p, part)
   for _, constraint in ipairs(p.constraints) do
     if constraint.c and string.find(constraint.c, part, 1, true) then return true end
@@ -67,7 +67,7 @@ function text.any(p, part)
   return false
 end
 
--- Returns whether a constraint cannot be written in C.
+-- Returns whether there is a constraint that C cannot express.
 function text.has_untold(p)
   for _, constraint in ipairs(p.constraints) do
     if not constraint.c then return true end
@@ -96,7 +96,7 @@ function text.serves(p, portfolio, number)
   return table.concat(out, " &&\n        ")
 end
 
--- Returns whether a tree reads the feature.
+-- Returns whether the tree of a portfolio reads the feature.
 function text.asks(p, feature)
   for _, portfolio in ipairs(p.portfolios) do
     for _, node in ipairs(portfolio.tree) do
@@ -106,7 +106,7 @@ function text.asks(p, feature)
   return false
 end
 
--- Returns whether all questions of the tree can be written in C.
+-- Returns whether C can express all conditions of the portfolio's tree.
 function text.can_be_asked(p, portfolio)
   for _, node in ipairs(portfolio.tree) do
     for _, feature in ipairs(p.features) do
@@ -122,8 +122,8 @@ local function row_of(p, number, place)
   end
 end
 
--- Returns the condition of a node of the portfolio. A condition whose type does not fit the feature is never true, as
--- in record/pick.c.
+-- Returns the condition of a node of the portfolio's tree. If the types of feature and bound differ, the condition is
+-- never true, as in record/pick.c.
 function text.question(p, node, number)
   if node.feature then
     return string.format("autotune_%s_feature_%s(device, problem, autotune_%s_at(%d).config) < (double)%.17g", p.name,
@@ -162,7 +162,7 @@ local function device_condition(field, v)
   return device .. " == " .. v
 end
 
--- Returns the condition under which a configuration uses these kernels.
+-- Returns the condition under which a configuration uses the kernels of `use`.
 function text.conditions(p, use, device_fields)
   local out = {}
   for i, column in ipairs(p.parameters) do
@@ -176,8 +176,8 @@ function text.conditions(p, use, device_fields)
   return #out > 0 and table.concat(out, " &&\n        ") or "true"
 end
 
--- Returns the values of autotune_device_named()'s fields: its arguments, and the limits of the compute capability; 0
--- if the capability is unknown.
+-- Returns the values of the fields that autotune_device_named() returns: its arguments, and the limits of the compute
+-- capability, which are 0 if the capability is unknown.
 function text.device_values(device_fields, capability, start)
   local out = {}
   for i, field in ipairs(device_fields) do
@@ -188,8 +188,7 @@ function text.device_values(device_fields, capability, start)
   return c.braced(out, start)
 end
 
--- Returns a description of the source with which results agree if there is no reference, or nil if all
--- patterns have a reference.
+-- Returns a text that says with what the results agree if there is no reference; nil if all patterns have a reference.
 function text.agreeing(p)
   local with = { baseline = "those of the pattern's default", file = "those kept in files" }
   for _, row in ipairs(p.rows) do

@@ -1,5 +1,5 @@
--- check(patterns): refuses patterns whose headers would define the same name. For example the word "b_c" of pattern "a"
--- and the word "c" of pattern "a_b" have one name.
+-- check(patterns): refuses patterns whose headers would define the same name. For example, the word "b_c" of pattern
+-- "a" and the word "c" of pattern "a_b" would have the same name.
 
 local c = require "lib.c_text"
 

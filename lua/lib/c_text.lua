@@ -1,4 +1,4 @@
--- Values of a record as C. Texts appear only in literals, in which all but plain characters are escaped, so that no
+-- Writes values of a record in C. Texts appear only in literals, where special characters are escaped, so that no
 -- record can put code into a file.
 
 local c = {}
@@ -6,22 +6,22 @@ local c = {}
 local PAGE_COLUMNS = 98
 local INT32_MAX = 2147483647
 
---- literal(text): "a\054b" with its quotes. Escapes always have three octal digits, so that a following digit is not
---- part of them. '?' is escaped because of trigraphs, and '*' so that no text can end a comment around it.
+--- literal(text): the text as a C literal such as "a\054b". Escapes have three octal digits, so that a following digit
+--- is not part of the escape. '?' is escaped because of trigraphs, '*' so that no text can end a C comment.
 function c.literal(text)
   return '"' .. string.gsub(text, '[%c"\\?*\127-\255]', function(other)
     return string.format("\\%03o", string.byte(other))
   end) .. '"'
 end
 
---- long(n): a whole number.
+--- long(n): the whole number n as an int64_t constant.
 function c.long(n)
   if n == math.mininteger then return "INT64_MIN" end
   if n > INT32_MAX or n < -INT32_MAX then return "INT64_C(" .. n .. ")" end
   return tostring(n)
 end
 
---- number(x): with the fewest digits that read back the same; 0.0 for infinities and NaN.
+--- number(x): x with the fewest digits that give x again when read; 0.0 for infinities and NaN.
 function c.number(x)
   if x ~= x or x == math.huge or x == -math.huge then x = 0.0 end
   for precision = 1, 17 do
@@ -32,23 +32,23 @@ function c.number(x)
   end
 end
 
---- spelled(v): any value as records spell it.
+--- spelled(v): the value v as records write it.
 function c.spelled(v)
   return math.type(v) == "float" and c.number(v) or tostring(v)
 end
 
---- constant(pattern, column, word): the name of a word's constant.
+--- constant(pattern, column, word): the name of the C constant for a word.
 function c.constant(pattern, column, word)
   return "AUTOTUNE_" .. string.upper(pattern.name) .. "_" .. string.upper(column.identifier) .. "_"
     .. word.identifier
 end
 
---- type(pattern, column)
+--- type(pattern, column): the C type of the column's values.
 function c.type(pattern, column)
   return column.c_type or "autotune_" .. pattern.name .. "_" .. column.identifier .. "_kind"
 end
 
---- value(pattern, column, v): nil gives 0 or the first word.
+--- value(pattern, column, v): the value v in C; 0 or the first word if v is nil.
 function c.value(pattern, column, v)
   if column.c_type == "bool" then return v and "true" or "false" end
   if column.c_type == "double" then return c.number(v and v + 0.0 or 0.0) end
@@ -58,8 +58,8 @@ function c.value(pattern, column, v)
   end
 end
 
---- braced(texts, start): {1, 2, ...}, from the column `start` of the page on, continued on the next line at the page's
---- end. A struct without members is not C, hence {0}.
+--- braced(texts, start): the texts as {1, 2, ...}, which begins at column `start` and is wrapped to the page. {0} if
+--- there are no texts, because C has no struct without members.
 function c.braced(texts, start)
   local out, at = "{", start + 1
   for i, text in ipairs(texts) do
@@ -75,7 +75,7 @@ function c.braced(texts, start)
   return out .. (#texts > 0 and "}" or "0}")
 end
 
---- values(pattern, columns, values, start): {1, 2, AUTOTUNE_...}, wrapped as braced() wraps it.
+--- values(pattern, columns, values, start): values of the columns as {1, 2, AUTOTUNE_...}, wrapped by braced().
 function c.values(pattern, columns, values, start)
   local out = {}
   for i, column in ipairs(columns) do
@@ -86,7 +86,7 @@ function c.values(pattern, columns, values, start)
   return c.braced(out, start)
 end
 
---- pairs(values): "tile=64,vec=4".
+--- pairs(values): the values as "tile=64,vec=4".
 function c.pairs(values)
   local out = {}
   for i, name in ipairs(names(values)) do out[i] = name .. "=" .. c.spelled(values[name]) end

@@ -1,5 +1,6 @@
--- A captured launch of the kernel in a file (--captured DIR), which replaces questions to the user. Scalars have the
--- values that the program passed, pointers the memory contents at the launch. The problem is fixed.
+-- Completes a pattern from a captured launch of its kernel file (--captured DIR), so that the user need not answer
+-- questions. Scalars get the values that the program passed; buffers of pointers get the memory contents at the launch.
+-- The problem is fixed.
 
 local host = ...
 
@@ -7,8 +8,7 @@ local check = host.own "check.lua"
 local tolerance = host.own "tolerance.lua"
 local fail, KIND = check.fail, check.KIND
 
--- allowed difference of approximate instructions between two chips, or a chip and the simulated
--- device
+-- allowed difference of approximate instructions between two GPUs, or a GPU and the simulated device
 local ULPS = 8
 
 local captured = {}
@@ -23,7 +23,7 @@ end
 
 local function is_zero(bytes) return not string.find(bytes, "[^\0]") end
 
---- Returns the launch, or nil. Messages may have its grid and block.
+--- Returns the captured launch, or nil.
 function captured.launch() return host.captured() end
 
 --- Returns "grid = { 64, 512 }, block = 64", as a script writes it.
@@ -45,14 +45,14 @@ local function refuse_setting(name, launch)
   end
 end
 
--- Returns a structure as words; their size divides the structure's. `buffers` are the buffers whose addresses it
--- holds.
+-- Returns a structure as a list of words, whose size divides the size of the structure. `buffers` has the buffers whose
+-- addresses are in the structure, by offset.
 local function struct_of(bytes, buffers)
   local width = #bytes % 8 == 0 and 8 or #bytes % 4 == 0 and 4 or 1
   local members, type = {}, ({ [8] = "uint64", [4] = "uint32", [1] = "uint8" })[width]
   for at = 0, #bytes - 1, width do
     local word = string.sub(bytes, at + 1, at + width)
-    -- Integers of scripts end at 2^63 - 1.
+    -- Scripts have no integers above 2^63 - 1, so words of 8 bytes are signed.
     local kind = width == 8 and "int64" or type
     members[#members + 1] = buffers[at] or { [KIND] = "argument", type = kind, value = host.unpack(word, kind) }
   end
@@ -61,8 +61,8 @@ end
 
 local NOTHING = {}
 
--- Returns the number of elements, of `bytes` each, behind a pointer: by `sizes`, else by the buffer, else all
--- elements that exist.
+-- Returns the number of elements, of `bytes` each, behind a pointer: from `sizes` or, without that, from the buffer's
+-- count or, without that, all elements up to the end of the allocation.
 local function elements_of(description, given, p, bytes, value_of)
   local size = (description.sizes or NOTHING)[p.name]
   local left = p.left_bytes // bytes
@@ -81,7 +81,7 @@ local function elements_of(description, given, p, bytes, value_of)
   return count, false
 end
 
--- Fills a pointer's buffer with the memory's contents before the launch. The contents after the launch are the
+-- Fills the buffer of a pointer with the memory contents before the launch. The contents after the launch become the
 -- expected results.
 local function fill_buffer(description, expected, p, value_of)
   local given = description.buffers[p.name] or {}
@@ -95,7 +95,7 @@ local function fill_buffer(description, expected, p, value_of)
   local lanes, type, bytes = p.lanes, p.type, p.bytes
   if given.dtype ~= nil then
     lanes, type, bytes = 1, given.dtype, host.sizeof(given.dtype)
-  elseif type == "bool" or type == nil or bytes == 0 then -- the pointer has no element type
+  elseif type == "bool" or type == nil or bytes == 0 then -- buffers have no such element type
     lanes, type, bytes = 1, "uint8", 1
   end
   local count, is_rest = elements_of(description, given, p, bytes, value_of)
@@ -135,8 +135,8 @@ local function list_pointers(launch, signature, params, named)
   return list
 end
 
--- Pointers to the same address share a buffer. A buffer that the kernel may write ends where the next buffer begins,
--- because the memory from there on is the next buffer's result.
+-- Lets pointers to the same address share a buffer. A buffer that the kernel may write ends where the next buffer
+-- begins, because the memory from there on belongs to the results of the next buffer.
 local function share_memory(list)
   local owner = {}
   for _, const in ipairs { false, true } do
@@ -155,7 +155,7 @@ local function share_memory(list)
   end
 end
 
--- Returns "mode" for "_ZN4deep4modeE".
+-- Returns the last part of a mangled name: "mode" for "_ZN4deep4modeE".
 local function last_part(mangled)
   local at, name = string.match(mangled, "^_ZN?L?()"), mangled
   while at do
@@ -168,7 +168,7 @@ local function last_part(mangled)
   return name
 end
 
---- Fills the module's variables that the kernel uses with their contents: kernel.constants, and a buffer for each.
+--- Adds the module's variables that the kernel uses to kernel.constants, each with a buffer of its captured contents.
 function captured.complete_constants(description, given, launch)
   if given.constants ~= nil then return end
   local constants = {}
@@ -182,9 +182,9 @@ function captured.complete_constants(description, given, launch)
   end
 end
 
---- Completes description.problem, .buffers and .reference from the launch and the kernel's parameters. `named` gets the
---- arguments that are not variables: null pointers and structures. `known` gets the variables; `value_of` evaluates an
---- expression over them.
+--- Completes description.problem, .buffers and .reference from the launch and the kernel's parameters. Adds arguments
+--- that are not variables, null pointers and structures, to `named`, and variables to `known`. `value_of` evaluates an
+--- expression over `known`.
 function captured.complete(description, launch, entry, signature, params, named, known, value_of)
   local base = string.match(string.match(entry, "^[^<]*"), "([%w_]+)%s*$")
   if not string.find(launch.kernel, "%f[%w_]" .. base .. "%f[^%w_]") then

@@ -1,11 +1,11 @@
--- The checks of autotune.lua on a description: messages with the script's line, names, lists and expressions. A path is
--- a list of keys and positions from at.pattern{...} to a field: { "space", "tile" }, { "where", 2 }.
+-- Checks the names, lists and expressions of a pattern's description; messages have the script's line. A path is a list
+-- of keys and positions from at.pattern{...} to a field: { "space", "tile" }, { "where", 2 }.
 
 local host = ...
 
 local check = {}
 
--- types of values of a parameter, a variable or an expression
+-- Lua types that a parameter, a variable or an expression may have
 local SCALARS = { number = true, string = true, boolean = true }
 
 local function join(path)
@@ -100,13 +100,13 @@ function check.table(v, path, example)
   return v
 end
 
--- Returns the hint for a text that contains a whole field, such as "block = 64".
+-- Returns a hint if the text contains a whole field, such as "block = 64"; otherwise "".
 function check.unquoted(v)
   local name, value = string.match(type(v) == "string" and v or "", "^%s*([%a_][%w_]*)%s*=([^=].*)$")
   return name and string.format("; write %s =%s without quotes", name, value) or ""
 end
 
--- Checks a list without names and holes, of at most `most` items.
+-- Checks that `v` is a list without names and holes, of at most `most` items.
 function check.list(v, path, most)
   local count = 0
   for key in pairs(v) do
@@ -132,8 +132,8 @@ function check.string(v, path, example)
   return v
 end
 
--- Reads a text, or a list of at most 16 texts, as { text, path } each. `example` shows a list; `what` says what a
--- text names.
+-- Reads a text, or a list of at most 16 texts. Returns { text, path } for each. For messages, `example` shows a list
+-- and `what` says what a text names.
 function check.texts(given, path, example, what)
   local list = {}
   if given == nil then return list end
@@ -147,7 +147,7 @@ function check.texts(given, path, example, what)
   return list
 end
 
--- Reads include = "include" or { "include", "src" }: folders below the script's, as { name, line } each.
+-- Reads include = "include" or { "include", "src" }: folders below the script's. Returns { name, line } for each.
 function check.includes(given, path)
   local list = check.texts(given, path, "include = { \"include\" }, folders below the script's",
                            "a folder below the script's, for example \"include\"")
@@ -157,7 +157,7 @@ end
 
 local MOST_BYTES = 255
 
--- Returns why records, journals and command lines cannot hold a value, or nil if they can.
+-- Returns the reason why records, journals and command lines cannot hold the value, or nil if they can.
 function check.unfit(v)
   if type(v) ~= "string" then return nil end
   if #v > MOST_BYTES then
@@ -183,7 +183,7 @@ function check.name(name, path, taken)
   if taken[name] then fail(path, "there is a %s of that name already", taken[name]) end
 end
 
--- Reads an expression, a number or a boolean as { text, line, what }.
+-- Reads an expression, a number or a boolean. Returns { text, line, what }.
 local function expression(v, path)
   if not SCALARS[type(v)] then
     fail(path, "%s; write an expression, for example \"2 * rows\"", state_of(v, path))
@@ -212,8 +212,8 @@ local function expressions(v, path, most)
   return list
 end
 
--- Reads a word that stands for itself ("float", "below"). Refuses words that expressions could read as a
--- name.
+-- Reads a word of the list `words` ("float", "below") or an expression. A name in `taken`, except a buffer's, is read
+-- as an expression.
 function check.word(v, path, words, taken)
   local e = expression(v, path)
   if type(v) == "string" and (not taken[v] or taken[v] == "buffer") then
@@ -227,7 +227,7 @@ function check.word(v, path, words, taken)
   return e
 end
 
--- the key under which tables of at.* functions have their kind
+-- the key of the kind in tables that at.* functions return
 check.KIND = "(kind)"
 check.SCALARS = SCALARS
 check.line_of, check.fail, check.child, check.meant, check.show = line_of, fail, child, meant, show

@@ -1,10 +1,10 @@
--- The facts known for each compute capability, for templates that choose among GPUs without their names.
+-- Selects the rows for each compute capability, for templates that do not choose by the name of the GPU.
 
 local c = require "lib.c_text"
 
 local choices = {}
 
--- Returns whether a column has sizes. The values of other columns are names.
+-- Returns whether the values of a column are sizes. The values of other columns are names.
 function choices.is_size(column)
   return column.c_type == "int" or column.c_type == "int64_t" or column.c_type == "double"
 end
@@ -34,7 +34,7 @@ local function extent(row, sizes)
   return product
 end
 
--- Returns the rows of one capability that `better` prefers among rows with equal values in `columns`; rows of the
+-- Returns, for each capability and each combination of values in `columns`, the row that `better` prefers. Rows of the
 -- newest GPUs come first.
 local function best_of(p, columns, better)
   local best, keys = {}, {}

@@ -1,5 +1,5 @@
--- Describes what a proof covered. "covered" is the member of records and of --json. "oracle" is the source of the
--- expected results; the reference if it is absent.
+-- Describes what a proof covered. `covered` is this member of records and of --json. `oracle` is the source of the
+-- expected results; nil means the reference.
 
 local coverage = {}
 

@@ -1,8 +1,8 @@
--- The addresses of kernels in an exported .cu file.
+-- Writes the addresses of kernels in an exported .cu file.
 --
--- A plain name is enough for most kernels. An instance of a template, a kernel in a namespace, and an overloaded kernel
--- need an expression, which is only valid beside the kernel's source: a function there returns the address. Among
--- kernels that are written as PTX such a kernel is called autotune_ptx_<entry>.
+-- The address of most kernels is their name. Instances of templates, kernels in namespaces and overloaded kernels need
+-- an expression, which is valid only in the namespace of the kernel's source: there, a function returns the address.
+-- If such a kernel is written as inline PTX, its name is autotune_ptx_<entry>.
 
 local entries = {}
 
@@ -10,7 +10,7 @@ local function is_word(name)
   return string.find(name, "^[%a_][%w_]*$") ~= nil
 end
 
---- The functions of a kernel's source, for its entries; "" for entries without a function.
+--- Returns the functions that return addresses of a source's kernels, for each entry; "" if an entry needs none.
 function entries.functions(names, is_ptx)
   local out = {}
   for e, name in ipairs(names) do
@@ -26,7 +26,7 @@ function entries.functions(names, is_ptx)
   return table.concat(out, "\n")
 end
 
---- The address of entry `e` of source `k` of a pattern, both from 1.
+--- Returns the address of entry `e` of source `k` of a pattern; both count from 1.
 function entries.address(pattern, k, e, name)
   local space = "autotune_" .. pattern .. "_kernel_" .. k - 1 .. "::"
   if is_word(name) then return "reinterpret_cast<const void *>(&" .. space .. name .. ")" end

@@ -1,9 +1,9 @@
--- A kernel's source among others in one .cu file.
+-- Rewrites a kernel's source so that one .cu file can hold several sources.
 --
--- NVRTC compiles one source at a time; a file for nvcc has many, with the same names, so each goes into a
--- namespace of its own. C linkage, which ignores namespaces, is removed. Includes of the Toolkit move before
--- the namespaces; other included files become text within them. Macros are undefined at the end of the source
--- that defines them.
+-- NVRTC compiles one source at a time, but nvcc compiles a file with many sources that use the same names. So each
+-- source gets a namespace. C linkage, which ignores namespaces, is removed. Includes of the Toolkit move before the
+-- namespaces; other included files are copied into them. Macros are undefined at the end of the source that defines
+-- them.
 
 local MOST_NESTED = 16
 local LONGEST_NAME_BYTES = 512
@@ -39,7 +39,7 @@ local function skip_comment(s, at)
   return (last or #s) + 1
 end
 
--- Skips R"x( ... )x", from its quote.
+-- Skips the raw string R"x( ... )x"; `at` is the position of its first quote.
 local function skip_raw(s, at)
   local open = string.find(s, "(", at, true)
   if not open or open - at > 16 then return skip_quoted(s, at) end
@@ -52,7 +52,7 @@ local function skip_name(s, at)
   return (last or at - 1) + 1
 end
 
--- Skips a number. Its quotes, as in 1'000'000, do not begin a character.
+-- Skips a number, including the quotes in 1'000'000, which do not begin a character.
 local function skip_number(s, at)
   while true do
     local _, last = string.find(s, "^[%w.]+", at)
@@ -73,7 +73,7 @@ local function skip_piece(s, at)
   return at_is(s, behind - 1, 'R"') and skip_raw(s, behind) or behind
 end
 
--- Skips blanks and comments, and line ends if `over_lines`.
+-- Skips blanks and comments and, with `over_lines`, line ends.
 local function skip_blanks(s, at, over_lines)
   while true do
     local _, last = string.find(s, over_lines and "^[ \t\r\n]+" or "^[ \t\r]+", at)
@@ -100,17 +100,17 @@ local function add(list, text)
   list[#list + 1] = text
 end
 
--- Handles `extern`: skips extern "C" and writes its replacement. Returns nil for any other `extern`.
+-- Skips extern "C" and writes its replacement. Returns the position after it, or nil for other uses of `extern`.
 local function rewrite_linkage(r, s, at, in_directive)
   local literal = skip_blanks(s, skip_name(s, at), not in_directive)
   if not (at_is(s, literal, '"C"') or at_is(s, literal, '"C++"')) then return nil end
   local behind = skip_blanks(s, skip_quoted(s, literal), not in_directive)
-  -- Names in the block are visible outside, as in a linkage block.
+  -- An inline namespace: names in it are visible outside, like those in an extern "C" block.
   if at_is(s, behind, "{") then add(r.text, "inline namespace linkage ") end
   return behind
 end
 
--- Writes the token that ends at `behind`. Returns the position after the text that was handled.
+-- Writes the token between `at` and `behind`. Returns the position after the text that was rewritten.
 local function write_piece(r, s, at, behind, in_directive)
   local piece = string.sub(s, at, behind - 1)
   local past = piece == "extern" and rewrite_linkage(r, s, at, in_directive)
@@ -177,9 +177,9 @@ function rewrite(r, s)
   end
 end
 
---- rewrite(source, headers): returns `text`, the source for a namespace; `includes`, for before all namespaces; and
---- `undefines`, for the end of the text. `headers` are the files, other than the Toolkit's, that the source and its
---- headers include, each with `name` and `text`.
+--- rewrite(source, headers): returns `text`, to be put into a namespace; `includes`, to be put before all namespaces;
+--- and `undefines`, to be put after the text. `headers` has `name` and `text` of each file that the source and its
+--- headers include, except the Toolkit's.
 return function(source, headers)
   local r = { text = {}, includes = {}, undefines = {}, headers = {}, included = {}, once = {}, nested = 0 }
   for _, header in ipairs(headers) do r.headers[header.name] = header.text end

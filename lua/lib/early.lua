@@ -1,4 +1,4 @@
--- Values and expressions before the pattern exists, for example those of the baseline. No function here fails: the
+-- Evaluates expressions before the pattern exists, for example with the baseline's values. No function fails: the
 -- value is nil if an expression has no value yet or reads `device`.
 
 local host = ...
@@ -25,7 +25,7 @@ local function copied(values)
   return copy
 end
 
--- Returns the values of parameters that are plain lists, by name, and the names in order.
+-- Returns the lists of values of parameters that are plain lists, by name, and the names in order.
 local function read_space(given)
   local values, names = {}, {}
   if type(given) ~= "table" then return values, names end
@@ -58,14 +58,14 @@ local function names_in(text)
   return string.gmatch(text, "%f[%w_][%a_][%w_]*")
 end
 
--- Returns a copy of the values, with defaults of the problem's variables.
+-- Returns a copy of `values` with the defaults of the problem's variables added.
 local function with_problem(values, description)
   local all = copied(values)
   for name, v in pairs(description.problem) do all[name] = default_of(v) end
   return all
 end
 
--- Returns the derived values and the constraints of a description as tables.
+-- Returns the derived values and the constraints of a description; empty tables if they are missing.
 local function derived_of(description)
   return type(description.derived) == "table" and description.derived or {}
 end
@@ -82,14 +82,14 @@ local function evaluate(expression, scope)
   return host.try(f, scope)
 end
 
--- Returns a macro's text as an expression if it consists of whole numbers, their operators and names: 8 * WARP.
+-- Returns a macro's text as an expression if it has only whole numbers, operators and names, such as 8 * WARP.
 local function macro_expression(text)
   if text == "" or string.find(text, "[^%w_%s()+%-*/%%<>&|~]") then return nil end
   text = string.gsub(string.gsub(text, "(%f[%w_]%d+)[uUlL]+%f[^%w_]", "%1"), "/", "//")
   return host.load("return " .. text, "=macro") and text
 end
 
--- Returns the number that a macro's text stands for.
+-- Returns the number that a macro expands to, or nil.
 local function macro_value(text, macros, depth)
   local expression = depth <= 8 and macro_expression(text)
   if not expression then return nil end
@@ -113,7 +113,7 @@ local function scope_of(values, derived)
   return scope
 end
 
--- Returns the parts of a C++ list, split at commas outside of brackets. With `angles`, < and > are brackets, too.
+-- Splits a C++ list at commas outside of brackets. With `angles`, < and > are also brackets.
 local function split(text, angles)
   local parts, depth, from = {}, 0, 1
   local open, close = angles and "([{<" or "([{", angles and ")]}>" or ")]}"

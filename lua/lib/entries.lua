@@ -1,5 +1,6 @@
--- Entries of records (record/record.h), in the form that commands receive: a record is { file, gpu, pattern, major,
--- minor, content = the file's JSON, entries and portfolios = indices, from 0, of the valid ones }.
+-- Reads entries of records (record/record.h) in the form that commands receive. A record is { file, gpu, pattern,
+-- major, minor, content, entries, portfolios }: `content` is the file's JSON, and `entries` and `portfolios` have the
+-- indices, from 0, of the valid ones in it.
 
 local recorded = require "lib.recorded"
 local get = recorded.get
@@ -11,7 +12,7 @@ local function number(object, name) return (get(object, name) or 0) + 0.0 end
 
 function entries.rounded(v, digits) return tonumber(string.format("%." .. digits .. "g", v)) + 0.0 end
 
--- Returns the question that an entry answers, as { { name, value }, ... }.
+-- Returns what an entry was measured for, as { { name, value }, ... }: problem, cache, objective ...
 function entries.question(e)
   local measured = get(e, "measured")
   local after = text(measured, "after")
@@ -25,7 +26,7 @@ function entries.figures(e)
            ceiling = text(e, "ceiling"), date = text(e, "date"), tool = text(e, "tool") }
 end
 
--- Returns whether the entry matches { { name, text }, ... } of --set.
+-- Returns whether the entry's problem has the values `wanted`, { { name, text }, ... }, of --set.
 local function fits(e, wanted)
   for _, pair in ipairs(wanted) do
     local v = get(e.problem, pair[1])
@@ -34,7 +35,7 @@ local function fits(e, wanted)
   return true
 end
 
--- Calls `each(entry, place)` for each entry of a record that matches.
+-- Calls `each(entry, place)` for each entry of a record that matches `wanted`.
 function entries.each(r, wanted, each)
   for _, place in ipairs(r.entries) do
     local e = r.content.entries[place + 1]
@@ -42,14 +43,14 @@ function entries.each(r, wanted, each)
   end
 end
 
--- Returns the valid portfolios of a record, each with its index; none if variables are given.
+-- Returns the valid portfolios of a record, each with its index; an empty list if `wanted` has variables.
 function entries.portfolios(r, wanted)
   local out = {}
   for i, place in ipairs(#wanted == 0 and r.portfolios or {}) do out[i] = { r.content.portfolios[place + 1], place } end
   return out
 end
 
--- Returns a text that is equal for objects with equal members, whatever their order.
+-- Returns a text that is equal for objects with equal members, in any order.
 function entries.key(values)
   local parts = {}
   for i, name in ipairs(names(values)) do parts[i] = name .. "=" .. recorded.key(values[name]) end

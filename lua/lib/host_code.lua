@@ -1,6 +1,5 @@
--- Interprets the host code of a file over the syntax tree of host.syntax, to find what its kernels are launched with.
--- Starts at main, or at each function if there is no main. Computes only numbers, sizes of memory, and what leads to
--- them.
+-- Interprets the host code of a file, over the syntax tree of host.syntax, to find the launches of kernels and their
+-- arguments. Starts at main, or at each function if there is no main. Computes only numbers and sizes of memory.
 
 local host = ...
 
@@ -10,7 +9,7 @@ local parse = host.own "host_unknown.lua"
 
 local MOST_STEPS, MOST_DEPTH, MOST_ROUNDS = 100000, 24, 64
 
-local state -- of the run: steps, depth, rounds, trail, frame, globals, launches, called, uncertain
+local state -- state of the run: steps, depth, rounds, trail, frame, globals, launches, called, uncertain
 local node_of, place, text_of, literal, open_value, is_number, is_plain, same =
   values.node_of, values.place, values.text_of, values.literal, values.open_value, values.is_number, values.is_plain, values.same
 local copied, given, merged, computed, at_offset, last, truth, apply =
@@ -23,7 +22,7 @@ end
 
 local eval, cell_of, exec, invoke
 
--- Marks a number as written by a macro or constant, if it is.
+-- Returns the number `v`, marked with the macro or constant from which the code at `node` takes it, if there is one.
 local function with_macro(v, node)
   if not is_number(v) or v.n == nil then return v end
   if node.written == nil then
@@ -37,7 +36,7 @@ local function with_macro(v, node)
   return { n = v.n, float = v.float, macro = macro.name, at = at }
 end
 
--- Runs all branches, one of which the program takes at run time. If they set a variable to different values, the
+-- Runs all branches, of which a program takes one at run time. If the branches give a variable different values, the
 -- variable is unknown afterwards.
 local function alternatives(ways, node)
   local outer, results, cells, is_written = state.trail, {}, {}, {}
@@ -71,7 +70,7 @@ local function alternatives(ways, node)
   return nil
 end
 
--- Makes the numbers unknown that a loop changes in later iterations.
+-- Marks numbers as unknown that later iterations of a loop change.
 local function widen(trail_from, node)
   for i = trail_from, #state.trail do
     local cell = state.trail[i][1]
@@ -209,7 +208,7 @@ local function new_object(bytes, node, count)
   return { object = { bytes = bytes, at = place(node), text = text_of(node), count = count, cells = {} } }
 end
 
--- Forgets the memory behind a pointer, because a function whose body is not visible may change it.
+-- Marks the memory behind a pointer as unknown, because a function whose body is not visible may change it.
 local function forget(v, node, name)
   if v and v.to then
     local old = v.to.v
@@ -300,7 +299,7 @@ end
 for _, name in ipairs { "min", "max", "pow" } do known[name] = function(args) return computed(name, args[1], args[2]) end end
 known.powf = known.pow
 
--- member functions of vectors
+-- member functions of std::vector
 local methods = {
   size = function(v) return v.count end,
   data = function(v) return v end,
@@ -350,7 +349,7 @@ local function construct(node, args)
   return v
 end
 
--- Returns a function's body. If Clang has not made this instance, returns the template's body.
+-- Returns a function's body. If Clang has not instantiated a function template, returns the template's body.
 local body_of
 function body_of(decl)
   local body = last(decl)
@@ -367,7 +366,7 @@ local function parameters_of(decl)
   return list
 end
 
---- Runs a function. `cells` are the arguments' cells, which references share.
+--- Runs a function. `cells` are the cells of the arguments; parameters that are references share these cells.
 function invoke(decl, args, this, node, cells, up)
   local body = body_of(decl)
   if not body or state.depth >= MOST_DEPTH then return open_value(nil, node, "computed by " .. decl.name) end
@@ -384,7 +383,7 @@ function invoke(decl, args, this, node, cells, up)
   end
   state.frame, state.depth = frame, state.depth + 1
   state.called[decl.id] = true
-  for i, id in ipairs(decl.children) do -- of a constructor
+  for i, id in ipairs(decl.children) do -- the initialisers of a constructor
     local child = node_of(id)
     if child.kind == "MemberRef" and this and decl.children[i + 1] then
       local v = eval(node_of(decl.children[i + 1]))
@@ -425,7 +424,7 @@ local function evaluated(ids)
   for i, id in ipairs(ids) do
     local child = node_of(id)
     if child.kind == "UnexposedExpr" and #child.children == 0 then
-      list[i] = nil -- a default
+      list[i] = nil -- the parameter's default is used
     else
       local cell = cell_of(child)
       list[i], cells[i] = cell.v, cell
@@ -440,7 +439,7 @@ local function call(node)
     local config = evaluated(second.arguments)
     local args = {}
     for i, id in ipairs(node.arguments) do args[i] = eval(node_of(id)) end
-    if #node.arguments == 0 then -- of a template that nothing instantiates
+    if #node.arguments == 0 then -- Clang lists no arguments in a template that is not instantiated
       for i = 3, #node.children do args[i - 2] = eval(node_of(node.children[i])) end
     end
     local decl, name = kernel_of(node_of(node.children[1]))
@@ -490,7 +489,7 @@ local function call(node)
   return open_value(nil, node, name ~= "" and "set by " .. name or nil)
 end
 
--- Runs a call within an expression. If the call ends the program, the statement ends.
+-- Runs a call within an expression. If the call ends the program, ends the current statement.
 local function call_value(node)
   local v, status = call(node)
   if status == "exit" then state.ended = true end
@@ -597,7 +596,7 @@ function eval(node)
     if (op == "==" or op == "!=") and (a and not is_number(a) or b and not is_number(b)) then return literal(op == "!=" and 1 or 0) end
     local v = computed(op, a or open_value(nil, node), b or open_value(nil, node))
     if v.op and (node.type == "float" or node.type == "double") then v.float = true end
-    -- A product that begins with a macro begins at the macro's place, and BLOCK * 1 has its number.
+    -- The product BLOCK * 1 begins where the macro BLOCK begins, and has the same number, but is not the macro.
     local named = with_macro(v, node)
     if named.macro and (a and a.macro == named.macro or b and b.macro == named.macro) then return v end
     return named
@@ -633,7 +632,7 @@ function eval(node)
   return #node.children == 1 and v or open_value(nil, node)
 end
 
--- Returns the parts of for (;;), any of which may be missing.
+-- Returns the parts of for (init; cond; step) and the body. Each part may be nil.
 local function parts_of_for(node)
   local list = {}
   for i, id in ipairs(node.children) do list[i] = node_of(id) end
@@ -648,7 +647,7 @@ end
 local function switch(node)
   local v, body = eval(node_of(node.children[#node.children - 1])), last(node)
   local ways, all, taken = {}, {}, nil
-  local function flatten(n) -- A case contains the next case if it has no statement of its own.
+  local function flatten(n) -- In Clang's tree, a case without a statement contains the next case.
     all[#all + 1] = n
     if n.kind == "CaseStmt" or n.kind == "DefaultStmt" then
       local label = n.kind == "CaseStmt" and eval(node_of(n.children[1])) or nil
@@ -766,7 +765,7 @@ local function has_attribute(decl, name)
   return false
 end
 
--- Lists the host's functions with a body, in the order of the file.
+-- Lists the host functions that have a body, in the order of the file.
 local function host_functions(root, prelude, list)
   for _, id in ipairs(root.children) do
     local decl = node_of(id)
@@ -782,9 +781,9 @@ local function host_functions(root, prelude, list)
   return list
 end
 
---- Runs the host's code until it launches a kernel of that name. Returns the launches, each { name, decl, grid, block,
---- shared, args, at, text, uncertain }. `macros` maps a name, and a place "file:line", to { name, n, at }, the macro or constant
---- with a number there.
+--- Runs the host code until it launches the kernel `wanted`. Returns the launches, each { name, decl, grid, block,
+--- shared, args, at, text, uncertain }. `macros` maps the name of a macro or constant with a number, and each place
+--- "file:line" where it is used, to { name, n, at }.
 local function run(wanted, macros)
   parse()
   local root = host.syntax()

@@ -1,4 +1,4 @@
--- Reads transfer = { ... }: the data in the host's memory, and how a variant transfers it.
+-- Reads transfer = { ... }: the data in host memory, and how a variant copies it to the device or back.
 
 local host = ...
 

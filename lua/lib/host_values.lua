@@ -1,9 +1,9 @@
 -- The values of host code, and its syntax nodes.
 --
--- A value is a number, { n, op, a, b, name, of, at, text, macro, open }: n is nil if it is unknown (open); op, a and b
--- are how it was computed; a variable's value has its name, and `of` is the value that it was given, at the place `at`.
--- Or a value is a pointer, { object } or { to = cell }, a structure { fields }, a vector { fields, object, count }, a
--- lambda or a function. A cell { v } holds a value.
+-- A number is { n, op, a, b, name, of, at, text, macro, open }. n is the number, nil if it is unknown (open). It was
+-- computed as a op b. The value of a variable has the variable's `name`; the variable was set to the value `of` at the
+-- place `at`. Other values are a pointer, { object } or { to = cell }, a structure { fields }, a vector
+-- { fields, object, count }, a lambda or a function. A cell { v } holds a value.
 
 local host = ...
 
@@ -34,7 +34,7 @@ end
 
 local function literal(n) return { n = n } end
 
--- Makes a value that the file does not determine.
+-- Makes an unknown value: one that the file does not determine.
 local function open_value(name, node, why)
   return { name = name, at = place(node), why = why or "set at run time", open = true }
 end
@@ -68,15 +68,14 @@ local function copied(v)
   return copy
 end
 
--- Returns the value of a variable after it was given `v`.
+-- Returns the value of the variable `name` after it was set to `v`.
 local function given(name, v, node)
   if not is_number(v) or not name or name == "" then return copied(v) end
   if v.open and v.name then return v end
   return { name = name, of = v, n = v.n, float = v.float, at = place(node), node = node, note = v.note, input = v.input }
 end
 
--- Merges two values, one of which the variable has at run time. A value that needs no input of the
--- user is preferred.
+-- Merges two values of which a variable has one at run time. Prefers a value that does not depend on the user's input.
 local function merged(a, b, node)
   if same(a, b) then return a end
   if a and not is_number(a) then return a end
@@ -93,7 +92,7 @@ local function merged(a, b, node)
   return v
 end
 
--- The operators and functions that numbers are computed with.
+-- The operators and functions that compute numbers.
 local apply = {
   ["+"] = function(x, y) return x + y end, ["-"] = function(x, y) return x - y end, ["*"] = function(x, y) return x * y end,
   ["/"] = function(x, y)
@@ -124,7 +123,7 @@ local function computed(op, a, b)
   return { op = op, a = a, b = b, n = n, float = math.type(n) == "float", input = a.input or b and b.input }
 end
 
--- Returns a pointer `count` elements of `width` bytes behind (or, if `op` is "-", before) another.
+-- Returns `pointer` moved forward (backward if `op` is "-") by `count` elements of `width` bytes.
 local function at_offset(pointer, op, count, width)
   local bytes = computed("*", count or { open = true }, { n = width or 1, width = true })
   return { object = pointer.object, offset = computed(op, pointer.offset or literal(0), bytes) }
@@ -132,7 +131,7 @@ end
 
 local function last(node) return node.children[#node.children] and node_of(node.children[#node.children]) end
 
--- Returns true, false, or nil if a condition is unknown.
+-- Returns the truth of a condition; nil if it is unknown.
 local function truth(v)
   if v and (v.object or v.to or v.fields or v.lambda) then return true end
   if v and v.n ~= nil then return v.n ~= 0 end

@@ -1,4 +1,4 @@
--- Text in HTML: escapes the characters that have a meaning there.
+-- Escapes a text for HTML.
 
 local MEANING = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;", ["'"] = "&#39;" }
 

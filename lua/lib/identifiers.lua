@@ -1,12 +1,11 @@
--- Identifiers for the names and texts of records and scripts. They are valid in C and C++, and
--- unique.
+-- Makes unique identifiers of C and C++ for the names and texts of records and scripts.
 
 local c = require "lib.c_text"
 local MACROS = require "lib.reserved_names"
 
 local identifiers = {}
 
--- The keywords of C23 and C++20, and types that an exported file names.
+-- The keywords of C23 and C++20, and types that an exported file uses.
 local KEYWORDS = [[
 alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t char8_t class
 co_await co_return co_yield compl concept const const_cast consteval constexpr constinit continue decltype
@@ -18,7 +17,7 @@ using virtual void volatile wchar_t while xor xor_eq imaginary int64_t offsetof 
 typeof_unqual
 ]]
 
--- Families of macros. Some families grow with each release.
+-- Patterns of names that may be macros. With new releases of headers, some families get new macros.
 local FAMILIES = {
   "^M_1_PI", "^M_2_PI", "^M_2_SQRTPI", "^M_E$", "^M_E[fl]", "^M_LN", "^M_LOG", "^M_PI", "^M_SQRT",
   "^HUGE_VAL", "^SNAN", "^DBL_", "^FLT_", "^LDBL_", "^FE_", "^LC_", "^PRI[diouxX]", "^SCN[dioux]", "^SIG_",
@@ -29,10 +28,10 @@ local FAMILIES = {
   "^THRUST_", "^CCCL_", "^LIBCUDACXX_", "^NV_", "^NVML_", "^NVTX_", "^NVTX3_",
 }
 
--- Names like those of the macros of <stdint.h> and <limits.h>: INT32_MAX, UINT8_C, CHAR_BIT.
+-- Endings of macros in <stdint.h> and <limits.h>: INT32_MAX, UINT8_C, CHAR_BIT.
 local LIMITS = { _MAX = true, _MIN = true, _WIDTH = true, _C = true, _BIT = true }
 
--- The largest length of a stem. A number must fit after it within the limits of readers.
+-- The largest length of a stem: with a number after the stem, an identifier still fits into EXPORT_IDENTIFIER_BYTES.
 local STEM_BYTES = 71
 
 -- Returns the names in one line, with a blank before and after each.
@@ -50,15 +49,14 @@ local function is_reserved(name)
   return string.find(RESERVED, " " .. name .. " ", 1, true) ~= nil
 end
 
--- Returns the stem of a name's identifier. A name that starts with an underscore may be a macro of the compiler
--- (__LINE__), and a name that starts like the header's own names may be one of them.
+-- Returns the stem of a name's identifier. Avoids names that start with an underscore, which may be macros of the
+-- compiler (__LINE__), and names that start like the exported header's own names.
 local function stem_of(name)
   local prefixed = string.find(name, "^_") or string.lower(string.sub(name, 1, 8)) == "autotune"
   return string.sub((prefixed and "p" or "") .. name .. (is_reserved(name) and "_" or ""), 1, STEM_BYTES)
 end
 
--- Returns the stem; if `taken` has it, with a number after it. `key` turns a name into the text that must be
--- unique.
+-- Returns the stem or, if `taken` has it, the stem with a number. `key` turns a name into the text that must be unique.
 local function unique(stem, taken, key)
   local name, number = stem, 1
   while taken[key(name)] do
@@ -71,7 +69,7 @@ end
 
 local function same(name) return name end
 
---- named(list): an identifier for each name, unique among them.
+--- named(list): returns a unique identifier for each name of the list.
 function identifiers.named(list)
   local out, taken = {}, {}
   for i, name in ipairs(list) do out[i] = unique(stem_of(name), taken, same) end
@@ -89,8 +87,7 @@ local function type_of(v)
   return v >= -2147483648 and v <= 2147483647 and "int" or "int64_t"
 end
 
--- Returns the type that holds values of both types: the wider of two numbers, or words for
--- different kinds.
+-- Returns the type that holds values of both types: the wider of two number types; words if the kinds differ.
 local function join(a, b)
   if a == b then return a end
   if WIDTH[a] and WIDTH[b] then return WIDTH[a] > WIDTH[b] and a or b end
@@ -104,10 +101,10 @@ local function is_element_type(v, element_types)
   return false
 end
 
---- columns(list, element_types): gives each column its `identifier`, `type`, `words`, and `mixed` (some words are not
---- texts). A column has a `name` and the `values` that it must hold, in the order in which they get names. A column
---- that is `open` is a variable: a caller's value may be larger than any recorded value, or of another element type.
---- `more` values get names last and do not change the type.
+--- columns(list, element_types): returns `identifier`, `type`, `words` and `mixed` (some words are not texts) of each
+--- column. A column has a `name`, and `values` that its type must hold and that get words in this order; `more` values
+--- get words last and do not change the type. `open` marks a variable of the problem: a caller's value may be larger
+--- than all recorded values, or another element type.
 function identifiers.columns(list, element_types)
   local out, taken, constants = {}, {}, {}
   for i, column in ipairs(list) do

@@ -1,7 +1,7 @@
--- The influence of parameters on a variant's speed, alone and together.
+-- Computes the influence of parameters on a variant's speed, alone and together.
 --
--- The figures are shares of the variance of log(cost) among the configurations that work, as in functional ANOVA (Hutter,
--- Hoos & Leyton-Brown 2014; Sobol' 1993). They come from the measured configurations instead of a model, so they are exact if
+-- The figures are shares of the variance of log(cost) among the valid configurations, as in functional ANOVA (Hutter,
+-- Hoos & Leyton-Brown 2014; Sobol' 1993). They come from measured configurations, not from a model: they are exact if
 -- the whole space was measured. Constraints make parameters depend on each other, so the shares need not add up to 1.
 
 local recorded = require "lib.recorded"
@@ -52,8 +52,8 @@ local function take_sample(r)
   return s
 end
 
--- Returns the lowest cost with the parameter's worst value, divided by the lowest of all costs; and the parameter's
--- value in the fastest configuration.
+-- Returns two results: the lowest cost with the parameter's worst value, divided by the lowest of all costs; and the
+-- parameter's value in the fastest configuration.
 local function find_worst(s, p)
   local best_of, best, worst = {}, 1, -math.huge
   for i, y in ipairs(s.y) do
@@ -65,12 +65,13 @@ local function find_worst(s, p)
   return math.exp(worst - s.y[best]), s.works[best].values[p]
 end
 
--- Returns, of what recorded.read() gave,
---   measured, whole   configurations that work; whether these and those that failed are the whole space
+-- Returns for `r`, a result of recorded.read():
+--   measured          number of configurations that did not fail
+--   whole             whether the results, with failed ones, are the whole space
 --   deviation         standard deviation of log(cost)
---   parameters        those that vary, { parameter = place, alone =, total =, worst =, best = value }, by total, descending.
---                     alone: Var(E[y | this]) / Var(y). total: E[Var(y | all others)] / Var(y).
---   pairs             { a = place, b = place, share = of both together, less that of each alone }, descending
+--   parameters        parameters that vary, { parameter = place, alone =, total =, worst =, best = value }, by total,
+--                     descending. alone: Var(E[y | this]) / Var(y). total: E[Var(y | all others)] / Var(y).
+--   pairs             { a = place, b = place, share }, descending; share: that of both together minus those of each
 return function(r)
   local s, alone = take_sample(r), {}
   local out = { measured = #s.works, whole = r.space_count > 0 and r.space_count == #r.results, deviation = math.sqrt(s.variance),

@@ -1,4 +1,4 @@
--- Reads buffers, and the kernels that work on them: templates, launches, arguments.
+-- Reads the buffers and the kernels of a pattern: templates, launches, arguments.
 
 local host = ...
 
@@ -12,8 +12,7 @@ local word = check.word
 
 local kernel = {}
 
--- keys that kernel_file.lua adds to buffers: the path of the field that gives a buffer's size, and the
--- macros of a file
+-- keys that kernel_file.lua adds: to a buffer, the path of the field with its size; to a kernel, the file's macros
 kernel.PLACE, kernel.DEFINES = "(place)", "(defines)"
 
 local ROLES = { input = true, output = true, inout = true, scratch = true }
@@ -22,7 +21,7 @@ kernel.ARGUMENTS = {
   "float", "double", "bool",
 }
 
-local MOST_RECORD = 4096 -- in elements
+local MOST_RECORD = 4096 -- elements of a record
 local BUFFER_FIELDS = {
   "dtype", "count", "fill", "limit", "block", "values", "shape", "tolerance", "compare", "order", "record",
 }
@@ -47,7 +46,7 @@ local function read_fill(b, where, taken)
   return fill, values ~= nil and expressions(values, child(where, "values"), math.huge) or nil
 end
 
--- the names of the pattern and their kinds, from read_buffers()
+-- the kind of each name of the pattern; set by read_buffers()
 local taken = {}
 
 function kernel.read_buffers(description, names_taken)
@@ -141,7 +140,7 @@ local function read_struct(v, where, buffers)
   return { type = "struct", members = members }
 end
 
--- Returns the types among the values of a variable's domain, or all types if it has no domain.
+-- Returns the element types that a variable may have: those in its domain, or all types if it has no domain.
 local function domain_of_types(domain, types, known)
   local values = {}
   for _, v in ipairs(domain and domain.values or types) do
@@ -150,7 +149,7 @@ local function domain_of_types(domain, types, known)
   return { values = values }
 end
 
--- Checks that variables used as a buffer's dtype name element types.
+-- Checks that the value of each variable that is used as a dtype is an element type.
 function kernel.check_types(description, p)
   local types = host.dtypes()
   local known = {}
@@ -169,7 +168,7 @@ function kernel.check_types(description, p)
   end
 end
 
--- Checks an argument. A word is a buffer or a variable.
+-- Checks that an argument which is a single word names a buffer or a variable.
 local function check_argument(v, path, buffers)
   if type(v) ~= "string" or not string.find(v, "^[%a_][%w_]*$") or taken[v] then return end
   if v == "true" or v == "false" then return end
@@ -204,8 +203,8 @@ local function read_arguments(given, path, buffers)
   return list
 end
 
--- Reads constants = { NAME = "buffer" }: variables of the module that get a buffer's contents, and return those of
--- results. A buffer of results is reached through its variable only: on a GPU the variable is a copy of it.
+-- Reads constants = { NAME = "buffer" }: variables of the module that get a buffer's contents before the launch and, if
+-- the buffer has results, are copied back after it. Kernels must use a buffer of results only through its variable.
 local function read_constants(given, path, buffers, launches)
   local list = {}
   if given == nil then return list end
@@ -248,7 +247,7 @@ local function read_constants(given, path, buffers, launches)
   return list
 end
 
--- Turns a text like "--maxrregcount=${cap}" into an expression like "--maxrregcount=" .. (cap).
+-- Returns the expression for a text with ${...}: "--maxrregcount=${cap}" becomes "--maxrregcount=" .. (cap).
 local function text_expression(v, path)
   local e = expression(v, path)
   local pieces, at_byte = {}, 1
@@ -290,7 +289,7 @@ local LAUNCHES_FIELDS = {
   "entry", "args", "when", "times", "grid", "block", "shared", "cluster", "balanced", "cooperative",
 }
 
--- Reads the rounds of a launch or of a group of launches. Launches that run in rounds together have the same number.
+-- Reads `times` of a launch or of a group of launches. Launches that are repeated together have the same `number`.
 local function read_rounds(given, path, number)
   if given.times == nil then return { number = 0 } end
   return { number = number, times = expression(given.times, child(path, "times")) }
@@ -422,8 +421,8 @@ local REFERENCE_FIELDS = {
   "launches", "options", "include", "constants",
 }
 
--- Reads a kernel that makes expected results (at.reference) or fills inputs (at.kernel). `what` is its name in
--- messages. Without a grid and a block, the kernel has a thread for each element of the buffer `first`.
+-- Reads a kernel that makes expected results (at.reference) or fills inputs (at.kernel). Messages call it `what`. If
+-- it has no grid and block, it gets one thread for each element of the buffer `first`.
 local function read_fixed(description, path, entry, first, buffers)
   local given = description[path[1]]
   check.fields(given, path, REFERENCE_FIELDS)
@@ -459,7 +458,7 @@ local function read_fixed(description, path, entry, first, buffers)
   }
 end
 
--- Reads reference = at.file "y.npy", or { y = at.file "y.npy", z = at.file "z.npy" }: the results of each buffer.
+-- Reads reference = at.file "y.npy", or { y = at.file "y.npy", z = at.file "z.npy" }: files with expected results.
 local function read_expected(given, buffers)
   local path, results = { "reference" }, {}
   for _, b in ipairs(buffers) do
@@ -489,7 +488,7 @@ local function read_expected(given, buffers)
   end
 end
 
--- Tells whether the results are in files: one file, or a table of files.
+-- Tells whether the expected results are in files: `given` is a file, or a table of files.
 local function are_files(given)
   if type(given) ~= "table" or is_file(given) then return is_file(given) end
   local any = false
@@ -497,7 +496,7 @@ local function are_files(given)
   return any
 end
 
---- Returns false for oracle = false: kernels are checked for faults, but results are not compared.
+--- Returns false for oracle = false: then kernels are checked for faults, but their results are not compared.
 function kernel.has_oracle(description)
   if description.oracle == nil then return true end
   if description.oracle ~= false then
@@ -528,8 +527,7 @@ local function take_kind(description, field, kind)
   return true
 end
 
--- Reads the reference. Without a grid and a block, it has one thread for each element of the first
--- output.
+-- Reads the reference. If it has no grid and block, it gets one thread for each element of the first output.
 function kernel.read_reference(description, buffers)
   if are_files(description.reference) then
     read_expected(description.reference, buffers)
@@ -543,8 +541,8 @@ function kernel.read_reference(description, buffers)
   return read_fixed(description, { "reference" }, "reference", first, buffers)
 end
 
--- Reads the kernel that fills inputs. Without a grid and a block, it has one thread for each
--- element of the first input.
+-- Reads the kernel that fills inputs. If it has no grid and block, it gets one thread for each element of the first
+-- input.
 function kernel.read_prepare(description, buffers)
   if not take_kind(description, "prepare", "kernel") then return nil end
   local first

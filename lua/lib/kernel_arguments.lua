@@ -1,5 +1,5 @@
--- The arguments of a kernel in a file. They are inferred from the kernel's type or checked against it. If the type
--- does not tell an argument, the user is asked for it.
+-- Infers the arguments of a kernel in a file from the kernel's type, or checks given arguments against the type. Asks
+-- the user for arguments that the type does not determine.
 
 local host = ...
 
@@ -8,13 +8,13 @@ local early = host.own "early.lua"
 local kernel = host.own "kernel.lua"
 local fail, KIND = check.fail, check.KIND
 
--- Makes a list of the fields that the pattern lacks, for one message.
+-- A request collects the fields that the pattern lacks, for one message.
 
 local function new_request()
   return { order = {}, of = {} }
 end
 
--- Adds to the list that `field` should have `text`, because of `why`.
+-- Adds `text`, an example for a missing part of `field`, to the request. `why` is the reason that the message gives.
 local function ask(request, field, text, why)
   if not request.of[field] then
     request.of[field] = { texts = {}, whys = {} }
@@ -44,7 +44,7 @@ local SCALARS = {
   uint64 = true, half = true, bfloat16 = true, float = true, double = true, bool = true,
 }
 
--- The element types of C's types.
+-- The element type for each type of C.
 local C_TYPES = {
   char = "int8", ["signed char"] = "int8", ["unsigned char"] = "uint8", uchar = "uint8", int8_t = "int8", uint8_t = "uint8",
   short = "int16", ["unsigned short"] = "uint16", ushort = "uint16", int16_t = "int16", uint16_t = "uint16",
@@ -54,14 +54,14 @@ local C_TYPES = {
   half = "half", __half = "half", __nv_bfloat16 = "bfloat16", float = "float", double = "double",
 }
 
--- Returns the element type and its lanes, or nil for a structure or a type of the file's own.
+-- Returns the element type and the number of lanes; nil for a structure or a type that the file defines.
 local function type_of(text)
   local base, lanes = string.match(text, "^(%a+)([234])$")
   local known = C_TYPES[text] or base and C_TYPES[base]
   return known, C_TYPES[text] and 1 or math.tointeger(tonumber(lanes))
 end
 
--- Returns the bytes of a type, or nil if it is not known.
+-- Returns the size of a type in bytes, or nil if it is not known.
 local function bytes_of(text)
   local known, lanes = type_of(text)
   return text == "bool" and 1 or known and host.sizeof(known) * lanes
@@ -94,7 +94,7 @@ local function example_size(count)
   return "1 << " .. math.max(4, 20 // math.max(1, count))
 end
 
--- Completes the buffer of a pointer, or makes it. A buffer that fills a constant is not an output.
+-- Completes or makes the buffer of a pointer. A buffer that fills a constant is not an output.
 local function complete_buffer(description, request, a, param, count_example)
   local name, sizes = param.name, description.sizes or {}
   local in_brackets = string.find(count_example, "[^%w_]") and "(" .. count_example .. ")" or count_example
@@ -155,15 +155,15 @@ end
 -- a null pointer
 local NULL = argument("uint64", 0)
 
--- Returns a structure of zeros.
+-- Returns a structure of `bytes` zero bytes.
 local function zeros(bytes)
   local members, width = {}, bytes % 4 == 0 and 4 or 1
   for m = 1, bytes // width do members[m] = argument(width == 4 and "uint32" or "uint8", 0) end
   return { [KIND] = "struct", members = members }
 end
 
--- Reads a parameter's default: "= nullptr", "= 1.0f", "= make_uint3(0, 0, 0)". Returns nil if there is none or its text
--- does not tell it.
+-- Returns a parameter's default argument: "= nullptr", "= 1.0f", "= make_uint3(0, 0, 0)". Returns nil if there is none,
+-- or if its text is not a literal of such a form.
 local function read_default(a, param)
   local text = string.match(param.text, "[^=<>!]=%s*([^=].-)%s*$")
   if not text then return nil end
@@ -177,7 +177,7 @@ local function read_default(a, param)
   return zeros(a.bytes)
 end
 
--- Returns the default of a parameter, unless the pattern has a value for it.
+-- Returns the default argument of a parameter; nil if the pattern has a value for the parameter.
 local function default_argument(description, a, param, is_known)
   local said = (description.sizes or {})[param.name] ~= nil or description.buffers[param.name] ~= nil or is_known(param.name)
   return not said and read_default(a, param) or nil
@@ -229,7 +229,7 @@ local function infer_arguments(description, request, signature, params, named, i
         fail({ "problem", param.name }, "is a text, and the kernel takes %s; what follows from others is a derived value: "
              .. "derived = { %s = %q }", param.text, param.name, v)
       end
-      if is_whole(a) and math.type(v) == "float" then -- n = 1e7
+      if is_whole(a) and math.type(v) == "float" then -- such as n = 1e7
         if not math.tointeger(v) then
           fail({ "problem", param.name }, "is %s, and the kernel takes a whole number: %s", tostring(v), param.text)
         end
@@ -256,7 +256,7 @@ end
 local OTHER_BYTES = { bool = 1, pointer = 8 }
 local FLOATING = { half = true, bfloat16 = true, float = true, double = true }
 
--- Tells whether the kernel would read the argument as another type.
+-- Tells whether the type of a given argument differs from the type that the kernel reads.
 local function differ(type, taken)
   local function bytes(t) return OTHER_BYTES[t] or host.sizeof(t) end
   return bytes(type) ~= bytes(taken) or FLOATING[type] ~= FLOATING[taken]
@@ -269,7 +269,7 @@ local function buffer_type(description, name)
   return SCALARS[dtype] and dtype or nil
 end
 
--- Checks a list of arguments, one for each parameter.
+-- Checks a given list of arguments, which must have one for each parameter.
 local function check_arguments(description, signature, params, given)
   if #given > #signature then
     fail({ "kernel", "args", #signature + 1 }, "the kernel takes %d arguments, and not this one", #signature)

@@ -1,5 +1,5 @@
--- The __constant__ and __device__ variables of a kernel's file without a value in the file. In a program the host sets
--- them before a launch, so a pattern has to say how they are filled.
+-- Handles __constant__ and __device__ variables that have no value in the kernel's file. In a program, host code sets
+-- these before a launch, so a pattern has to say how they are filled.
 
 local host = ...
 
@@ -11,8 +11,7 @@ local KIND = check.KIND
 
 local constants = {}
 
--- Returns the number of elements, such as "17" or "RADIUS + 1", or nil if the file does not
--- determine it.
+-- Returns the number of elements, such as "17" or "RADIUS + 1"; nil if the file does not determine it.
 local function count_of(extents)
   local factors = {}
   for _, e in ipairs(extents) do factors[#factors + 1] = early.macro_expression(e) or nil end
@@ -20,8 +19,8 @@ local function count_of(extents)
   return #factors == 1 and factors[1] or "(" .. table.concat(factors, ") * (") .. ")"
 end
 
---- Fills the variables that `sizes` or `buffers` name, compares those that `outputs` names, and warns that the others
---- are zero.
+--- Adds a buffer for each variable that `sizes`, `buffers` or `outputs` name; variables in `outputs` are compared. If
+--- the pattern fills no constants, warns that all other variables are zero.
 function constants.complete(description, request, given, facts, file)
   local sizes = description.sizes or {}
   local filled = type(given.constants) == "table" and given.constants or {}

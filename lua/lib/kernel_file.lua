@@ -1,4 +1,4 @@
--- A kernel in a file of its own: kernel = { source = "kernel.cu" }, or the comment of such a file.
+-- Completes the description of a kernel in a CUDA file: kernel = { source = "kernel.cu" }, or a comment in this file.
 --
 -- Fields that the pattern does not give are inferred: arguments, element types, inputs and outputs from the kernel's
 -- type, which the compiler reports; names of parameters and defaults of macros from the file's text. One message asks
@@ -23,14 +23,13 @@ local ask, tell, SCALARS = arguments.ask, arguments.tell, arguments.SCALARS
 
 local kernel_file = {}
 
--- These options do what nvcc does by default: functions without an annotation are the host's, and device code does not
--- call them.
+-- Options for NVRTC so that it compiles a file as nvcc does: functions without an annotation are host functions.
 local OPTIONS = { "--pre-include=autotune_host.h", "--device-as-default-execution-space" }
 
--- value of an undefined number while the compiler is asked for the kernel's type
+-- value of macros and parameters without a value while the compiler reports the kernel's type
 local SKETCHED = 8
 
--- Returns the kernels that the entry may name: "scale", "ns::scale<64, float>", "(void (*)(float *))scale".
+-- Returns the kernels that the text of an entry may name: "scale", "ns::scale<64, float>", "(void (*)(float *))scale".
 local function find_kernels(facts, entry)
   local plain = string.gsub(string.gsub(entry, "%b<>%s*$", ""), "%s+$", "")
   plain = string.match(plain, "([%w_:]+)$") or plain
@@ -60,7 +59,7 @@ local function kernel_names(facts)
   return names
 end
 
--- Returns all launches of a description: tables that may have an entry and arguments.
+-- Returns all tables of a description that may have an entry and arguments.
 local function launches_of(description)
   local list = {}
   local function add(one)
@@ -75,8 +74,8 @@ local function launches_of(description)
   return list
 end
 
--- Returns an example of a template's instance. Numbers become parameters; other arguments are the template's
--- defaults or common values.
+-- Returns an example of an instance of a template. Its numbers are parameters of the space; its other arguments are the
+-- template's defaults or common values.
 local function example_instance(template)
   local parts = early.split(template, true)
   for i, one in ipairs(parts) do
@@ -91,7 +90,7 @@ local function example_instance(template)
   return "<" .. table.concat(parts, ", ") .. ">"
 end
 
--- Refuses a template without arguments.
+-- Refuses an entry that names a template without template arguments.
 local function refuse_template(file, entry, found)
   for _, k in ipairs(found) do
     if k.template == "" or string.find(entry, "<", 1, true) then return end
@@ -101,7 +100,7 @@ local function refuse_template(file, entry, found)
     found[1].name, found[1].template, entry .. example_instance(found[1].template)))
 end
 
--- Returns the entry of the pattern, or the file's only kernel.
+-- Returns the entry that the pattern gives, or the name of the file's only kernel.
 local function choose_entry(facts, given, file)
   if given.entry ~= nil then return check.string(given.entry, { "kernel", "entry" }, "the name of a kernel") end
   local names = kernel_names(facts)
@@ -124,8 +123,7 @@ local function definitions(defines, scope)
   return table.concat(lines)
 end
 
--- Refuses a name that several kernels with different parameters have. The message shows how to tell
--- them apart.
+-- Refuses an entry that names several overloaded kernels. The message shows how to choose one of them.
 local function refuse_overloads(file, entry, found)
   if #found < 2 or entry ~= found[1].name and entry ~= found[1].scope .. found[1].name then return end
   local casts, seen = {}, {}
@@ -152,7 +150,7 @@ local function own_options(own)
   return options
 end
 
--- Tells whether an undefined name may be a macro. A function or a namespace is not.
+-- Tells whether an undefined name may be a macro: it is not used as a function or a namespace.
 local function may_be_macro(name)
   for _, text in ipairs(host.texts()) do
     if string.find(text, "%f[%w_]" .. name .. "%s*%(") or string.find(text, "%f[%w_]" .. name .. "%s*::") then return false end
@@ -160,11 +158,11 @@ local function may_be_macro(name)
   return true
 end
 
--- Asks the compiler for the kernel's type. Undefined names that the pattern has are macros, too; they are added
--- to `defines`.
+-- Asks the compiler for the kernel's type. If a name of the pattern is undefined in the file, it is a macro and is
+-- added to `defines`.
 local function ask_signature(entry, roots, defines, scope, file, facts, own)
   local options = {}
-  local is_device = false -- set by the pattern only: to nvcc, functions without an annotation are the host's
+  local is_device = false -- true only by an option of the pattern: nvcc's default is host functions
   for i, option in ipairs(own_options(own)) do
     options[i] = type(option) == "string" and entry_in(option, scope) or ""
     is_device = is_device or i > #OPTIONS and (string.find(options[i], "^%-%-?default%-device$")
@@ -202,7 +200,7 @@ local function ask_signature(entry, roots, defines, scope, file, facts, own)
   end
 end
 
--- Returns the kernel of the text whose number of parameters is the compiler's.
+-- Returns the kernel in the file's text that has as many parameters as the compiler reports.
 local function match_kernel(facts, entry, signature)
   local found
   for _, k in ipairs(find_kernels(facts, entry)) do
@@ -217,7 +215,7 @@ local function match_kernel(facts, entry, signature)
   end
 end
 
--- Renames parameters whose names scripts cannot use: in becomes in_, min becomes min_.
+-- Renames parameters whose names scripts cannot use: `in` becomes in_, `min` becomes min_.
 local function rename_reserved(params)
   for _, p in ipairs(params) do
     local fits = not host.is_helper(p.name) and p.name ~= "include" and host.load("local " .. p.name, "=name")
@@ -225,8 +223,7 @@ local function rename_reserved(params)
   end
 end
 
--- Returns the expression with the baseline's values in place of parameters. All variants share the value, so it
--- must not depend on them.
+-- Returns the expression with the baseline's values in place of parameters, for a value that all variants share.
 local function at_baseline(e, baseline, derived, depth)
   return (string.gsub(e, "%.?%f[%w_][%a_][%w_]*", function(name)
     local own, v = derived[name], baseline[name]
@@ -236,8 +233,8 @@ local function at_baseline(e, baseline, derived, depth)
   end))
 end
 
--- Infers the traffic if the pattern has no field for the work: each input is read once, and each output is written
--- once. If sizes depend on the layout, the baseline's sizes are used.
+-- Infers `traffic` if the pattern has no field for the work: each input is read once, and each output is written once.
+-- If sizes depend on the layout, uses the baseline's sizes.
 local function complete_work(description, baseline)
   if description.traffic ~= nil or description.flops ~= nil or description.items ~= nil then return end
   local terms = {}
@@ -255,8 +252,8 @@ local function complete_work(description, baseline)
   end
 end
 
--- Lets parameters share a buffer if every launch in the file passes the same variable to them and the pattern does
--- not give them buffers. The buffer gets the name of a parameter through which the kernel may write.
+-- Lets several parameters share a buffer if every launch in the file passes the same variable for them, and the pattern
+-- gives no buffers for them. The buffer has the name of a parameter through which the kernel may write.
 local function share_buffers(description, request, found, signature, named)
   local launches = host.launches(found.name)
   local owner, texts = {}, {}
@@ -285,15 +282,15 @@ local function share_buffers(description, request, found, signature, named)
       local sizes = description.sizes or {}
       if sizes[kept] == nil then sizes[kept] = sizes[other] end
       named[other] = kept
-      for k = #(description.outputs or {}), 1, -1 do -- it is also read
+      for k = #(description.outputs or {}), 1, -1 do -- a shared buffer is also read
         if description.outputs[k] == kept or description.outputs[k] == other then table.remove(description.outputs, k) end
       end
     end
   end
 end
 
--- Checks that each name in `given` (its keys, or the values of a list) is a parameter of the kernel, or a variable
--- of the module in `constants`.
+-- Checks that each name in `given` (keys, or values of a list) is a parameter of the kernel or a variable in
+-- `constants`.
 local function check_names(given, path, params, constants)
   local known = {}
   for _, p in ipairs(params) do known[#known + 1] = p.name end
@@ -308,7 +305,7 @@ local function check_names(given, path, params, constants)
   end
 end
 
--- Tells whether a table has the text as a value, at any depth.
+-- Tells whether a value in the table, at any depth, is `text`.
 local function mentions(t, text, depth)
   local found = t == text
   if type(t) ~= "table" or depth > 8 then return found end
@@ -329,8 +326,7 @@ local function check_buffers(description, params)
   end
 end
 
--- Blocks with too many threads are no error in a space that is a product of lists. The space only excludes
--- such configurations.
+-- A space that is a product of lists may have blocks with too many threads. A constraint excludes these.
 local MOST_THREADS = 1024
 
 local function bound_blocks(description)
@@ -368,7 +364,7 @@ local function stem_of(file)
   return string.sub(string.find(stem, "^%d") and "_" .. stem or stem, 1, 60)
 end
 
--- Refuses fields and options of kernels in files, in a pattern without one.
+-- Refuses fields and options that only kernels in files have, in a pattern with another kernel.
 local function refuse_fields(description)
   if captured.launch() then
     fail({ "kernel" }, "--captured is for a kernel in a file of its own: kernel = { source = \"FILE.cu\" }")
@@ -380,8 +376,8 @@ local function refuse_fields(description)
   end
 end
 
--- Returns macros by name. A name has its first macro, and this macro's `others` are the later ones; conditions are
--- not evaluated, so any of them may hold.
+-- Returns the first macro of each name. Its field `others` lists later macros of this name: conditions (#if) are not
+-- evaluated, so any of these macros may be the right one.
 local function by_name(list)
   local macros_of = {}
   for _, m in ipairs(list) do
@@ -396,7 +392,7 @@ local function by_name(list)
   return macros_of
 end
 
--- Opens the kernel's file. Returns its name and the facts of its text.
+-- Opens the kernel's file. Returns its name, and facts about its text.
 local function open_file(given)
   local file = check.string(given.source, { "kernel", "source" }, "source = \"kernel.cu\"")
   if given.template ~= nil then fail({ "kernel", "template" }, "there is a source as well; write one of the two") end
@@ -423,8 +419,8 @@ local function complete_fields(description, file)
   return had
 end
 
--- Returns the kernels that are launched, as { of, entry, path }: the table with the kernel's arguments, the
--- kernel's name, and the place of that name.
+-- Returns the launched kernels as { of, entry, path }: the table with the kernel's arguments, the kernel's name, and
+-- the path of the field that has this name.
 local function find_targets(description, given, facts, file)
   local launched = launches_of(description)
   local has_all = #launched > 0
@@ -443,8 +439,8 @@ local function find_targets(description, given, facts, file)
   return targets
 end
 
--- Returns the kernels of the text that may be launched, and the texts whose names decide which code is compiled. An
--- entry may have a parameter as a part of its name: "reduce<${OP}>", OP = { "Sum", "Max" }.
+-- Returns the kernels of the file that may be launched, and texts whose names decide which code is compiled: entries,
+-- and the texts among the parameters' values, because an entry may be "reduce<${OP}>" with OP = { "Sum", "Max" }.
 local function find_candidates(facts, file, targets, values)
   local candidates, roots = {}, {}
   for _, target in ipairs(targets) do
@@ -485,7 +481,7 @@ local function check_values(values)
   end
 end
 
--- Ends the loading with an error that contains a pattern to start from.
+-- Fails with a message that contains a pattern to start from.
 local function sketch(description, given, facts, file)
   local entry = choose_entry(facts, given, file)
   find_candidates(facts, file, { { entry = string.gsub(entry, "%b<>$", "") .. "<>", path = { "kernel", "entry" } } }, {})
@@ -565,7 +561,7 @@ function kernel_file.complete(description)
   end
   if not launch then
     constants.complete(description, request, given, facts, file)
-    macros.complete_derived(description, facts, values) -- of the counts of the file's variables
+    macros.complete_derived(description, facts, values) -- again, for counts of the file's variables
   end
   check_names(description.sizes, { "sizes" }, params, given.constants)
   check_names(description.outputs, { "outputs" }, params, given.constants)

@@ -1,5 +1,5 @@
--- The macros and constants of a kernel's file: those that a pattern sets, those that it only reads, and the baseline
--- that the file gives.
+-- Handles the macros and constants of a kernel's file: those that a pattern sets, those that its expressions read, and
+-- the baseline that their values give.
 
 local host = ...
 
@@ -16,8 +16,8 @@ local function same(a, b)
   return a == b
 end
 
---- Chooses among several definitions of a name. Takes the first definition that consists of numbers and known names,
---- else the first one. Example: #ifdef A, #define B A, #else, #define B 16.
+--- Chooses one of several definitions of a name, as in #ifdef A, #define B A, #else, #define B 16. Takes the first
+--- definition that consists of numbers and known names; the first definition if there is no such one.
 function macros.settle(facts, description, values)
   local function is_known(name)
     return facts.macros[name] ~= nil or values[name] ~= nil or description.problem[name] ~= nil
@@ -41,14 +41,14 @@ function macros.settle(facts, description, values)
   end
 end
 
---- Returns the names that are macros: parameters; and variables and derived values that the file defines as macros, or
---- reads in capital letters. A template's own parameter is no macro.
+--- Returns the names of the pattern that become macros: parameters; and variables and derived values that the file
+--- defines as macros, or uses and that are in capital letters. Template parameters are no macros.
 function macros.find_defines(description, facts, space_names, parameters)
   local defines = {}
   local function add(name, always)
     if facts.template_words[name] or parameters[name] then return end
-    if not facts.macros[name] and host.is_declared(name) then return end -- as in const int N = gridDim.x * 4;
-    local constant = string.find(name, "^[%u_][%u%d_]*$") -- it may occur only in an #if
+    if not facts.macros[name] and host.is_declared(name) then return end -- const int N = gridDim.x * 4;
+    local constant = string.find(name, "^[%u_][%u%d_]*$") -- in capital letters; an #if may use it
     if facts.macros[name] or facts.words[name] and (always or constant) then defines[#defines + 1] = name end
   end
   for _, name in ipairs(space_names) do add(name, true) end
@@ -99,8 +99,8 @@ local function expressions_of(description)
   return list
 end
 
---- Makes the file's macros that expressions read, and that are not set, derived values. Only macros of whole numbers
---- and their operators have values here.
+--- Makes derived values of the file's macros that expressions read and that the pattern does not set. Only macros of
+--- whole numbers and operators become derived values.
 function macros.complete_derived(description, facts, values)
   local derived = description.derived
   if derived ~= nil and type(derived) ~= "table" then return end
@@ -130,9 +130,8 @@ end
 
 local MOST_TRIED = 10000
 
--- Chooses values for the parameters that neither the file nor the pattern sets: the first values that satisfy
--- the constraints. If there are too many combinations, or none satisfies the constraints, takes the first value
--- of each list.
+-- Chooses baseline values of parameters that neither the file nor the pattern sets: the first combination that
+-- satisfies the constraints. If there is none, or too many would have to be tried, takes the first value of each list.
 local function choose_rest(description, values, space_names, baseline)
   local rest, known, tried = {}, early.with_problem(baseline, description), 0
   for _, name in ipairs(space_names) do
@@ -165,7 +164,7 @@ local function choose_rest(description, values, space_names, baseline)
   end
 end
 
---- Takes the baseline from the file's macros. Values that the pattern sets stay.
+--- Completes the baseline from the values of the file's macros. Values that the pattern sets stay.
 function macros.complete_baseline(description, facts, values, space_names)
   if description.baseline == nil then description.baseline = {} end
   if type(description.baseline) ~= "table" then return {} end

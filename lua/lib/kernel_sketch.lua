@@ -1,5 +1,5 @@
--- Writes a comment from which a pattern can start, for a kernel in a file. It has the values with which the file's
--- own host code launches the kernel, and beside each value its place in the file. A value that the file does not
+-- Writes the comment that describes a first pattern for a kernel in a file. The comment has the values with which the
+-- file's host code launches the kernel, and beside each value its place in the file. A value that the file does not
 -- determine becomes a question, at.ask, which the user has to answer before tuning.
 
 local host = ...
@@ -14,19 +14,19 @@ local is_number, is_plain, same = values.is_number, values.is_plain, values.same
 
 local C_TYPES = arguments.C_TYPES
 
--- members of cudaDeviceProp for which `device` has a field
+-- fields of `device` for members of cudaDeviceProp
 local DEVICE = { multiProcessorCount = "sm_count", maxThreadsPerBlock = "max_threads_per_block", warpSize = "warp_size",
                  maxThreadsPerMultiProcessor = "max_threads_per_sm" }
 local SIDES = { "_X", "_Y", "_Z" }
 local MOST_REMARK = 100
-local MOST_RENDERED = 256 -- most parts of one expression
+local MOST_RENDERED = 256 -- parts of one expression
 
 local function quoted(text) return string.format("%q", text) end
 
 local function ask(why) return "at.ask " .. quoted(why) end
 
--- Returns values to try around a number that shapes the kernel. The number may be used as a divisor, so 0 is tried
--- only if it is the number itself.
+-- Returns values to try around the number `v` of the file. 0 is among them only if `v` is 0, because the kernel may
+-- divide by the number.
 local function values_around(v)
   if v == 0 then return "{ 0, 1 }" end
   if helpers.is_pow2(v) then return "at.pow2(" .. math.max(1, v // 4) .. ", " .. math.max(v, math.min(v * 4, 1024)) .. ")" end
@@ -37,7 +37,7 @@ local function least_around(v)
   return v == 0 and 0 or helpers.is_pow2(v) and math.max(1, v // 4) or math.max(1, v // 2)
 end
 
--- Returns a text of the file as it fits into a comment.
+-- Returns a text of the file in a form that is allowed in a comment.
 local function remark(text)
   text = string.gsub(string.gsub(text, "%s+", " "), "%*/", "* /")
   return #text > MOST_REMARK and string.sub(text, 1, MOST_REMARK) .. " ..." or text
@@ -48,15 +48,15 @@ local function number_text(n)
     local bits = n > 1024 and helpers.is_pow2(n) and math.floor(math.log(n, 2) + 0.5)
     return bits and 1 << bits == n and "1 << " .. bits or tostring(n)
   end
-  local text = string.format("%.7g", n) -- the digits of a float, unless the number is a double
+  local text = string.format("%.7g", n) -- enough digits for a float; a double needs more
   if math.abs(tonumber(text) - n) > math.abs(n) * 6e-8 then text = string.format("%.17g", n) end
   return string.find(text, "[%.enf]") and text or text .. ".0"
 end
 
 -- ---- sources of numbers ----
 
--- Returns the variable whose text gave the value its number. Variables that only pass the number on
--- are skipped.
+-- Returns the value of the variable that the file set to a number or an expression, behind variables that were only set
+-- to this variable.
 local function source_of(v)
   local found = v
   while v and v.of and not v.of.op do
@@ -81,7 +81,7 @@ end
 
 -- ---- expressions ----
 
--- The context of rendering: names of values, parameters that are tuned, and the fields to write.
+-- State while the comment is made: names of values, tuned parameters, and the fields to write.
 local context = {}
 
 function context:name_of(v)
@@ -92,8 +92,8 @@ function context:name_of(v)
   end
 end
 
--- Visits a value and all values that it is computed from, each once. visit(v) returns whether to visit the
--- values below.
+-- Visits a value and all values from which it is computed, each once. visit(v) returns whether to visit the values from
+-- which v is computed.
 local function walk(v, visit, seen)
   seen = seen or {}
   if not v or not is_number(v) or seen[v] then return end
@@ -104,7 +104,7 @@ local function walk(v, visit, seen)
   walk(v.b, visit, seen)
 end
 
--- Tells whether a value depends on a parameter that is tuned.
+-- Tells whether a value depends on a tuned parameter.
 function context:is_tuned(v)
   local found = false
   walk(v, function(x)
@@ -115,7 +115,7 @@ function context:is_tuned(v)
   return found
 end
 
--- Returns the position of the entry of that name.
+-- Returns the position of the item `name` in the list, or nil.
 local function find(list, name)
   for i, one in ipairs(list) do
     if one.name == name then return i end
@@ -127,7 +127,7 @@ function context:add(field, name, text, reason)
   if not find(list, name) then list[#list + 1] = { name = name, text = text, why = remark(reason or "") } end
 end
 
--- Returns a variable of the problem, with a new name, for a number of the host.
+-- Adds a variable of the problem for a number of the host code. Returns its name, which is new.
 function context:variable(v)
   local from = source_of(v)
   local base = string.gsub(from.macro or from.name or v.name or "size", "[^%w_]", "_")
@@ -150,7 +150,7 @@ local function without_casts(v)
   return v
 end
 
--- Returns a and b if the value is a / b, rounded up.
+-- Returns a and b if the value is a / b rounded up; otherwise nil.
 local function rounded_up(v)
   local function is_one(x) return x and x.n == 1 end
   v = without_casts(v)
@@ -160,7 +160,7 @@ local function rounded_up(v)
     if inner and inner.op == "/" and inner.float then return inner.a, inner.b end
   elseif v.op == "/" and not v.float then
     local sum, d = without_casts(v.a), v.b
-    if sum.op == "-" and is_one(sum.b) then -- (a + b - 1) / b
+    if sum.op == "-" and is_one(sum.b) then -- the form (a + b - 1) / b
       local inner = without_casts(sum.a)
       if inner.op == "+" and same(inner.b, d) then return inner.a, d end
       if inner.op == "+" and same(inner.a, d) then return inner.b, d end
@@ -169,7 +169,7 @@ local function rounded_up(v)
       if rest.op == "-" and is_one(rest.b) and same(rest.a, d) then return sum.a, d end
       if rest.n and d.n and is_plain(rest) and rest.n == d.n - 1 and d.n > 1 then return sum.a, d end
     end
-  elseif v.op == "+" then -- (a - 1) / b + 1, a / b + (a % b != 0)
+  elseif v.op == "+" then -- the forms (a - 1) / b + 1 and a / b + (a % b != 0)
     for _, pair in ipairs { { v.a, v.b }, { v.b, v.a } } do
       local quotient, more = without_casts(pair[1]), without_casts(pair[2])
       if quotient.op == "/" and is_one(more) and without_casts(quotient.a).op == "-" and is_one(without_casts(quotient.a).b) then
@@ -194,7 +194,7 @@ local function operand(n, level)
 end
 
 --- Returns the value as an expression of the pattern, or nil. `role` is "data" for a value that all variants share,
---- "divisor" within the divisor of a grid, else "launch".
+--- "divisor" for the divisor of a grid's size, and "launch" for other values.
 function context:render(v, role, level)
   if not is_number(v) or not v then return nil end
   if not level or level == 0 then self.rendered = 0 end
@@ -254,8 +254,8 @@ function context:render(v, role, level)
   return v.n and operand(v.n, level) or nil
 end
 
--- Returns the parameter that replaces a number of the launch. In a side of the grid, this is the parameter of the
--- block's same side.
+-- Returns the tuned parameter that replaces the number `n` of the launch. In the grid's x, y or z, prefers the
+-- parameter of the block's x, y or z.
 function context:tuned_number(n)
   local own = self.sides and self.sides[self.side]
   if own and self.tuned[own] == n and self.literal[own] then return own end
@@ -264,7 +264,7 @@ function context:tuned_number(n)
   end
 end
 
--- Returns the value divided by `width` bytes, or nil.
+-- Returns the value divided by `width`, for a size in bytes; nil if the expression has no such factor.
 local function divided(v, width)
   if width == 1 then return v end
   if v.n and (is_plain(v) or v.width) and math.type(v.n) == "integer" then return v.n % width == 0 and values.literal(v.n // width) or nil end
@@ -275,7 +275,7 @@ local function divided(v, width)
     return core.op and divided(core, width) or nil
   end
   if v.op == "*" then
-    local is_width = v.b.width or is_plain(v.b) and v.b.n == width -- this factor is meant as the width
+    local is_width = v.b.width or is_plain(v.b) and v.b.n == width -- v.b is the size of an element
     for _, pair in ipairs(is_width and { { v.b, v.a }, { v.a, v.b } } or { { v.a, v.b }, { v.b, v.a } }) do
       local inner = divided(pair[1], width)
       if inner then return is_plain(inner) and inner.n == 1 and pair[2] or values.computed("*", inner, pair[2]) end
@@ -289,8 +289,7 @@ end
 
 -- ---- the kernel's own code ----
 
--- Returns whether a call may write to its k-th child: the object of a method, or an argument taken by
--- reference.
+-- Returns whether a call may write to its k-th child: the object of a method, or an argument passed by reference.
 local function may_write(node, k)
   local decl = node.ref and values.node_of(node.ref)
   if not decl then return false end
@@ -345,7 +344,7 @@ end
 
 -- ---- the instance ----
 
--- Returns the template arguments of the launch as texts, and the numbers that become parameters.
+-- Returns the template arguments of the launch as texts, and those numbers among them that become parameters.
 local function instance(launch, template, shapes)
   local decl, numbers = launch and launch.decl, {}
   local names = early.split(template, true)
@@ -363,7 +362,7 @@ local function instance(launch, template, shapes)
   return parts, numbers
 end
 
--- Returns the macros that shape the kernel or its launch, and the macros in these macros' texts.
+-- Returns the words of host.shaping_words(), and the words in the values of macros among them.
 local function shaping(facts)
   local found = host.shaping_words()
   for _ = 1, 4 do
@@ -376,7 +375,7 @@ end
 
 -- ---- structures by value ----
 
--- Lists the members. Returns false if a member has an unknown type.
+-- Lists the members of a structure. Returns false if a member has an unknown type.
 function context:members(class, v, name, list)
   local fine = class ~= nil
   for _, id in ipairs(class and class.children or {}) do
@@ -417,7 +416,7 @@ local function write_comment(fields, order)
   return "/* autotune\n" .. table.concat(lines, "\n") .. "\n*/\n"
 end
 
--- Returns a grid or a block as a text.
+-- Returns the text of a grid or a block.
 local function sides_text(list)
   local texts = {}
   for i, e in ipairs(list) do texts[i] = string.find(e, "^at%.ask") and e or quoted(e) end
@@ -425,7 +424,7 @@ local function sides_text(list)
   return #texts == 1 and texts[1] or "{ " .. table.concat(texts, ", ") .. " }"
 end
 
--- Finds the parameters that are sides of the block, and the values that they replace elsewhere.
+-- Finds the parameters for the block's x, y and z, and the other values that they replace.
 function context:read_block(launch, numbers, words)
   local sides, list = launch.block, {}
   local count = 3
@@ -444,11 +443,11 @@ function context:read_block(launch, numbers, words)
       end
     end
     local is_mere = from and not from.op
-    -- A number of warps may be computed. Then the 32 threads of a warp stay a constant.
+    -- If block.y is computed, such as a number of warps, then block.x = 32 is the size of a warp and stays constant.
     local second = sides[2]
     while second and second.of do second = second.of end
     if i == 1 and v.n == 32 and count > 1 and second and second.op then is_mere = false end
-    if not name and from and from.op then -- numbers of the host that the block depends on
+    if not name and from and from.op then -- tunes the host's numbers from which the block is computed
       walk(v, function(x)
         if x.name and x.of and is_plain(x.of) and x.n and x.n > 1 and not self:name_of(x) and not self.taken[x.name] then
           self.named[x], self.tuned[x.name], self.taken[x.name] = x.name, x.n, true
@@ -458,13 +457,13 @@ function context:read_block(launch, numbers, words)
         return not self:name_of(x)
       end)
     end
-    -- The kernel may have its own name for a number of threads. Then the pattern uses this name, because the
-    -- kernel's indices depend on it.
+    -- If the kernel uses a parameter with the same number instead of blockDim, block and parameter must be equal: the
+    -- pattern uses this parameter for the block.
     for own, n in pairs(self.tuned) do
       if not name and is_mere and not words.blockDim and n == v.n and v.n > 1 and words[own] then name, self.literal[own] = own, true end
     end
-    -- With more threads in the same number of blocks, the launch would do other work, except if the kernel reads the
-    -- grid's size.
+    -- The block's size is tuned only if the grid depends on it or the kernel reads gridDim: otherwise more threads per
+    -- block would do other work.
     local own_nodes, at = {}, v
     while at do own_nodes[at], at = true, at.of end
     local function depends(other)
@@ -476,7 +475,7 @@ function context:read_block(launch, numbers, words)
       return found
     end
     local follows = words.gridDim or depends(launch.grid[1]) or depends(launch.grid[2]) or depends(launch.grid[3])
-    local decides = from and from.macro and self.of_data[from.macro] -- how long a buffer is
+    local decides = from and from.macro and self.of_data[from.macro] -- a buffer's size depends on the number
     for _, arg in pairs(launch.args) do
       walk(arg.object and arg.object.bytes, function(x)
         decides = decides or x.op == "/" and depends(x.b)
@@ -501,7 +500,7 @@ function context:read_block(launch, numbers, words)
   return list
 end
 
--- Describes the buffer of a pointer: its elements and its contents.
+-- Adds the buffer of a pointer, with its type, size and contents.
 function context:read_buffer(a, param, v, decl, i, found)
   local name, object = param.name, v and v.object
   local role = a.const and "input" or "inout"
@@ -553,7 +552,7 @@ function context:read_buffer(a, param, v, decl, i, found)
     if a.bytes == 0 then extra[1] = "dtype = " .. ask("what " .. param.text .. " leads to") end
   end
   if string.find(a.type or "", "int") and host.is_index_array(name) then
-    -- Detects offsets: the kernel reads two neighbouring elements of the array.
+    -- If the kernel reads array[i] and array[i + 1], the elements are offsets of rows.
     local is_offsets = string.find(found.text, "%f[%w_]" .. string.gsub(name, "_$", "") .. "%s*%[[^%]]*%+%s*1%s*%]")
     extra[#extra + 1] = is_offsets and "fill = \"offsets\", limit = " .. ask("the last of " .. name .. ", where the rows end")
       or "fill = \"below\", limit = " .. ask(name .. " has places in another buffer: below what? If they are none, fill = at.values { ... }")
@@ -619,14 +618,13 @@ function context:read_number(a, param, v)
            v and v.at or self.launch and self.launch.at or "")
 end
 
--- Returns the value that a variable of that name was given.
+-- Returns the value to which the variable `name` was set.
 function context:core(v, name)
   while v.of and (self.named[v] == name or v.of.op) do v = v.of end
   return v
 end
 
--- Returns whether a value is computed from other named variables and literals. Floats need only depend on the
--- host's variables.
+-- Returns whether the variable `name` follows from other variables of the problem, by operators that expressions have.
 function context:is_derived(v, name)
   local core = self:core(v, name)
   local function is_variable(macro) return macro and macro ~= name and find(self.fields.problem, macro) ~= nil end
@@ -646,14 +644,14 @@ function context:is_derived(v, name)
   return has and fine
 end
 
--- Tells whether the value is a parameter that is tuned.
+-- Tells whether the value itself is a tuned parameter.
 function context:is_tuned_itself(v)
   local name = self:name_of(v)
   return name ~= nil and self.tuned[name] ~= nil
 end
 
---- Writes the comment. `entry` is the kernel's name. `tools` has the functions find_kernels, signature(entry,
---- defines, scope) and match(entry, signature).
+--- Returns the comment. `entry` is the kernel's name. `tools` has the functions find_kernels, signature(entry, defines,
+--- scope) and match(entry, signature).
 return function(entry, names, facts, tools)
   local places = {}
   for name, m in pairs(facts.macros) do
@@ -667,7 +665,7 @@ return function(entry, names, facts, tools)
   end
   local kernel = tools.find_kernels(entry)[1]
   local launches = code.run(kernel.name, places)
-  -- Among several launches, this takes the first of those with the fewest unknown values.
+  -- Chooses the launch with the fewest unknown values; the first of several such launches.
   local launch, least = nil, math.huge
   for _, one in ipairs(launches) do
     local open = one.uncertain and 1 or 0
@@ -675,7 +673,7 @@ return function(entry, names, facts, tools)
     for _, v in pairs(one.args) do open = open + ((is_number(v) and v.n == nil or v.object and not v.object.bytes) and 2 or 0) end
     if one.name == kernel.name and open < least then launch, least = one, open end
   end
-  -- The compiler knows the parameters of the instance.
+  -- The compiler reports the parameters for this launch's template instance.
   local self = early.copied(context)
   for key, v in pairs({ named = {}, tuned = {}, literal = {}, taken = {}, symbols = {}, of_data = {}, of_block = {}, numbers = {}, shared = {}, written = {}, both = {}, launch = launch,
                               fields = { problem = {}, derived = {}, space = {}, args = {}, launch = {}, baseline = {}, sizes = {}, outputs = {}, buffers = {}, oracle = {} } }) do self[key] = v end
@@ -695,7 +693,7 @@ return function(entry, names, facts, tools)
   if is_template and sure then
     local parts
     parts, numbers = instance(launch, kernel.template, shapes)
-    if early.is_empty(numbers) and launch then -- a number that is the block's size
+    if early.is_empty(numbers) and launch then -- takes template arguments that equal a size of the block
       parts, numbers = instance(launch, kernel.template)
       local is_block = {}
       for _, side in ipairs(launch.block) do is_block[side.n or 0] = true end
@@ -713,7 +711,7 @@ return function(entry, names, facts, tools)
     if math.type(launches.values[name]) == "integer" or early.macro_value(facts.macros[name].value, facts.macros, 0) ~= nil then self.symbols[name] = true end
     self.taken[name] = true
   end
-  -- Numbers that shape the kernel are tuned, except if a buffer's size depends on them.
+  -- A number of the kernel is tuned if it changes only how the kernel computes: no buffer's size may depend on it.
   local of_data = self.of_data
   local function mark(v, marks)
     walk(v, function(x)
@@ -789,7 +787,7 @@ return function(entry, names, facts, tools)
       self:read_buffer(a, matched.params[i], launch and launch.args[i], launch and launch.decl or nil, i, kernel)
     end
   end
-  for i = #self.fields.buffers, 1, -1 do -- written under another name
+  for i = #self.fields.buffers, 1, -1 do -- removes inputs that a launch writes as another buffer
     local one = self.fields.buffers[i]
     if self.written[one.name] and one.text == "at.input {}" then table.remove(self.fields.buffers, i) end
   end
@@ -811,7 +809,7 @@ return function(entry, names, facts, tools)
     text = "grid = " .. ask("nothing in the file launches " .. kernel.name) .. ", block = " .. ask("nothing in the file launches " .. kernel.name)
   end
   self.fields.launch = { text = "{ " .. text .. " }", why = launch and remark(launch.at .. ": " .. launch.text) or "" }
-  for _, one in ipairs(self.numbers) do -- numbers that follow from others, which are known only now
+  for _, one in ipairs(self.numbers) do -- all variables are known only now
     if self:is_derived(one.v, one.name) then
       table.remove(self.fields.problem, find(self.fields.problem, one.name))
       self:read_number({ lanes = 1, type = "int64" }, { name = one.name, text = "" }, one.v)

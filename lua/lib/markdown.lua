@@ -1,16 +1,15 @@
--- The pages of docs/ as text for a terminal.
+-- Formats a page of docs/ as text for a terminal.
 --
 --   local markdown = require "lib.markdown"
 --   markdown(text, p)
 --
--- `p` is lib.page. Paragraphs, list items and tables are wrapped to the page; code is left as it is.
+-- `p` is the result of lib.page. Paragraphs, list items and tables are wrapped to the page; code stays as it is.
 
 local MOST_COLUMNS, GAP, LEAST_COLUMN, MOST_PARAGRAPH_LINE = 8, 2, 8, 1024
 
 local find, match, rep, sub = string.find, string.match, string.rep, string.sub
 
--- Returns the cells of a row "| a | b |". A bar ends a cell only after a blank, so cells may contain
--- bars.
+-- Returns the cells of a row "| a | b |". Cells may contain bars: only a bar after a blank ends a cell.
 local function cells_of(row)
   local cells, at = {}, 2
   while at <= #row and #cells < MOST_COLUMNS do
@@ -35,7 +34,7 @@ local function fit(widths, columns)
   end
 end
 
--- Returns the length of the text that fits into a line. The line ends at a blank if it has one.
+-- Returns the length of the text that fits into a line, which ends at a blank if possible.
 local function cut_line(text, width)
   if #text <= width then return #text end
   for at = width, 1, -1 do
@@ -44,7 +43,7 @@ local function cut_line(text, width)
   return width
 end
 
--- Returns a row's text, with each cell wrapped to its column.
+-- Returns the text of a row; each cell is wrapped to its column.
 local function row_text(cells, widths)
   local lines, more = {}, #cells > 0
   while more do

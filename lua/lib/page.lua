@@ -1,9 +1,9 @@
--- Text for a terminal: lines that are wrapped to its width, labels, tables.
+-- Formats text for a terminal: lines that are wrapped to its width, labels, tables.
 --
 --   local p = require "lib.page"(page)
 --
--- `page` has the properties of the terminal: columns, colour, utf8. The text may come from scripts, drivers and files
--- of other people, so control characters, which a terminal would obey, are never written.
+-- `page` has the properties of the terminal: columns, colour, utf8. The text may come from other people's scripts and
+-- files, so control characters, which a terminal would obey, are never written.
 
 local STYLES = { best = "\27[1;32m", dim = "\27[2m", bold = "\27[1m", good = "\27[1;32m", warning = "\27[33m" }
 local STOP = "\27[0m"
@@ -12,7 +12,7 @@ local MOST_COLUMNS = 96
 
 local format, rep, sub, find, gsub = string.format, string.rep, string.sub, string.find, string.gsub
 
--- Replaces every control character with '?', including the two-byte ones.
+-- Replaces every control character by '?', including those of two bytes in UTF-8.
 local function clean(text)
   if not find(text, "[\0-\31\127\194]") then return text end
   text = gsub(text, "\194[\128-\159]", "?")
@@ -28,7 +28,7 @@ end
 local function pad_left(text, columns) return rep(" ", columns - width(text)) .. text end
 local function pad_right(text, columns) return text .. rep(" ", columns - width(text)) end
 
--- Wraps `words` to lines of `columns`. The first line follows `indent` characters that are already there.
+-- Wraps `words` to lines of `columns`. Lines after the first begin with `indent` blanks.
 local function wrap(words, columns, indent)
   local lines = {}
   repeat
@@ -39,8 +39,7 @@ local function wrap(words, columns, indent)
   return table.concat(lines, "\n" .. rep(" ", indent))
 end
 
--- Returns "a=1, b=2" for an object, whose members keep their order, or for a list of { name, value
--- }.
+-- Returns "a=1, b=2" for an object, whose members keep their order, or for a list of { name, value }.
 local function pairs_of(values, between)
   local texts = {}
   if #values > 0 then
@@ -58,7 +57,7 @@ local function stand_in(stood_for)
   return "a smaller problem, for simulated devices; the tuned one: --set " .. pairs_of(stood_for, " --set ")
 end
 
--- Returns "A, B and C".
+-- Returns the texts as "A, B and C".
 local function list(texts)
   local out = texts[1] or ""
   for i = 2, #texts do out = out .. (i < #texts and ", " or " and ") .. texts[i] end
@@ -70,8 +69,8 @@ local function get(object, name)
   if object and has(object, name) then return object[name] end
 end
 
--- Returns the variables that several entries have in common, { { name, value }, ... }, and a function that
--- returns an entry's other variables. If all entries have equal problems, no variable counts as common.
+-- Returns the variables with equal values in all entries, { { name, value }, ... }, and a function that returns the
+-- other variables of an entry. If all entries have the same problem, the first result is empty.
 local function in_common(entries)
   local shared, common, differs = {}, {}, false
   for _, name in ipairs(#entries > 1 and names(entries[1].problem) or {}) do
@@ -91,8 +90,7 @@ local function in_common(entries)
   end
 end
 
--- Returns the question of a recorded entry, such as "rows=8192,cols=8192 (warm)". `own` is the part of its
--- problem to show.
+-- Returns what an entry was measured for: "rows=8192,cols=8192 (warm)". `own` may have the part of the problem to show.
 local function question(entry, own)
   return pairs_of(own or entry.problem) .. (entry.cache == "warm" and " (warm)" or "")
     .. (entry.objective == "energy" and " (energy)" or "") .. (get(entry, "after") and " (after " .. entry.after .. ")" or "")
@@ -104,8 +102,8 @@ local function path(p)
   return (gsub(p.bytes, "%x%x", function(h) return string.char(tonumber(h, 16)) end))
 end
 
--- Returns the choice at a node of a portfolio's tree if all leaves below the node agree, else nil. `words`
--- describes a leaf.
+-- Returns the description of the leaves below a node of a portfolio's tree if all have the same, otherwise nil.
+-- `words` returns the description of a leaf.
 local function chosen(tree, at, words)
   local node = tree[at + 1]
   if has(node, "order") then return words(node) end
@@ -113,8 +111,7 @@ local function chosen(tree, at, words)
   return yes and yes == chosen(tree, node["else"], words) and yes or nil
 end
 
--- Returns the headers of a table from a text like "<name,time". '<' marks columns that are aligned
--- to the left.
+-- Returns the headers of a table from a text like "<name,time". '<' marks columns that are aligned to the left.
 local function split_heads(heads)
   if type(heads) ~= "string" then return heads end
   local out = {}
@@ -133,21 +130,19 @@ return function(page)
     return page.colour and STYLES[style] .. text .. STOP or text
   end
 
-  -- Returns a label with words beside it, wrapped to the page. `indent` is the width of the label's
-  -- column.
+  -- Returns a label and words beside it, wrapped to the page. `indent` is the width of the label's column.
   function p.wrapped(indent, label, words)
     return pad_right(label, indent) .. wrap(words, math.max(page.columns - indent, 1), indent) .. "\n"
   end
 
-  -- Returns the same for words that people search for in files with other tools. They stay on one line, unless the
-  -- user gave the page's width.
+  -- Returns the same, but on one line if the output is no terminal (is_wide): other tools may search for the words.
   function p.said(indent, label, words)
     if get(page, "is_wide") then return pad_right(label, indent) .. words .. "\n" end
     return p.wrapped(indent, label, words)
   end
 
-  -- Returns a command to copy. A line that continues ends in a backslash. A list that is wider than the page is
-  -- quoted and broken after commas.
+  -- Returns a command that the user can copy. A line that continues ends in a backslash. A list that is wider than the
+  -- page is quoted and broken after commas.
   function p.command(indent, label, words)
     if get(page, "is_wide") then return pad_right(label, indent) .. words .. "\n" end
     local room, lines, line = math.max(page.columns - indent - 2, LEAST_WORDS), {}
@@ -163,8 +158,7 @@ return function(page)
     return pad_right(label, indent) .. table.concat(lines, "\n" .. rep(" ", indent)) .. "\n"
   end
 
-  -- Returns every line of a message, indented. Of a very long message, returns the first lines and the
-  -- number of further lines.
+  -- Returns a message with indented lines. A very long message is cut, and a last line says how many lines are missing.
   function p.message(text, indent)
     local MOST, lines, count = 24, {}, 0
     indent = indent or 4
@@ -176,8 +170,8 @@ return function(page)
     return table.concat(lines)
   end
 
-  -- Returns a line of source, with a caret below byte `column`, which may be nil. Behind a template's ${...} the
-  -- column counts in the compiled text, so there is no caret.
+  -- Returns a line of source, with a caret below byte `column`, which may be nil. There is no caret after a ${...} of a
+  -- template, because columns are those of the compiled text.
   function p.excerpt(indent, number, column, source)
     local before = column and column <= #source and sub(source, 1, column - 1) or "${"
     local gutter = rep(" ", indent) .. p.ink("dim", number .. " |") .. " "
@@ -187,15 +181,15 @@ return function(page)
     return text .. gutter .. rep(" ", width(before)) .. p.ink("warning", "^") .. "\n"
   end
 
-  -- Returns the width of the columns, with the gaps before them.
+  -- Returns the total width of the columns `from` to `last`, with the gaps before them.
   local function band_width(t, from, last)
     local sum = from > 1 and GAP + t.widths[1] or 0
     for c = from, last do sum = sum + GAP + t.widths[c] end
     return sum
   end
 
-  -- Returns as many columns, from `from` on, as the page has room for, but at least one. If the last column is text
-  -- without enough room, it is wrapped.
+  -- Returns the last of the columns from `from` on that fit side by side on the page, at least one. If the table's last
+  -- column is text that does not fit, also returns the width to which it is wrapped.
   local function next_band(t, from)
     local count = #t.heads
     local last = math.min(from + (from == 1 and 1 or 0), count)
@@ -240,9 +234,9 @@ return function(page)
     end
   end
 
-  -- Returns the table's text. Each row is a list of cells, which are texts or numbers. A row's `style` ("best", "dim")
-  -- selects its colour, and its `note` is a line below it. On a narrow page, a last column of text is wrapped. Other
-  -- columns without room follow in a second table, which repeats the first column.
+  -- Lays out a table. Each row is a list of cells, which are texts or numbers. A row's `style` ("best", "dim") selects
+  -- its colour, and its `note` is a line below it. On a narrow page, a last column of text is wrapped. Other columns
+  -- that do not fit follow in a second table, which repeats the first column.
   local function layout(heads, rows)
     local t = { heads = {}, left = {}, widths = {}, rows = {} }
     for c, head in ipairs(split_heads(heads)) do

@@ -1,13 +1,13 @@
--- Programs for gnuplot. The colours are Okabe & Ito's (2008), which colour-blind people can tell apart. Each colour has
--- its own dash and point for print. Yellow is faint on white, so it comes last.
+-- Writes programs for gnuplot. The colours are Okabe & Ito's (2008), which colour-blind people can tell apart. Each
+-- colour has its own dash and point for print. Yellow comes last, because it is faint on white.
 
 local plot = {
-  -- Curves below others are visible through the gaps of the dashes.
+  -- A curve below another curve is visible through the gaps of the dashes.
   dashes = { "solid", "(16,10)", "(8,12)", "(20,8,6,8)", "(4,14)" },
   colours = { "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000", "#56b4e9", "#e69f00", "#b0a000" },
 }
 
--- Returns a text for double quotes, without the characters that gnuplot or its terminals interpret.
+-- Returns a text in double quotes, without characters that gnuplot or its terminals interpret.
 function plot.quoted(text)
   return '"' .. string.gsub(text, "[\"\\`{}^@&~\n$]", "") .. '"'
 end
@@ -30,8 +30,7 @@ function plot.ylabel(d, name)
   return (d.format == "terminal" and "set lmargin 20\n" or "") .. "set ylabel '" .. name .. "'\n"
 end
 
--- Return the unit of the figures, and the figure at place `i`: a rate if all results have one, else
--- a time.
+-- Return the unit of the figures, and figure `i`: a rate if all results have a rate, otherwise a time.
 function plot.unit(d)
   if d.rate_unit then return d.rate_unit end
   return d.objective ~= "time" and d.objective or d.format == "terminal" and "us" or "time (us)"

@@ -1,4 +1,4 @@
--- Reads the problem of a pattern, as the script and --set give it.
+-- Reads the problem of a pattern from the script and --set.
 
 local host = ...
 
@@ -41,7 +41,7 @@ local function check_problem_value(v, path)
   if check.unfit(v) then fail(path, "%s", check.unfit(v)) end
 end
 
--- Returns the domain of a variable, at.one_of {...} or at.within(...), or nil.
+-- Returns the domain of a variable that at.one_of {...} or at.within(...) describes, or nil.
 local function domain_of(given, path)
   if type(given) ~= "table" or (given[KIND] ~= "one_of" and given[KIND] ~= "within") then
     return given, nil
@@ -58,7 +58,7 @@ local function domain_of(given, path)
   return given.values[1], given
 end
 
--- Returns why `v` is not in the domain, or nil.
+-- Returns the reason why `v` is not in the domain, or nil if it is.
 local function outside(domain, v)
   if not domain then return nil end
   if domain[KIND] == "within" then
@@ -76,7 +76,7 @@ end
 
 local MOST_RAGGED = 3
 
--- Returns the largest value of the variable, or nil if it is not an integer or has a list of values.
+-- Returns the largest value of a variable; nil if the variable is not an integer or has a list of values.
 local function most_of(v, domain)
   if math.type(v) ~= "integer" then return nil end
   if not domain then return math.maxinteger end
@@ -155,7 +155,7 @@ local function read_problem(description, taken)
     if set[name] ~= nil then tuned = set[name] end
     local small = tuned
     if simulated and simulated[name] ~= nil then small = simulated[name] end
-    -- --set also replaces the script's suggestion for a slow device.
+    -- --set also replaces the value of the script's simulated problem.
     local simulate = small
     if set[name] ~= nil then simulate = tuned end
     list[i] = { name = name, tuned = tuned, simulated = simulate, small = small,

@@ -3,21 +3,22 @@
 --
 --   local r = require "lib.recorded".read(source)
 --
--- `source` comes from recorded_open() (history/history.h). `r` has
+-- `source` comes from recorded_open() (history/recorded.h). `r` has
 --
---   names        of the parameters
+--   names        names of the parameters
 --   results      { { values = { one for each name }, outcome = "ok", cost = number }, ... }
 --                in the file's order, each configuration once. The cost is in milliseconds, or in the unit of
---                `objective`. A result without a cost did not work. A result may have compile_ms, check_ms, run_ms,
---                samples_ms, timestamp, low_ms and high_ms (95 % interval of the cost), rate (10^9 a second),
+--                `objective`. A result without a cost failed. A result may have compile_ms, check_ms, run_ms,
+--                samples_ms, timestamp, low_ms and high_ms (95 % interval of the cost), rate (10^9 per second),
 --                registers, spill_bytes, shared_bytes, occupancy.
 --   kernel, device, objective, problem   texts; "" if unknown
---   order        "ranked" or "newest first"; nil: in the order of measuring
+--   order        "ranked" or "newest first"; nil means the order of measuring
 --   work         { bytes =, flops =, items = } of a launch; 0 if unknown
 --   ceiling, ceiling_rate, rate_unit, baseline_ms, baseline_rate, space_count   0 if unknown
---   is_predicted, is_record   a record holds the best few and the default, not a measured space
---   is_small     the times are of a smaller problem than the tuned one; the winner was chosen by predictions
---   landscape    if a record has it: the input of recorded.use_landscape()
+--   is_predicted the times are predictions
+--   is_record    the file is a record, which has only the best variants and the default
+--   is_small     the times are of a smaller problem than the tuned problem; predictions chose the winner
+--   landscape    the input of recorded.use_landscape(); only some records have it
 --
 -- A member that is missing or of the wrong type is an error that names the file and the result.
 
@@ -25,7 +26,7 @@ local MOST_PARAMETERS, MOST_PROBLEM_BYTES, MOST_UNIT_BYTES = 256, 511, 31
 
 local recorded = {}
 
--- Returns a member of a value that may not be a table, or nil.
+-- Returns a member of `object`; nil if `object` is not a table or lacks the member.
 local function get(object, name)
   if type(object) == "table" and has(object, name) then return object[name] end
   return nil
@@ -39,7 +40,7 @@ local function text(object, name, otherwise)
   return type(found) == "string" and found or otherwise
 end
 
--- Returns a positive number as a float; 0 for anything else.
+-- Returns a positive number as a float; 0 for other values.
 local function positive(v) return math.type(v) and v > 0 and v + 0.0 or 0.0 end
 
 local function is_object(v) return type(v) == "table" and #names(v) > 0 end
@@ -121,7 +122,7 @@ end
 local INVALIDITIES = { correct = "ok", constraints = "rejected", compile = "compile_error", runtime = "launch_error",
                        correctness = "wrong_result", timeout = "timeout" }
 
--- The milliseconds of each unit of time, by its name in lower case. The hub's files spell "miliseconds".
+-- The length of each unit of time in milliseconds, by its name in lower case. Some published files have "miliseconds".
 local UNITS_MS = {}
 for ms, of in pairs { [1e3] = "s sec second seconds", [1.0] = "ms msec millisecond milliseconds miliseconds",
                       [1e-3] = "us usec microsecond microseconds \u{b5}s", [1e-6] = "ns nsec nanosecond nanoseconds" } do
@@ -130,7 +131,7 @@ end
 
 local function unit_ms(name) return type(name) == "string" and UNITS_MS[string.lower(name)] or nil end
 
--- Returns the value of the result's objective, in milliseconds if it is a time, and the milliseconds of its unit.
+-- Returns the value of the result's objective, in ms if it is a time, and the length of its unit in ms.
 local function t4_cost(from)
   local objective = get(from, "objectives")
   objective = is_list(objective) and type(objective[1]) == "string" and objective[1] or "time"
@@ -146,7 +147,7 @@ end
 
 local function read_t4(r, root)
   if #root.results == 0 then bad(0, "holds no results") end
-  -- Times are in the file's unit, or else in the objective's unit, or else in milliseconds.
+  -- Times are in the file's unit or, without that, in the objective's unit or, without both, in milliseconds.
   local unit = get(get(root, "metadata"), "timeunit")
   if unit ~= nil and not unit_ms(unit) then
     bad(0, "metadata.timeunit is '%s'; it is seconds, milliseconds, microseconds or nanoseconds", string.sub(tostring(unit), 1, 80))
@@ -169,7 +170,7 @@ local function read_t4(r, root)
   end
 end
 
--- ---- what 'autotune SCRIPT --json' prints (report/json.c) ----
+-- ---- the output of 'autotune SCRIPT --json' (report/report.c) ----
 
 local OUTCOMES = {}
 for name in string.gmatch("rejected compile_error launch_error wrong_result crashed timeout not_simulated too_slow", "%S+") do
@@ -186,7 +187,7 @@ local function read_run(r, root)
   r.kernel, r.device, r.order = root.pattern, text(device, "name", ""), "ranked"
   r.is_predicted = text(device, "kind", "") == "sim"
   r.rate_unit = text(root, "rate_unit", "GB/s")
-  -- The unit becomes a part of a text for gnuplot.
+  -- The unit is checked because it becomes part of a program for gnuplot.
   if #r.rate_unit > MOST_UNIT_BYTES or not string.find(r.rate_unit, "^[a-zA-Z0-9_/]+$") then
     bad(0, "rate_unit must be letters, digits, _ and /")
   end
@@ -215,7 +216,7 @@ local function read_run(r, root)
   end
 end
 
--- ---- records: the winner, the contenders and the default of the problem with most contenders ----
+-- ---- records: reads winner, contenders and default of the problem that has the most contenders ----
 
 local function read_record(r, root)
   local entry, most = nil, -1
@@ -259,8 +260,8 @@ local function read_record(r, root)
   r.baseline_rate = r.baseline_ms > 0 and r.work[unit] / (r.baseline_ms * 1e6) or 0
 end
 
--- Replaces the few variants that a record keeps: for each value of one parameter, by the times of all variants.
--- Does nothing unless the file is a record with these times.
+-- Replaces the few variants of a record by its landscape: the times of all variants by the value of one parameter. Does
+-- nothing if the file has no landscape.
 function recorded.use_landscape(r)
   local results, levels = {}, get(r.landscape, "values")
   local parameter, first = text(r.landscape, "parameter"), r.results[1]
@@ -277,7 +278,7 @@ function recorded.use_landscape(r)
 end
 
 -- ---- Kernel Launcher's wisdom, as templates/export/wisdom.tmpl writes it. The first line names the parameters.
--- Results of all devices and problems are read, because a configuration that was fast on any of them is worth trying.
+-- Results of all devices and problems are read, because a configuration that is fast for one of these is worth trying.
 -- ----
 
 local function read_wisdom(r, lines)
@@ -306,7 +307,7 @@ local function read_wisdom(r, lines)
   end
 end
 
--- ---- our own journals (journal/line.h), in reverse order of lines: the newest line of a variant counts ----
+-- ---- autotune's journals (journal/line.h). The newest line comes first, and the first line of a variant counts. ----
 
 -- Returns the names and values of "a=1,b=x", or nil for any other text.
 local function read_pairs(configuration)
@@ -348,7 +349,7 @@ end
 
 -- ---- all formats ----
 
--- Returns a text that is the same for equal values: 1 and 1.0 are one value, "1" is another.
+-- Returns a text that is the same for equal values. 1 and 1.0 are equal, 1 and "1" are not.
 function recorded.key(v)
   if type(v) == "string" then return "s" .. #v .. v end
   return math.type(v) and (math.tointeger(v) and "n" .. math.tointeger(v) or string.format("n%.17g", v)) or tostring(v)
@@ -392,7 +393,7 @@ function recorded.read(source)
   return r
 end
 
--- Returns the results that work, best first; equal results keep their order.
+-- Returns the results that did not fail, best first; equal results keep their order.
 function recorded.rank(r)
   local works = {}
   for i, result in ipairs(r.results) do
@@ -412,7 +413,7 @@ local function before(a, b)
   return a < b
 end
 
--- Returns the different values of parameter `p` in these results, sorted, and the index of each by its key.
+-- Returns the different values of parameter `p` in the results, sorted, and the index of each value by its key.
 function recorded.levels(results, p)
   local levels, places = {}, {}
   for _, result in ipairs(results) do

@@ -1,6 +1,6 @@
--- Macros without arguments that are defined by headers which programs include before an exported header. The names are
--- separated by blanks. tests/cli/reserved_names.py makes the list with the installed compilers; families of macros are
--- in lua/lib/identifiers.lua.
+-- Macros without arguments that common headers define, which a program may include before an exported header. The names
+-- are separated by blanks. tests/cli/reserved_names.py makes the list with the installed compilers; patterns of further
+-- names are in lua/lib/identifiers.lua.
 return [[
 ACCESSPERMS ALLPERMS ATOMIC_BOOL_LOCK_FREE ATOMIC_CHAR16_T_LOCK_FREE ATOMIC_CHAR32_T_LOCK_FREE
 ATOMIC_CHAR8_T_LOCK_FREE ATOMIC_CHAR_LOCK_FREE ATOMIC_FLAG_INIT ATOMIC_INT_LOCK_FREE ATOMIC_LLONG_LOCK_FREE

@@ -1,4 +1,4 @@
--- Text for manual pages.
+-- Formats text for manual pages.
 
 local roff = {}
 
@@ -8,7 +8,7 @@ function roff.text(text)
   return (string.gsub(string.gsub("\n" .. text, "\n([.'])", "\n\\&%1"), "^\n", ""))
 end
 
--- Returns paragraphs with their lines joined; indented paragraphs are left as they are.
+-- Returns paragraphs with their lines joined; indented paragraphs keep their lines.
 function roff.paragraphs(text)
   local lines, as_is = {}, false
   for line in string.gmatch(text, "([^\n]*)\n?") do

@@ -54,8 +54,8 @@ function space.list(...)
   return { ... }
 end
 
---- Makes a parameter that only some configurations use. It has `values` if the expression `condition` holds; otherwise
---- `elsewhere` (a value, a list or another at.when(...)), by default the first of `values`.
+--- Makes a parameter that only some configurations use. Its values are `values` if the expression `condition` holds,
+--- and otherwise `elsewhere`: a value, a list or another at.when(...); by default the first of `values`.
 function space.when(condition, values, elsewhere)
   if type(condition) ~= "string" then
     error("at.when: the condition is " .. show(condition)
@@ -93,7 +93,7 @@ local function read_values(v, path)
   return values
 end
 
--- The text "true" and the value true differ, but --config and tables could not tell them apart.
+-- Refuses a list with the text "true" and the value true, for example: --config and tables write both in the same way.
 local function refuse_alike(values, path)
   local read = {}
   for _, v in ipairs(values) do
@@ -109,7 +109,7 @@ local function refuse_alike(values, path)
   end
 end
 
--- Returns a value as expressions spell it.
+-- Returns a value as expressions write it.
 local function literal(v)
   if type(v) == "string" then return string.format("%q", v) end
   if math.type(v) == "float" then
@@ -119,8 +119,8 @@ local function literal(v)
   return tostring(v)
 end
 
--- Returns an expression that holds if the parameter `name` has one of the `own` values (a set of indices in `all`), or
--- nil if any value will do.
+-- Returns an expression that holds if the parameter `name` has one of the values `own`, a set of indices in `all`.
+-- Returns nil if `own` has all values.
 local function membership(name, all, own)
   local inside, outside = {}, {}
   for i, v in ipairs(all) do
@@ -133,8 +133,8 @@ local function membership(name, all, own)
   return table.concat(outside, " and ")
 end
 
--- Reads at.when(...): all values of the parameter; the cases { condition, index of the first value }, of which the last
--- has no condition; and one expression for all cases.
+-- Reads at.when(...). Returns all values of the parameter; the cases { condition, index of the first value }, the last
+-- without a condition; and the constraint that the cases make.
 local MOST_CASES = 16
 
 local function read_when(name, given, path)
@@ -161,7 +161,7 @@ local function read_when(name, given, path)
     given = given.elsewhere
     if given == nil then given = values[1] end
   end
-  -- Numbers of several lists are sorted, so that numbers of similar size are neighbours.
+  -- If numbers come from several lists, they are sorted: searches expect similar numbers to be neighbours.
   if numbers and #all > #cases[1].values then table.sort(all) end
   for i, v in ipairs(all) do place[v] = i end
   if #all > 65535 then fail(path, "has more than 65535 values") end
@@ -177,7 +177,7 @@ local function read_when(name, given, path)
       text = member
     elseif member or text then
       local condition = case.condition.text
-      -- The condition may end with a comment.
+      -- If the condition ends with a comment, a newline ends the comment.
       if string.find(condition, "--", 1, true) then condition = condition .. "\n" end
       local here = member and "(not (" .. condition .. ") or " .. member .. ")"
       local elsewhere = text and "((" .. condition .. ") or " .. text .. ")"
@@ -187,8 +187,8 @@ local function read_when(name, given, path)
   return all, cases, text
 end
 
--- Reads space = { tile = {...}, ... } in the order of the source, or { { "tile", {...} }, ... }. The second result is
--- the list of constraints of conditional parameters.
+-- Reads space = { tile = {...}, ... }, in the order of the script's text, or { { "tile", {...} }, ... }. Returns the
+-- parameters, and the constraints that at.when(...) makes.
 function space.read_space(description, taken)
   local path = { "space" }
   local given = check.table(description.space or {}, path, "space = { tile = at.pow2(16, 128) }")
@@ -222,7 +222,7 @@ function space.read_space(description, taken)
   return list, conditions
 end
 
--- Reads { NAME = EXPRESSION } in the order of the source. Names in `taken` are refused.
+-- Reads { NAME = EXPRESSION } in the order of the script's text. Names in `taken` are refused.
 local function named_expressions(given, path, taken)
   local list = {}
   for _, name in ipairs(ordered_keys(given, path)) do
@@ -275,7 +275,7 @@ function space.read_where(description)
   return list
 end
 
--- Reads layout = { "NAME", ... }: the indices of the parameters that the layout of the data depends on.
+-- Reads layout = { "NAME", ... }. Returns the indices of these parameters, on which the layout of the data depends.
 local MOST_LAYOUT_PARAMETERS = 4
 
 function space.read_layout(description, parameters)
@@ -299,7 +299,7 @@ function space.read_layout(description, parameters)
   return list, line_of(path)
 end
 
--- Returns the index of the value `wanted` of a parameter, or 0 if it is nil.
+-- Returns the index of the value `wanted` of a parameter, or 0 if `wanted` is nil.
 local function read_place(parameter, wanted, path)
   if wanted == nil then return 0 end
   for i, v in ipairs(parameter.values) do
@@ -313,8 +313,8 @@ local function read_place(parameter, wanted, path)
        table.concat(shown, ", "), #parameter.values > 20 and ", ..." or "")
 end
 
--- Reads NAME = VALUE and returns the index of each parameter's value. For parameters that `given` does not name,
--- the indices are those of `otherwise`, if it is not nil.
+-- Reads { NAME = VALUE, ... }. Returns the index of each parameter's value. Parameters that `given` lacks have the
+-- index that is in `otherwise`, which may be nil.
 local function read_configuration(given, path, parameters, otherwise)
   local names, places = {}, {}
   for i, parameter in ipairs(parameters) do names[i] = parameter.name end
@@ -339,10 +339,10 @@ function space.read_baseline(description, parameters)
                             parameters)
 end
 
--- Every search tries all starts, so too many of them would leave no time for the search.
+-- A search tries all starts first, so too many starts would leave no time for the search.
 local MOST_STARTS = 16
 
---- Reads starts = { { tile = 32 }, ... }: configurations, each by its differences from the baseline.
+--- Reads starts = { { tile = 32 }, ... }: configurations, each given by its differences from the baseline.
 function space.read_starts(description, parameters, baseline)
   local path = { "starts" }
   local given = description.starts

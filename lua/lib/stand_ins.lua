@@ -1,5 +1,5 @@
--- Makes problems that a pattern does not have: a smaller problem, which the simulated device can run as a whole,
--- and, for kernels in files, a problem whose sizes no tile divides.
+-- Makes problems that a pattern does not give: a simulated problem, small enough to run whole on the simulated device,
+-- and, for kernels in files, a ragged problem.
 
 local host = ...
 
@@ -32,8 +32,7 @@ local function words_of(expressions)
   return words
 end
 
--- Returns three configurations: the baseline; the one in which every number is the smallest; the one in
--- which every number is the largest.
+-- Returns three configurations: the baseline, one with the smallest number of each parameter, and one with the largest.
 local function corners(description, baseline)
   local lists = early.read_space(description.space)
   local least, most = copied(baseline), copied(baseline)
@@ -47,7 +46,7 @@ local function corners(description, baseline)
   return { baseline, least, most }
 end
 
--- Returns the expressions for the rows of textures in buffers, which lie at multiples of 32 bytes.
+-- Returns the expressions for the widths of textures in buffers: each row must begin at a multiple of 32 bytes.
 local function texture_rows(description)
   local list = {}
   for _, v in pairs(description.kernel and type(description.kernel.args) == "table" and description.kernel.args or {}) do
@@ -61,7 +60,7 @@ local function is_whole(v)
   return v == nil or type(v) == "number" and v == math.floor(v)
 end
 
--- Returns whether the baseline is valid for a problem and each configuration launches at least one block.
+-- Returns whether the baseline is valid for a problem and each of corners() launches at least one block.
 local function is_launchable(description, values, derived, baseline)
   for _, parameters in ipairs(corners(description, baseline)) do
     local all = copied(values)
@@ -71,7 +70,7 @@ local function is_launchable(description, values, derived, baseline)
     for _, e in ipairs(grids(description)) do
       local v = evaluate(e, scope)
       if v ~= nil and (type(v) ~= "number" or v < 1) then return false end
-      -- A kernel may rely on a division that leaves no remainder for the tuned problem.
+      -- If a division leaves no remainder for the tuned problem, a kernel may rely on that.
       exact = type(e) == "string" and string.gsub(e, "//", "/") or e
       if is_whole(evaluate(exact, whole)) and not is_whole(evaluate(exact, scope)) then return false end
     end
@@ -84,8 +83,7 @@ local function is_launchable(description, values, derived, baseline)
   for _, e in ipairs(early.where_of(description)) do
     if evaluate(e, scope) == false then return false end
   end
-  -- A file has a fixed size, so a buffer that it fills keeps this size unless its first elements
-  -- are enough.
+  -- A file has a fixed size, so a buffer that it fills keeps this size, unless its first elements are enough.
   for _, b in pairs(description.buffers) do
     local elements = type(b) == "table" and evaluate(b.count, scope)
     if type(elements) == "number" and (elements < 1 or not is_whole(elements)) then return false end
@@ -106,16 +104,16 @@ local function total_elements(description, values, derived)
   return total
 end
 
--- Sets a variable and all variables with the same value. These are probably the same size, such as a width and its
--- pitch.
+-- Sets a variable, and all variables with the same value in the tuned problem: these are probably the same size, such
+-- as a width and its pitch.
 local function set_alike(problem, values, name, v)
   for other in pairs(problem) do
     if problem[other] == problem[name] and math.type(problem[other]) == "integer" then values[other] = v end
   end
 end
 
--- Calls `try` with values up to half of `v` until it returns true: first half of `v`, odd if `v` is odd; then
--- multiples of a divisor of `tuned`; then any value near half, for other remainders.
+-- Calls `try` with smaller values until it returns true: first half of `v`, made odd if `v` is odd; then multiples of a
+-- divisor of `tuned` below half of `v`; then all values just below half of `v`.
 local function each_smaller(v, tuned, try)
   local MOST_DIVISOR, NEAR = 4096, 512
   local half = v // 2 | v & 1
@@ -129,8 +127,8 @@ local function each_smaller(v, tuned, try)
   return false
 end
 
--- Calls `try` with sizes divided by one number until it returns true: first with `first` and one other size, then
--- with all sizes. A constraint may relate these sizes.
+-- Divides several sizes by the same number, because a constraint may relate sizes, and calls `try` until it returns
+-- true: first for `first` and one other size, then for all sizes.
 local function each_together(sizes, first, small, try)
   local MOST_DIVISOR = 16
   for k = 1, #sizes + 1 do
@@ -147,8 +145,7 @@ local function each_together(sizes, first, small, try)
   return false
 end
 
--- Makes the largest variables that are sizes smaller, each by half or more, as long as the
--- configurations can still be launched.
+-- Repeatedly makes the largest size smaller, to half or less, as long as the configurations can still be launched.
 local function shrink(description, values, problem, derived, baseline)
   local counts = {}
   for _, b in pairs(description.buffers) do
@@ -196,7 +193,7 @@ local function shrink(description, values, problem, derived, baseline)
   return small, changed
 end
 
--- Returns the variables that a grid rounds up: the kernel handles sizes that no tile divides.
+-- Returns the variables that a grid rounds up: for these the kernel handles sizes that no tile divides.
 local function rounded_up(description, problem)
   local names = {}
   for _, e in ipairs(grids(description)) do
@@ -218,7 +215,7 @@ local function values_of(description, baseline)
   return problem, values, early.derived_of(description)
 end
 
---- Returns the variables that a smaller problem changes, with their values.
+--- Returns the variables in which the simulated problem differs from the tuned problem, with their values.
 function stand_ins.smaller(description, baseline)
   local problem, values, derived = values_of(description, baseline)
   local _, changed = shrink(description, values, problem, derived, baseline)

@@ -1,13 +1,14 @@
 -- The emitter: turns a template into a Lua function that writes CUDA source.
 --
 --   % LUA          a line of Lua (blanks may come first); %% starts a line with a literal %
---   ${EXPRESSION}  its value; $${ is a literal ${
+--   ${EXPRESSION}  the value of the expression; $${ is a literal ${
 --   % include "NAME"   the template NAME in place of this line; NAME may be any expression
 --
--- A line with only ${...} may give several lines, which get its indentation. An empty string gives no line.
+-- A line that is only ${...} may become several lines, which get the indentation of this line. For an empty string, the
+-- line is dropped.
 --
--- A name that a template assigns without `local` is visible in the template and its includes, for one variant. Each file
--- becomes a function with the template's line numbers, so that Lua's messages need no translation.
+-- A variable that a template assigns without `local` is visible in the template and its includes, for one variant. Each
+-- file becomes a function with the same line numbers, so that Lua's messages have the template's lines.
 
 local host = ...
 
@@ -21,15 +22,14 @@ local LINE_BITS = 24
 
 local template = {}
 
--- names of all files read so far, as templates write them, by number; their compiled functions, by
--- name
+-- names of all files read so far, by number, as templates write them; their compiled functions, by name
 local names, compiled = {}, {}
 
 local function fail(place, ...)
   host.fail_in(place.path, place.line, string.format(...))
 end
 
--- Returns the position of the brace that closes the one at `open`, or nil if the line ends first.
+-- Returns the position of the brace that closes the brace at `open`, or nil if the line ends first.
 local function closing_brace(line, open)
   local depth, at = 0, open
   while true do
@@ -94,7 +94,7 @@ local function quote(s)
   return string.format("%q", s)
 end
 
--- Joins parts with .. in balanced brackets, because Lua limits the length of a chain of .. operators.
+-- Joins the parts with `..`, in balanced brackets because Lua limits the length of a chain of `..`.
 local function joined(parts, first, last)
   if last - first < 32 then return table.concat(parts, "..", first, last) end
   local middle = (first + last) // 2
@@ -117,7 +117,7 @@ local function text_code(line, place, mark)
   return string.format("__put(%d,%s)", mark, joined(parts, 1, #parts))
 end
 
--- Returns NAME of a line `% include "NAME"`, or nil.
+-- Returns the NAME of a line `% include "NAME"`; nil for other lines.
 local function included_name(code)
   if #code > 200 then return nil end
   local _, open = string.find(code, "^[ \t]*include[ \t(]*[\"']")
@@ -136,7 +136,7 @@ local function code_line(line, place, mark)
     return text_code(string.sub(line, 1, first - 1) .. string.sub(line, first + 1), place, mark)
   end
   local code = string.sub(line, first + 1)
-  -- An include with a literal name is compiled now, so that errors in that file show at once.
+  -- If an include has a literal name, its file is compiled now, so that errors in it are found early.
   local included = included_name(code)
   if not included and string.find(code, "include", 1, true) then
     template.computed_includes = true
@@ -159,8 +159,8 @@ local function fail_syntax(path, message, last_line)
   host.fail_in(path, math.min(math.tointeger(line) or 0, last_line), what)
 end
 
--- Returns the function of the template `name`, or nil and the end of a message. Its arguments are the environment, put,
--- text and block.
+-- Returns the function of the template `name`, with the parameters environment, put, text and block; or nil and the end
+-- of a message.
 function compile(name)
   if compiled[name] then return compiled[name] end
   local source, path = host.read_template(name)
@@ -184,8 +184,7 @@ function compile(name)
   return f
 end
 
--- Returns the parts of a file's text between the lines that were removed, as { number of its first line, text }
--- each.
+-- Returns the parts of a file's text that are left between removed lines: { number of the first line, text } for each.
 local function parts_of(source)
   local parts, lines, first, line = {}, {}, nil, 0
   local function flush()
@@ -206,7 +205,7 @@ local function parts_of(source)
   return parts
 end
 
--- Turns a file into a template: #defines of the names with their values, then the text.
+-- Turns a file into a template that writes a #define for each of the names, and then the file's text.
 function template.add_file(name, source, defines, head)
   local file = #names + 1
   names[file] = name
@@ -224,8 +223,8 @@ function template.add_file(name, source, defines, head)
 end
 
 -- Runs the template `name` in the environment `scope`. Returns a table in which marks and texts alternate; a text may
--- have several lines. With `exact`, texts are written unchanged: the end of a text's last line counts, empty lines get
--- no indentation, and file(name) begins another file, with the mark 0.
+-- have several lines. With `exact`, values of several lines are written unchanged, their empty lines get no
+-- indentation, and file(name) begins another file, with the mark 0.
 local function run(name, scope, exact)
   local out, n, depth = {}, 0, 0
   local function put(mark, line)
@@ -233,7 +232,7 @@ local function run(name, scope, exact)
     n = n + 2
     out[n] = line
   end
-  -- Writes the value of a line that consists of ${expression}.
+  -- Writes the value for a line that is only ${expression}.
   local function block(mark, indent, v, expression)
     v = text(v, expression)
     if v == "" then return end
@@ -297,7 +296,7 @@ function helpers.vector_type(dtype, n)
     and string.format("; word_type(%d) moves as many bytes", bytes) or ""), 2)
 end
 
---- word_type(bytes) returns an unsigned type of 1, 2, 4, 8 or 16 bytes that one instruction moves.
+--- word_type(bytes) returns the unsigned type of 1, 2, 4, 8 or 16 bytes, which one instruction moves.
 function helpers.word_type(bytes)
   return WORDS[bytes]
     or error("no type of " .. tostring(bytes) .. " bytes moves in one instruction (1, 2, 4, 8, 16 do)", 2)
@@ -305,7 +304,7 @@ end
 
 local HEADERS = { half = "#include <cuda_fp16.h>", bfloat16 = "#include <cuda_bf16.h>" }
 
---- dtype_header(dtype) returns the #include line that the type needs, or "".
+--- dtype_header(dtype) returns the #include line that the element type needs, or "".
 function helpers.dtype_header(dtype)
   helpers.ctype(dtype)
   return HEADERS[dtype] or ""

@@ -25,7 +25,7 @@ tolerance.absolute = limited("absolute", "at.absolute(1e-6)")
 --- Allows a distance of `limit` representable values; for integers, a difference of `limit`.
 tolerance.ulps = limited("ulps", "at.ulps(4)")
 
---- Allows a number of elements, or a share below 1, to exceed the tolerance `nearness`.
+--- Allows `amount` elements (or, below 1, this share of the elements) to exceed the tolerance `nearness`.
 function tolerance.mismatches(amount, nearness)
   if type(amount) ~= "number" and type(amount) ~= "string" then
     error(string.format("at.mismatches takes a share or a number of elements, not %s: "
@@ -39,7 +39,8 @@ function tolerance.mismatches(amount, nearness)
   return { [KIND] = "tolerance", amount = amount, nearness = nearness }
 end
 
---- Reads 0, an error relative to the largest magnitude, or the result of a function above.
+--- Reads a tolerance: a number is an error relative to the largest magnitude; other tolerances come from the functions
+--- above.
 function tolerance.read(given, path)
   if type(given) == "table" and given[KIND] == "tolerance" then
     if given.amount == nil then return { how = given.how, limit = expression(given.limit, path) } end

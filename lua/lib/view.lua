@@ -1,5 +1,5 @@
--- Reads at.tensor { ... }, at.texture { ... } and at.surface { ... }: arguments that give a kernel a buffer, but not
--- its address.
+-- Reads at.tensor { ... }, at.texture { ... } and at.surface { ... }: arguments through which a kernel uses a buffer
+-- without its address.
 
 local host = ...
 
@@ -28,7 +28,7 @@ local EXAMPLES = {
 
 local view = {}
 
--- Tells whether at.tensor, at.texture or at.surface made a table.
+-- Tells whether `v` is the result of at.tensor, at.texture or at.surface.
 function view.is(v)
   return type(v) == "table" and FIELDS[v[check.KIND]] ~= nil
 end

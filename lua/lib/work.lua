@@ -1,5 +1,4 @@
--- Reads the work of a launch, which speeds are calculated from, and its bound: traffic, flops, items, ceiling.
--- autotune.lua documents the functions for scripts.
+-- Reads the work of a launch, from which rates are computed, and its ceiling: traffic, flops, items, ceiling.
 
 local host = ...
 
@@ -11,14 +10,14 @@ local work = {}
 
 local MOST_LETTERS = 16
 
--- the ceilings of device/ceiling.c
+-- names of the ceilings, as in device/ceiling.c
 local CEILINGS = {
   "none", "copy", "read", "write", "l2", "shared", "fp32", "fp64", "atomics", "host_to_device",
   "device_to_host", "launches", "pinned", "blocks", "round_trips", "pieces_read", "pieces_written",
   "one_word", "one_float", "one_double", "l1",
 }
 
--- Reads items = { keys = "n" }: the name of the items, and their number in a launch.
+-- Reads items = { keys = "n" }: the name of the items, and the number of items in a launch.
 local function read_items(given)
   local path = { "items" }
   if given == nil then return nil, "" end
@@ -36,7 +35,7 @@ local function read_items(given)
   return expression(count, child(path, name)), name
 end
 
--- Returns an example of `traffic` in the script's names, which counts each buffer once.
+-- Returns an example of `traffic` for a message, which uses the script's names and counts each buffer once.
 local function example_of(description)
   local terms = {}
   local given = type(description.buffers) == "table" and description.buffers or {}
@@ -52,7 +51,7 @@ local function example_of(description)
   return #terms > 0 and table.concat(terms, " + ") or "8 << 20"
 end
 
---- Reads the four fields into the pattern `p`. `taken` are its names.
+--- Reads the four fields into the pattern `p`. `taken` has the names of the pattern.
 function work.read(description, p, taken)
   p.traffic = optional(description.traffic, { "traffic" })
   p.flops = optional(description.flops, { "flops" })

@@ -1,4 +1,4 @@
--- Values as C writes them, for ${...} of templates and for macros.
+-- Writes values in C, for ${...} of templates and for macros.
 
 local written = {}
 
@@ -18,7 +18,7 @@ function written.text(v, expression)
   error("${" .. expression .. "} is " .. (v == nil and "nil" or "a " .. type(v)), 0)
 end
 
--- Returns the line that defines the macro `name` as v.
+-- Returns the #define line of the macro `name` with the value v.
 function written.definition(name, v)
   if type(v) == "boolean" then v = v and 1 or 0 end
   local digits = written.text(v, name)
