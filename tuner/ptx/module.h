@@ -194,7 +194,7 @@ void ptx_module_free(ptx_module *m);
 int ptx_module_entry(const ptx_module *m, const char *name);
 
 /* Returns whether the file is a header of the CUDA Toolkit. No message points to these headers. The
- * files of a pattern have relative names (compile/file_names.h). */
+ * files of a pattern have relative names; headers of the Toolkit have absolute ones. */
 bool ptx_is_header(ptx_text file);
 
 /* Finds the source line of the innermost call outside the Toolkit's headers. If `location` is

@@ -8,7 +8,7 @@
  * instructions of its loop iteration, since a compiler moves loads up. It waits for the last
  * branch, barrier, fence or wait, and for earlier iterations; but ptxas unrolls a short loop four
  * times if it knows the counter. The number of registers limits the words that a thread's loads
- * have under way. If notes in the PTX give the order of the machine code (ptx/notes.h), this order
+ * have under way. If notes in the PTX give the order of the machine code (ptx/parse.h), this order
  * limits them, too. A store before a branch stays before it. Bulk copies end at their mbarrier. */
 #ifndef AUTOTUNE_SIM_MACHINE_TRACE_H
 #define AUTOTUNE_SIM_MACHINE_TRACE_H

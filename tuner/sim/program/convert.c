@@ -265,7 +265,7 @@ static void write_float(const sim_conversion *c, void *restrict d, int l, double
 }
 
 /* Converts an integer to a double, rounding to odd: dropped bits are combined into the last bit. A
- * second rounding to fewer bits is then exact (to_odd in base/half.c). */
+ * second rounding to fewer bits is then exact (to_odd() in base/bits.c). */
 static double double_to_odd(int64_t v, bool is_unsigned)
 {
     bool negative = !is_unsigned && v < 0;

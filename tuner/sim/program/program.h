@@ -571,7 +571,7 @@ static inline uint64_t sim_function_address(int function)
 {
     return SIM_CODE_BASE + ((uint64_t)function + 1) * SIM_CODE_STEP;
 }
-/* First address that malloc() returns: sim/machine/heap.h. */
+/* First address that malloc() returns (sim/machine/heap.c). */
 #define SIM_HEAP_BASE 0x79e000000000ull
 /* The workspace where blocks of a cooperative launch synchronise: CUDA's
  * cooperative_groups/details/driver_abi.h has its layout. */
