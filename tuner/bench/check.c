@@ -95,12 +95,14 @@ static void report_difference(check *c, const buffer_plan *all, const buffer_pla
                  "; rounding may flip a discrete result: at.mismatches() allows that");
 }
 
+static const char all_near[] = "all are near: ";
+
 /* Adds the tolerance that allows the difference to the message: the order of a sum may be
  * legitimate, but the pattern must allow it. */
-static void suggest_tolerance(check *c, dtype type)
+static void suggest_tolerance(check *c, const char *near, dtype type)
 {
     text_add(c->how->text, c->how->text_bytes,
-             "; all are near: if that is rounding, tolerance = %.0e allows it",
+             "; %sif that is rounding, tolerance = %.0e allows it", near,
              tolerance_of_rounding(type).limit);
 }
 
@@ -115,7 +117,7 @@ static at_status report_rounding(check *c, uint32_t i, const buffer_plan *compar
     device_comparison d;
     at_status status = s->api->compare(s->device, s->buffers[i], s->expected[i], &near, &d, error);
     if (!status && d.wrong == 0)
-        suggest_tolerance(c, compared->type);
+        suggest_tolerance(c, all_near, compared->type);
     return status;
 }
 
@@ -206,6 +208,9 @@ static at_status sum_outputs(check *c, int pattern, at_error *error)
         snprintf(c->how->text, c->how->text_bytes,
                  "two launches on the same inputs give different %s%s", s->plan.buffers[i].name,
                  s->api->analysis ? "" : " (a race?)");
+        if (tolerance_is_exact(plan->tolerance) &&
+            !tolerance_is_exact(tolerance_of_rounding(plan->type)))
+            suggest_tolerance(c, "", plan->type);
     }
     return AT_OK;
 }
@@ -432,7 +437,7 @@ static at_status check_excerpt(check *c, device_kernel *k, const launch_plan *la
     } else {
         report_difference(c, &s->plan.buffers[found.buffer], &compared, &found.found);
         if (tolerance_is_exact(compared.tolerance) && found.beyond == 0)
-            suggest_tolerance(c, compared.type);
+            suggest_tolerance(c, all_near, compared.type);
     }
     return AT_OK;
 }
