@@ -14,6 +14,14 @@ tool_without_gnuplot() {
     errors=$(cat err.txt)
 }
 
+@test "a script in the place of a run's results is named as that" {
+    cp "$FIXTURES/saxpy.cu" .
+    for command in plot importance replay; do
+        tool $command saxpy.cu
+        fails_with 4 "saxpy.cu: this holds no results of a run: 'autotune SCRIPT --json --top 1000000 >FILE' writes such a file"
+    done
+}
+
 @test "a message about a missing file says where journals are" {
     tool plot nothing.json
     fails_with 2 "there is no file nothing.json"

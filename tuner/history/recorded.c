@@ -274,6 +274,10 @@ at_status recorded_open(const char *path, json_t **out, at_error *error)
     }
     if (!status)
         status = recorded_open_text(text, size_bytes, path, out, error);
+    if (status == AT_FORMAT && size_bytes > 0 && !memchr("{[ \n", text[0], 4))
+        status = error_set_at(error, status, path, 0,
+                              "this holds no results of a run: 'autotune SCRIPT --json --top "
+                              "1000000 >FILE' writes such a file");
     free(text);
     return status;
 }

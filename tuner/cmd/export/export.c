@@ -64,7 +64,7 @@ static void warn_of_missing(const options *o, const export_model *m)
                 "autotune: warning: there are no results for %s in %s: only the script's default "
                 "is exported. 'autotune tune %s' on a GPU records some, --results DIR names a "
                 "folder\n",
-                m->pattern, folders, m->pattern);
+                m->pattern, folders, o->operand_count == 1 ? o->operand : m->pattern);
     for (size_t i = 0; i < m->constraint_count; i++)
         if (!m->constraints[i].c)
             fprintf(stderr,
