@@ -29,7 +29,7 @@ local function with_macro(v, node)
     local text, file, line = host.syntax_text(node.id)
     node.text, node.written = text, file and string.match(file, "([^/]*)$") .. ":" .. line or ""
   end
-  local macro = state.macros[node.text] or state.macros[node.written]
+  local macro = state.macros[node.text .. "=" .. tostring(v.n)] or state.macros[node.written]
   if not macro or macro.n ~= v.n then return v end
   local at = node.written ~= "" and node.written or macro.at
   state.launches.values[macro.name], state.launches.places[macro.name] = v.n, at
@@ -249,6 +249,22 @@ end
 
 -- numbers of cudaDeviceGetAttribute for which cudaDeviceProp has a member
 local ATTRIBUTES = { [1] = "maxThreadsPerBlock", [10] = "warpSize", [16] = "multiProcessorCount", [39] = "maxThreadsPerMultiProcessor" }
+
+-- The options of the command line by the Toolkit's samples: "--name" or "--name=value".
+local function sample_option(is_flag)
+  return function(args, node)
+    local cells, name = args[2] and args[2].object and args[2].object.cells, args[3] and args[3].string
+    for i = 1, cells and name and args[1].n - 1 or 0 do
+      local value = string.match(cells[i].v.string or "", "^%-+" .. name .. "=?(.*)$")
+      if value then return is_flag and literal(1) or from_input({ { string = value } }, node) end
+    end
+    return cells and name and literal(0) or from_input({}, node)
+  end
+end
+
+-- functions that are known though their bodies are there
+local samples = { checkCmdLineFlag = sample_option(true) }
+for _, name in ipairs { "getCmdLineArgumentInt", "getCmdLineArgumentFloat" } do samples[name] = sample_option(false) end
 
 local known = {
   cudaDeviceGetAttribute = function(args, node)
@@ -474,6 +490,7 @@ local function call(node)
     return invoke(f.lambda, rest, nil, node, rest_cells, f.frame)
   end
   if f and name == "operator[]" then return cell_of(node).v end
+  if samples[name] then return samples[name](args, node) end
   if known[name] and not (decl and body_of(decl) and not string.find(decl.file or "", "toolkit.h", 1, true)) then
     local v, status = known[name](args, node)
     return v, status
@@ -482,7 +499,7 @@ local function call(node)
   for i, v in pairs(args) do forget(v, node, name) end
   if decl and decl.kind == "FunctionDecl" then
     for i, p in ipairs(parameters_of(decl)) do
-      if string.find(p.type, "&$") and not string.find(p.type, "^const") and cells[i] then forget({ to = cells[i] }, node, name) end
+      if string.find(p.type, "&$") and not string.find(p.type, "^const") and not string.find(p.type, "const &$") and cells[i] then forget({ to = cells[i] }, node, name) end
     end
   end
   if string.find(name, "^cuda") and (string.find(node.type, "cudaError") or string.find(node.type, "autotune_any")) then return literal(0) end

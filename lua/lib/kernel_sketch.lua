@@ -104,13 +104,13 @@ local function walk(v, visit, seen)
   walk(v.b, visit, seen)
 end
 
--- Tells whether a value depends on a tuned parameter.
+-- Tells whether a variable's own expression depends on a parameter that is tuned.
 function context:is_tuned(v)
   local found = false
   walk(v, function(x)
     local name = self:name_of(x) or x.macro
     if name then found = found or self.tuned[name] ~= nil end
-    return not name
+    return not name and (rawequal(x, v) or not (x.name and x.of and x.of.op))
   end)
   return found
 end
@@ -660,7 +660,7 @@ return function(entry, names, facts, tools)
       if type(n) ~= "number" then n = early.macro_value(one.value, {}, 0) end
       local at = string.match(one.file, "([^/]*)$") .. ":" .. one.line
       places[at] = type(n) == "number" and { name = name, n = n, at = at } or nil
-      places[name] = places[name] or places[at]
+      if places[at] then places[name .. "=" .. tostring(n)] = places[at] end
     end
   end
   local kernel = tools.find_kernels(entry)[1]
@@ -806,7 +806,9 @@ return function(entry, names, facts, tools)
   if launch then
     text = "grid = " .. sides_text(grid) .. ", block = " .. sides_text(block) .. (shared and ", shared = " .. (string.find(shared, "^at%.ask") and shared or quoted(shared)) or "")
   else
-    text = "grid = " .. ask("nothing in the file launches " .. kernel.name) .. ", block = " .. ask("nothing in the file launches " .. kernel.name)
+    local found = host.launches(kernel.name)[1]
+    local reason = found and found.at .. " launches it, which following the host's code did not reach" or "nothing in the file launches " .. kernel.name
+    text = "grid = " .. ask(reason) .. ", block = " .. ask(reason)
   end
   self.fields.launch = { text = "{ " .. text .. " }", why = launch and remark(launch.at .. ": " .. launch.text) or "" }
   for _, one in ipairs(self.numbers) do -- all variables are known only now

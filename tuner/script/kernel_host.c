@@ -353,7 +353,7 @@ static void set_plain(lua_State *L, const char *field, cpp_span s)
     lua_setfield(L, -2, field);
 }
 
-/* host.launches(kernel) returns the launches of a kernel, each { arguments }. */
+/* host.launches(kernel) returns the launches of a kernel, each { arguments, at }. */
 static int host_launches(lua_State *L)
 {
     enum { MOST = 8 };
@@ -364,8 +364,11 @@ static int host_launches(lua_State *L)
         cpp_find_launches(k->units, k->count, (cpp_span){name, strlen(name)}, found, MOST);
     lua_createtable(L, (int)n, 0);
     for (size_t i = 0; i < n; i++) {
-        lua_createtable(L, 0, 1);
+        lua_createtable(L, 0, 2);
         set_plain(L, "arguments", found[i].arguments);
+        const char *file = k->names[found[i].unit], *slash = strrchr(file, '/');
+        lua_pushfstring(L, "%s:%d", slash ? slash + 1 : file, found[i].line);
+        lua_setfield(L, -2, "at");
         lua_rawseti(L, -2, (lua_Integer)i + 1);
     }
     return 1;
