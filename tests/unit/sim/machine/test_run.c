@@ -1,6 +1,7 @@
 /* Kernels like those of the CUDA samples, compiled by NVRTC: results are compared with the
  * host's. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -515,4 +516,38 @@ TEST(the_last_block_sees_what_all_others_wrote)
     sim_test_run_well(&t, BLOCKS, 1, 64, 1, 0);
     assert_int_equal(out, expected);
     sim_test_deinit(&t);
+}
+
+/* Denormal halves of a pair are not flushed, so the instructions that would flush them are refused.
+ */
+TEST(pairs_of_floats_are_computed_and_flushing_their_denormals_is_not_simulated)
+{
+    static const struct {
+        const char *opcode, *operands;
+        float low, high;
+    } rows[] = {{"add", "p, p", 4, 6}, {"mul", "p, p", 4, 9}, {"fma", "p, p, p", 6, 12}};
+    for (size_t i = 0; i < 2 * sizeof rows / sizeof *rows; i++) {
+        const bool flushes = i % 2;
+        float in[2] = {2, 3}, out[2] = {0, 0};
+        char ptx[1024], opcode[32];
+        sim_test t;
+        snprintf(opcode, sizeof opcode, "%s.rn%s.f32x2", rows[i / 2].opcode, flushes ? ".ftz" : "");
+        snprintf(ptx, sizeof ptx,
+                 ".version 8.6\n.target sm_100\n.address_size 64\n"
+                 ".visible .entry k(.param .u64 k_in, .param .u64 k_out)\n"
+                 "{\n.reg .b64 in, out, p, q;\n"
+                 "ld.param.u64 in, [k_in];\nld.param.u64 out, [k_out];\n"
+                 "ld.global.b64 p, [in];\n%s q, %s;\nst.global.b64 [out], q;\nret;\n}\n",
+                 opcode, rows[i / 2].operands);
+        sim_test_init_ptx(&t, ptx, "k");
+        sim_test_u64(&t, sim_test_buffer(&t, "in", in, sizeof in, true));
+        sim_test_u64(&t, sim_test_buffer(&t, "out", out, sizeof out, false));
+        const sim_fault_kind fault = sim_test_run(&t, 1, 1, 1, 1, 0);
+        assert_int_equal(fault, flushes ? SIM_FAULT_UNKNOWN : SIM_FAULT_NONE);
+        if (flushes)
+            assert_non_null(strstr(t.fault.message, opcode));
+        else
+            assert_true(out[0] == rows[i / 2].low && out[1] == rows[i / 2].high);
+        sim_test_deinit(&t);
+    }
 }
