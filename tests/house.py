@@ -27,7 +27,7 @@ FOR_TESTS = {
     "device_child_confine",
     "device_worker_pending", "device_worker_start_with", "interrupt_is_pending", "compile_worker_confine",
     "journal_count", "journal_path", "judge_interval", "pick_scale",
-    "recorded_open_text", "recorded_parse", "score_median",
+    "recorded_open_text", "recorded_parse",
     "sites_open_with",
     "portfolio_class", "portfolio_classes", "stats_t_tail", "strategy_kinds",
 }

@@ -292,9 +292,10 @@ static at_status replace_regular(const char *path, const void *bytes, size_t siz
     return status ? status : sync_folder(folder, error);
 }
 
-at_status file_open_to_write(const char *path, int *fd, at_error *error)
+/* Opens a device or a pipe without waiting: a pipe without a reader is an error. */
+static at_status open_to_write(const char *path, int *fd, at_error *error)
 {
-    *fd = descriptor_open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666);
+    *fd = descriptor_open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK, 0);
     if (*fd < 0)
         return io_error(error, errno, "write", path);
     fcntl(*fd, F_SETFL, fcntl(*fd, F_GETFL) & ~O_NONBLOCK);
@@ -310,7 +311,7 @@ at_status file_replace(const char *path, const void *bytes, size_t size_bytes, a
         return io_error(error, EISDIR, "write", path);
     if (!S_ISREG(s.st_mode)) {
         int fd;
-        at_status status = file_open_to_write(path, &fd, error);
+        at_status status = open_to_write(path, &fd, error);
         return status ? status : fill_and_close(fd, path, bytes, size_bytes, error);
     }
     char *real = realpath(path, NULL);

@@ -51,10 +51,6 @@ at_status file_open_regular(const char *path, int *fd, uint64_t *size_bytes, at_
 at_status file_read(const char *path, size_t limit_bytes, char **out, size_t *size_bytes,
                     at_error *error);
 
-/* Creates or truncates the file; the caller closes `*fd`. AT_IO, also for a pipe without a
- * reader. */
-at_status file_open_to_write(const char *path, int *fd, at_error *error);
-
 /* Creates the file or replaces its contents atomically, by a temporary file that is flushed and
  * renamed: after a crash the file has either the old or the new contents. If `path` is a symbolic
  * link, its target is replaced. A path that is not a regular file, such as a pipe, is written
