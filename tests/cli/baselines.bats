@@ -1,4 +1,4 @@
-# Patterns without a reference: the results of the baseline are the oracle.
+# Tests patterns without a reference: the oracle is the baseline's results.
 load helpers
 
 # pattern [WORDS]: writes p.lua, with these words in place of the tolerance, and p.cu.tmpl from stdin.
@@ -142,7 +142,7 @@ LOOP='extern "C" __global__ void p(const float *x, float *y, int n)
     fails_with 2 'no reference and no results'
 }
 
-# gpu VALUE: a baseline whose source multiplies element 5 by VALUE. The fake GPU only copies.
+# gpu VALUE: writes a pattern whose baseline multiplies element 5 by VALUE. (The fake GPU only copies.)
 gpu() {
     python3 -c 'import array; open("x.bin", "wb").write(array.array("f", range(4096)).tobytes())'
     cat >g.cu.tmpl <<EOF

@@ -1,4 +1,4 @@
-# A captured launch as the problem of its kernel's own file: `autotune kernel.cu --captured DIR`.
+# Tests the tuning of a kernel file on a captured launch: `autotune kernel.cu --captured DIR`.
 load helpers
 
 capture() { # capture DIR KERNEL HOW...
@@ -29,7 +29,7 @@ changed() { # changed SED: writes the changed fixture to kernel.cu
     tool check "$FIXTURES/captured.cu" --captured seen --arch sm_90 --budget 8
     succeeds
     says "8 agree with the results in files"
-    # A variant that is wrong for one element of these data, and right for other data.
+    # The variant with ITEMS = 2 is wrong for one element of the captured data, and right for other data.
     changed 's/out\[i\] = by \* in\[i\];/out[i] = ITEMS == 2 \&\& in[i] == -400.75f ? 0 : by * in[i];/'
     tool check kernel.cu --captured seen --arch sm_90 --budget 8
     [ "$status" -eq 1 ]
@@ -37,8 +37,8 @@ changed() { # changed SED: writes the changed fixture to kernel.cu
     says "out[83]"
 }
 
-# modes [SED]: a kernel whose MODE selects how much it omits: 0 nothing, 1 all, 2 half, 3 one element; 4 writes a wrong
-# element.
+# modes [SED]: writes modes.cu. MODE selects what its kernel leaves out: 0 nothing, 1 all, 2 half, 3 one element; with 4
+# it writes a wrong element.
 modes() {
     sed "${1:-}" >modes.cu <<'EOF'
 /* autotune
@@ -124,7 +124,7 @@ EOF
     tool check kernel.cu --captured view --arch sm_90
     [ "$status" -eq 1 ]
     says "first v_16[2]: expected 121"
-    # If the type is known, the message names elements, and floats may be rounded differently.
+    # If the pattern gives the type, the message names elements, and floats are compared with a tolerance.
     sed -i 's/^kernel /buffers = { v_16 = at.output { dtype = "float", count = "1000" } }\nkernel /' kernel.cu
     tool check kernel.cu --captured view --arch sm_90
     [ "$status" -eq 1 ]
@@ -156,7 +156,7 @@ END
     says "The best of each launch is recorded (2 of 2)"
     says "Into the file: autotune apply FILE.cu --captured seen"
     [ "$(grep -c '"problem"' r/*/captured.json)" -ge 2 ]
-    # The winner for the mix is applied, not the winner of either launch.
+    # `apply` writes the winner for all launches, not the winner of one launch.
     python3 - r/*/captured.json <<'END'
 import json, sys
 d = json.load(open(sys.argv[1]))

@@ -1,4 +1,4 @@
-# `autotune capture` with a fake driver, which loads libraries into programs as CUDA does, and `check --captured`.
+# Tests `autotune capture` with a fake driver, which loads libraries into programs as CUDA does, and `check --captured`.
 load helpers
 
 program() { # capture ARGUMENT...: options of capture, "--", and the program's arguments
@@ -175,7 +175,7 @@ END
     fails_with 3 "CUPTI comes with the CUDA Toolkit"
 }
 
-broken() { # broken SED CODE TEXT: capture.json, changed by SED, is refused
+broken() { # broken SED CODE TEXT: checks that capture.json, changed by SED, is refused
     rm -rf broken && cp -r seen broken && sed -i "$1" broken/capture.json
     tool check --captured broken
     fails_with "$2" "$3"

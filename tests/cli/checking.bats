@@ -88,7 +88,7 @@ load helpers
     says '2 proven, 0 wrong, 0 not proven'
 }
 
-# The fixture's kernel, moved to a file that its template includes.
+# Moves the fixture's kernel to a file that its template includes.
 included() {
     cp "$FIXTURES"/scale_ref.cu.tmpl "$FIXTURES"/scale.lua .
     cat >tile.cuh <<'CUDA'
@@ -204,7 +204,7 @@ CUDA
     says '1 of 16384 elements of dst are wrong, first dst[77]'
 }
 
-# large BODY: a pattern with buffers of 8 GiB, whose kernel is BODY, and a small problem for simulated devices.
+# large BODY: writes a pattern with buffers of 8 GiB, the kernel BODY, and a simulated problem.
 large() {
     cat >large.lua <<'EOF'
 local at = require "autotune"
@@ -339,7 +339,7 @@ PYTHON
     tool check scale.lua --arch sm_90
     fails_with 2 'identifier "undefined_name" is undefined'
     [[ $errors != *warning* ]]
-    # With several variants the message is printed once: the error does not repeat it.
+    # If several variants fail, the compiler's message is printed once: the error does not repeat it.
     tool check scale.lua --arch sm_90 --budget 2
     fails_with 2 "none of the 2 variants compiles: the script or a template is wrong"
     [ "$(cat out.txt err.txt | grep -c undefined_name.*undefined)" -eq 1 ]

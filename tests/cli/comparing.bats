@@ -2,7 +2,7 @@ load helpers
 
 RECORDS="$BATS_TEST_DIRNAME/../../results/nvidia-h200"
 
-# slowed FACTOR: writes slow.json, the record of the transpose with all times multiplied by FACTOR
+# slowed FACTOR: writes slow.json: the record of the transpose, with all times multiplied by FACTOR
 slowed() {
     python3 - "$RECORDS/transpose.json" "$1" >slow.json <<'PY'
 import json, sys
@@ -51,7 +51,7 @@ PY
     fails_with 2 'no problem in common'
 }
 
-# best PAD: a run of the transpose whose winner has the padding PAD
+# best PAD: prints a run of the transpose whose winner has the padding PAD
 best() {
     printf '{"pattern": "transpose", "problem": {"rows": 256, "cols": 256, "dtype": "float"}, "counts": {},
              "results": [{"config": {"algorithm": "tile", "pad": %s}, "outcome": "ok", "time_ns": 1000}]}' "$1"

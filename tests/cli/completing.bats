@@ -109,7 +109,7 @@ offered() {
     LC_ALL=C.UTF-8 MANROFFSEQ= man --warnings -l out.txt >page.txt 2>warnings.txt
     [ ! -s warnings.txt ]
     grep -q 'autotune spills SCRIPT' page.txt
-    # All exit codes and variables of --help.
+    # The page has all exit codes and environment variables of --help.
     tool --help
     codes=$(sed -n '/^Exit codes:/,/^$/s/^  \([0-9]*\) .*/\1/p' out.txt)
     variables=$(sed -n '/^Environment:/,$s/^  \([A-Z_]*\) .*/\1/p' out.txt)
@@ -171,7 +171,7 @@ offered() {
     [ "$offered" = 'sim:sm_80 sim:sm_86 sim:sm_89' ]
     offered autotune tune transpose --device sim:h
     [ "$offered" = 'sim:h100' ]
-    # Files by kind, and folders; nothing is offered twice.
+    # The completion offers files of the right kind and folders, and nothing twice.
     touch transpose.lua kernel.cu notes.txt run.json && mkdir transposed
     offered autotune transpos
     [ "$(tr ' ' '\n' <<<"$offered" | LC_ALL=C sort | paste -sd ' ')" = 'transpose transpose.lua transposed' ]

@@ -1,4 +1,4 @@
-# The user's own files: contents of buffers, and expected results.
+# Tests data files of the user: contents of buffers, and expected results.
 load helpers
 
 # numpy FILE TYPE CODE SHAPE ELEMENTS [ORDER]: writes the file as numpy.save() does; ELEMENTS is a Python expression.
@@ -12,7 +12,7 @@ open(file, "wb").write(b"\x93NUMPY\1\0" + struct.pack("<H", len(header)) + heade
 EOF
 }
 
-# pattern FILL [MORE]: writes p.lua, y = 2 * x, where x has the fill FILL.
+# pattern FILL [MORE]: writes p.lua, which computes y = 2 * x; x has the fill FILL.
 pattern() {
     cat >p.cu.tmpl <<'EOF'
 extern "C" __global__ void p(const float *x, float *y, int n)

@@ -1,4 +1,4 @@
-# Scripts that run until their limit, which takes seconds each.
+# Tests scripts that run until their limit. Each takes seconds.
 
 load helpers
 
@@ -29,9 +29,9 @@ LUA
 
 @test "of endless variants three are tried, and their common parameters are reported" {
     cp "$FIXTURES"/scale* .
-    # Keeps writing, so that it is not a deadlock. One thread, so that it soon reaches the limit of a launch.
+    # One thread writes without end: so the kernel is no deadlock, and soon reaches the limit of a launch.
     sed -i '0,/^{$/s//{\n% if vec == 2 then\n    for (unsigned k = 0; n > 0 \&\& blockIdx.x + threadIdx.x == 0; k++)\n        ((volatile float *)dst)[0] = k;\n% end/' scale.cu.tmpl
-    # The budget is in evaluations: without one, a simulated device has 40 seconds.
+    # The budget counts variants, because the default budget on a simulated device is 40 seconds.
     tool scale.lua --device sim:sm_90 --only cached=true --only vec=1,2 --budget 12 --json --quiet --top 100
     succeeds
     python3 - <<'PYTHON'

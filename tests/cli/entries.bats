@@ -1,4 +1,4 @@
-# Kernels with C++ names, in headers, compiled with nvcc's options.
+# Tests kernels with C++ names, kernels in headers, and kernels compiled with nvcc's options.
 load helpers
 
 setup() {

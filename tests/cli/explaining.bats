@@ -39,7 +39,7 @@ load helpers
     fails_with 2 "sm_90"
 }
 
-# kernel_script BODY: a pattern `made` with blocks of one warp that reads src and writes dst.
+# kernel_script BODY: writes the pattern `made`, whose kernel has blocks of one warp and reads src and writes dst.
 kernel_script() {
     cp "$FIXTURES/scale.lua" made.lua
     cp "$FIXTURES"/scale*.cu.tmpl .
@@ -215,7 +215,7 @@ EOF
 }
 
 @test "the predicted time of launches that run in rounds is that of all rounds" {
-    for steps in 8 16; do # 11 launches and 19
+    for steps in 8 16; do # these make 11 and 19 launches
         tool "$FIXTURES/stepped.lua" --set n=4096 --set steps=$steps --device sim:sm_90 --only block=64 --only fused=1 --json --quiet --no-record
         succeeds
         jq .best.time_ns out.txt >"$steps"
@@ -225,7 +225,7 @@ EOF
 }
 
 @test "the verdict uses the line numbers of the kernel's own file, like its listing" {
-    # Eight lines are cut before the kernel, so that the compiled source has other line numbers.
+    # Eight lines before the kernel are not compiled, so the compiled source has other line numbers.
     { sed -n '/autotune/,/^..$/p' "$FIXTURES/saxpy.cu"; printf '#include <cstdio>\n\n\n\n'
       sed '/^.. autotune/,/^..$/d; s/y\[i\] *= */y[i] = x[(i * 32) % n] + /' "$FIXTURES/saxpy.cu"; } >own.cu
     tool explain own.cu --arch sm_90 --set n=4096

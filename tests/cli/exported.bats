@@ -1,4 +1,4 @@
-# nvcc, clang and the host's compilers compile exported files.
+# Tests that nvcc, clang and the host's compilers compile exported files.
 
 load helpers
 
@@ -24,7 +24,7 @@ clang_or_skip() {
 }
 
 @test "a choice is a template argument in C++17, and can be made in device code with nvcc" {
-    # A pattern with few records: ptxas needs 10 s for the transpose.
+    # This pattern has few records. For the transpose, ptxas would need 10 s.
     tool export strided --results "$BATS_TEST_DIRNAME/../../results" -o tuned.h
     succeeds
     cat >use.cu <<'END'
@@ -54,7 +54,7 @@ END
         ! command -v $compiler >/dev/null || $compiler -std=c++17 -Wall -Wextra -x c++ -fsyntax-only use.cu
     done
     command -v nvcc >/dev/null || skip "there is no nvcc"
-    nvcc -std=c++17 -arch=sm_90 -cubin use.cu -o use.cubin # the host's half is compiled above
+    nvcc -std=c++17 -arch=sm_90 -cubin use.cu -o use.cubin # compiles device code; the test above compiles host code
 }
 
 @test "clang compiles recorded kernels of two installed patterns without a warning, as PTX and from their sources" {
@@ -66,7 +66,7 @@ END
     $CUDA_CLANG -DAUTOTUNE_CLANG_COMPILES -fsyntax-only tuned.cu
 }
 
-# Uses of vectors of 16 bytes and of cache hints in templates. clang and nvcc declare these differently.
+# Writes a pattern that uses vectors of 16 bytes and cache hints, which clang and nvcc declare differently.
 vectors() {
     cat >vectors.lua <<'END'
 local at = require "autotune"

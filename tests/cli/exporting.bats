@@ -1,6 +1,6 @@
 load helpers
 
-# A record of a pattern without a script, on one GPU.
+# Writes a record of a pattern without a script, on one GPU.
 record() { # record FOLDER GPU CAPABILITY
     mkdir -p "$1"
     cat >"$1/scale.json" <<END
@@ -74,7 +74,7 @@ END
     tile=$("$AUTOTUNE" pick transpose --results "$BATS_TEST_DIRNAME/../../results" --gpu nvidia-h200 --json |
         python3 -c 'import json, sys; print(json.load(sys.stdin)["configuration"]["tile_x"])')
     [ "$(head -1 c.txt)" = "exact $tile" ]
-    # An unknown capability has no known limits, so no configuration fits.
+    # The limits of an unknown capability are unknown, so no configuration is allowed.
     [ "$(tail -1 c.txt | cut -d " " -f 1)" = none ]
     cmp c.txt cpp.txt
 }
@@ -209,7 +209,7 @@ sys.exit("the schema allows anything")
 END
 }
 
-# A record with several GPUs, problems and runner-up configurations.
+# Writes records with several GPUs, problems and contenders.
 measured() {
     for gpu in "NVIDIA H200" "NVIDIA A100"; do
         folder=results/$(echo "$gpu" | tr 'A-Z ' 'a-z-')
@@ -388,7 +388,7 @@ PY
     [ ! -e scale.cu ]
 }
 
-# A pattern whose names and texts are keywords, ends of comments, line ends and trigraphs.
+# Writes a pattern whose names and texts are keywords, ends of comments, line ends and trigraphs.
 hostile() {
     cat >hostile.lua <<'END'
 local at = require "autotune"
@@ -477,7 +477,7 @@ END
 
 # ---- templates ----
 
-# Prints the results of a selector and a table of `scale`, from C++.
+# Prints a C++ program that prints the results of a selector and a table of `scale`.
 scale_consumer() {
     cat <<END
 #include "policy.h"

@@ -1,6 +1,6 @@
 load helpers
 
-# Tiles of matmul, with their threads and the number of resident blocks that the script expects.
+# Tests the tiles of matmul: threads per block, and the number of resident blocks that the script expects.
 @test "a tile has as many resident blocks as expected, and none spills" {
     while read -r tile threads blocks; do
         tool inspect matmul.lua --arch sm_90 --set m=1000 --set n=1000 --set k=1000 \

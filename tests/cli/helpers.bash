@@ -6,10 +6,10 @@ setup() {
     FIXTURES=$(realpath "$BATS_TEST_DIRNAME/../fixtures")
     [ "$BATS_TEST_NUMBER" -ne 1 ] || can_fail "$BATS_TEST_FILENAME"
     WORK=$(mktemp -d)
-    # One cache for all tests, because they do not test compiling.
+    # Tests that do not test compiling share one cache.
     export XDG_CACHE_HOME=${AUTOTUNE_TEST_CACHE:-$WORK/cache}
     export XDG_STATE_HOME=$WORK/state
-    # Tests that run at the same time have their own turns at the fake GPU.
+    # Each test has its own file of GPU turns, so that tests which run at the same time do not wait for each other.
     export AUTOTUNE_TURNS=$WORK TMPDIR=$WORK
     cd "$WORK"
 }
@@ -19,7 +19,7 @@ teardown() {
     rm -rf "$WORK"
 }
 
-# Runs the binary, stdout in $output, stderr in $errors, exit code in $status.
+# Runs the binary. Sets $output to its stdout, $errors to its stderr, $status to its exit code.
 tool() {
     status=0
     "$AUTOTUNE" "$@" >out.txt 2>err.txt || status=$?
@@ -37,7 +37,7 @@ says() { # says TEXT: checks that stdout contains TEXT, which may be wrapped to 
     [[ "$output" == *"$1"* || "$(tr -s ' \n' ' ' <<<"$output")" == *"$1"* ]] || { echo "no '$1' in: $output"; return 1; }
 }
 
-# `! grep` only fails a bats test if it is the last command.
+# In bats, `! grep` fails a test only if it is the last command.
 can_fail() { # can_fail FILE: checks that no line of the file begins with `!`
     grep -nE '^ *! ' "$1" | grep -v '||' || return 0
     echo "a line that begins with '!' fails no test: use lacks, or if ...; then return 1; fi"

@@ -1,7 +1,7 @@
 load helpers
 
-# Scripts that would never end, or never stop growing: twenty-two ways, each in four places. Each
-# ends by itself with exit code 2, within the limits of the sandbox.
+# Tests scripts that would never end, or never stop growing: twenty-two ways, each in four places. The program ends each
+# script with exit code 2, within the limits of the sandbox.
 
 ways() {
     cat <<'LUA'

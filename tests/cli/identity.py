@@ -73,17 +73,17 @@ def script(first, **fields):
 
 
 def seen(cu=COPY, right=REFERENCE, **fields):
-    """Results with p = 2 differ."""
+    """A case in which p = 2 changes the results."""
     return ("seen", cu, right, fields)
 
 
 def told(cu=COPY, right=REFERENCE, **fields):
-    """Results are the same on a simulated device; only the identity differs."""
+    """A case in which p = 2 changes only the identity, not the results on a simulated device."""
     return ("told", cu, right, fields)
 
 
 def refused(**fields):
-    """Fields that hold for all variants may not read parameters."""
+    """A case that is refused, because the field holds for all variants and may not read parameters."""
     return ("refused", COPY, REFERENCE, fields)
 
 
@@ -107,7 +107,7 @@ def kernel_with(text):
 
 
 def fixed(what, text, **fields):
-    """The reference or the kernel that prepares inputs, which may read parameters of the layout."""
+    """Returns fields with a reference or a kernel that prepares inputs. Both may read parameters of the layout."""
     return {what: f"at.{'kernel' if what == 'prepare' else what} {{ template = 'r.cu', {text} }}", **fields}
 
 
@@ -116,7 +116,7 @@ READS_SHARED = HEAD + ("extern __shared__ int s[]; s[threadIdx.x] = 0; "
                        "if (i < n) dst[i] = src[i] + s[threadIdx.x]; }\n")
 CLUSTER = HEAD + ('int c; asm("mov.u32 %0, %%cluster_nctaid.x;" : "=r"(c)); if (i < n) dst[i] = src[i] + c - 1; }\n')
 P_IS_1 = "'p == 1 and ceil_div(n, 256) or 1'"
-# A reference or preparing kernel whose results differ if P or v is not 1 or there are few threads.
+# The source of a reference or preparing kernel. Its results differ if P or v is not 1, or if there are few threads.
 FIXED = ('#ifndef P\n#define P 1\n#endif\n__constant__ int unused;\n'
          'extern "C" __global__ void NAME(int *src, int *dst, int n, int v) { int all = gridDim.x * blockDim.x; '
          "for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += all) "
@@ -155,7 +155,7 @@ def fixed_cases(what):
 
 
 def launches_with(text, cu=COPY, how=seen):
-    """Two launches; each copies the elements that its grid covers."""
+    """Returns a case with two launches; each copies the elements that its grid covers."""
     return how(cu, launch=None, launches="{ { grid = 1, block = 256 }, { grid = 'ceil_div(n, 256)', block = 256, %s } }"
                % text)
 
@@ -243,7 +243,7 @@ CASES = {
         "shared": launched("shared = '1024 // p'", READS_SHARED),
         "cluster": launched("cluster = 'p'", CLUSTER),
         "balanced": launched("cluster = 2, balanced = 'p == 1'", how=told),
-        # More blocks than can be resident at once.
+        # The grid has more blocks than can be resident at once.
         "cooperative": seen(launch="{ grid = 300, block = 1024, cooperative = 'p == 2' }"),
         "times": launched("times = 'p'", how=told),
     },
@@ -307,7 +307,7 @@ CASES = {
         "chunk_bytes": moved(WAY + ", chunk_bytes = '1024 * p'"),
         "streams": moved(WAY + ", chunk_bytes = 1024, streams = 'p'"),
     },
-    # Fields of the space itself: the values of p, and their conditions.
+    # These are fields of the space itself: the values of p, and their conditions.
     "space.lua:{,condition,values,elsewhere}": {"condition": LITERAL, "values": LITERAL, "elsewhere": LITERAL},
     "space.lua:{,}": {},
 }
@@ -338,7 +338,7 @@ def outcomes(folder):
 
 
 def tried_apart(folder):
-    """Returns whether a GPU tried both variants. The kernels have the same machine code, which does nothing."""
+    """Returns whether both variants were tried on the (fake) GPU, although their kernels have the same machine code."""
     both = run(folder, "--device", "cuda:0", AUTOTUNE_LIBCUDA=FAKE_CUDA, AUTOTUNE_LIBNVML="none", AUTOTUNE_TURNS=folder,
                FAKE_CUDA_ANY="1")
     assert all(both), "p = 1 or p = 2 was not tried"

@@ -1,4 +1,4 @@
-# autotune kernel.cu: a kernel in the user's own file, with its host code.
+# Tests `autotune kernel.cu`: kernels in CUDA files of users, with host code.
 load helpers
 
 describe() { # describe TEXT: writes saxpy.cu with this comment
@@ -168,7 +168,7 @@ space   = { BLOCK = at.pow2(64, 512), VEC = { 1, 2, 4 } }
 launch  = { grid = "ceil_div(n, BLOCK * VEC)", block = "BLOCK" }
 sizes   = { x = "n", y = "n" }'
 
-refused() { # refused PLACE TEXT: saxpy.cu is refused
+refused() { # refused PLACE TEXT: checks that saxpy.cu is refused, with a message about PLACE that has TEXT
     tool space saxpy.cu --arch sm_90
     fails_with 2 "saxpy.cu:$1"
     fails_with 2 "$2"
@@ -589,7 +589,7 @@ CU
     fails_with 2 "as its #if lines are, the file has no such kernel"
 }
 
-saxpy_with() { # saxpy_with SED: writes the changed fixture to bad.cu
+saxpy_with() { # saxpy_with SED: writes the changed fixture to bad.cu, and checks it
     sed "$1" "$FIXTURES/saxpy.cu" >bad.cu
     tool check bad.cu --budget 1
 }
@@ -666,7 +666,7 @@ CU
     fails_with 2 "launch.grid: nothing in the file launches heat"
 }
 
-functors() { # a kernel whose template has types, values and numbers
+functors() { # writes reduce.cu, whose kernel is a template with types, values and numbers as parameters
     cat >reduce.cu <<'CU'
 enum how { PLAIN, TWICE };
 template <class T> struct sum_of { __device__ T operator()(T a, T b) const { return a + b; } };
@@ -704,7 +704,7 @@ CU
     says "BLOCK = at.pow2(16, 256)"
     says 'grid = "ceil_div(n, BLOCK)", block = "BLOCK"'
     says_nothing_of "op = "
-    # Without a launch, the comment asks for the instance.
+    # If the file has no launch, the comment asks for the template's instance.
     sed -i '/^void run/,$d' reduce.cu
     tool new --from reduce.cu --kernel 'reduce<sum_of<float>, PLAIN, 64>'
     succeeds
@@ -909,7 +909,7 @@ __global__ void a(const float *x, float *y) { y[threadIdx.x] += x[threadIdx.x]; 
     fails_with 2 "k.cu:3: buffers.yy: the kernel has no parameter 'yy'; did you mean 'y'?"
     sed -i 's/yy/y/' k.cu
     tool check k.cu
-    [ "$status" -eq 1 ] # an output is not initialised
+    [ "$status" -eq 1 ] # the kernel reads y, and an output is not initialised
     sed -i 's/y = at.output/y = at.inout/' k.cu
     tool check k.cu
     [ "$status" -eq 0 ]
@@ -1026,7 +1026,7 @@ CU
     tool check squares.cu
     [ "$status" -eq 1 ] || { echo "exit $status: $output"; return 1; }
     says "squares[77]"
-    # Without a size, all elements are results.
+    # If the pattern gives no size, all elements are results.
     tool check whole.cu
     fails_with 2 "two runs of the reference kernel give different squares"
 }

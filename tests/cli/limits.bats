@@ -1,6 +1,7 @@
 load helpers
 
-# Twenty parameters. The only constraint is on their sum and needs the last of them, so a search visits 10^20 points.
+# Writes a pattern of twenty parameters. The only constraint is on their sum, so it is known only when the last
+# parameter has a value: counting visits 10^20 points.
 late_binding() {
     cat >late.lua <<'LUA'
 local at = require "autotune"
@@ -51,7 +52,7 @@ interrupted() { # interrupted ARGUMENT...: interrupts the run after a second; th
 
 @test "a budget in seconds also limits the enumeration of a space, and the output says that the space was sampled" {
     late_binding
-    tool late.lua --arch sm_90 --budget 6s --quiet # a busy machine compiles nothing in less time
+    tool late.lua --arch sm_90 --budget 6s --quiet # on a busy machine, nothing would be compiled in less time
     succeeds
     says 'that were sampled'
     says '(2^64 or more in the full product)'
@@ -106,9 +107,9 @@ explain $FIXTURES/scale.lua
 END
 }
 
-# The limit does not apply to root, who becomes a user without processes.
+# Runs a command that cannot start processes. The limit does not apply to root, so root becomes another user.
 without_processes() { # without_processes COMMAND...
-    # The leak checker starts a process.
+    # The leak checker of the sanitizer would start a process.
     export ASAN_OPTIONS=detect_leaks=0
     if [ "$(id -u)" -eq 0 ]; then
         command -v setpriv >/dev/null || skip "root needs setpriv to be held to a limit of processes"
@@ -125,7 +126,7 @@ without_processes() { # without_processes COMMAND...
         # shellcheck disable=SC2086 # words are arguments
         without_processes "$AUTOTUNE" $line >out.txt 2>err.txt || status=$?
         errors=$(cat err.txt)
-        # Another user cannot run a program in a folder that others may not enter.
+        # Skips if the other user may not enter the folder of the program.
         [ "$status" -lt 126 ] || skip "the program cannot be run by another user"
         fails_with 4 "raise the limit of processes (ulimit -u, or pids.max of the cgroup)" || { echo "$line"; return 1; }
     done <<END

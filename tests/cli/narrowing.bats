@@ -71,7 +71,7 @@ load helpers
         fails_with 2 "scale.lua:19: the baseline (block=256,vec=1,cached=false) breaks where[3]: \"cached or vec > 1\"" ||
             { echo "$command"; return 1; }
     done
-    # --only may exclude the invalid baseline.
+    # The baseline is invalid here, but --only excludes it.
     tool check scale.lua --arch sm_90 --only vec=2,4
     succeeds
 }

@@ -1,16 +1,16 @@
 load helpers
 
-# Outputs that cannot be written: every command that writes a file fails at once, keeps the old file, and leaves no file
-# of its own.
+# Tests outputs that cannot be written: every command that writes a file fails at once, keeps the old file, and leaves
+# no temporary file.
 
 RESULTS="$BATS_TEST_DIRNAME/../../results"
-LANDSCAPE=$RESULTS/nvidia-h200/landscapes/misaligned.json.gz # the smallest one
+LANDSCAPE=$RESULTS/nvidia-h200/landscapes/misaligned.json.gz # the smallest landscape
 
 needs_gnuplot() {
     command -v gnuplot >/dev/null || skip "gnuplot is missing"
 }
 
-# Commands that write the file OUT, one on each line.
+# Prints commands that write the file OUT, one on each line.
 writers() {
     cat <<END
 emit $FIXTURES/scale.lua -o OUT
@@ -26,7 +26,7 @@ sweep strided.lua --over stride=1,2 --recorded --results $RESULTS --picture OUT.
 END
 }
 
-# Runs the line with another name for OUT. The file may have at most $blocks KiB; the exit code is in $status.
+# Runs the line with another name for OUT. The file may have at most $blocks KiB. Sets $status to the exit code.
 write_to() { # write_to OUT LINE
     # shellcheck disable=SC2086 # words are arguments
     limited ${2//OUT/$1}
@@ -61,7 +61,7 @@ all_fail_at() { # all_fail_at OUT: each command fails, and names OUT or its miss
 @test "a pipe with a reader gets the contents of a file" {
     mkfifo pipe
     for line in "emit $FIXTURES/scale.lua -o OUT" "convert $LANDSCAPE --format t4 -o OUT"; do
-        # Opening the pipe in both directions does not wait; its contents stay there for the reader.
+        # A pipe that is opened in both directions does not wait for its other end, and keeps its contents.
         exec 5<>pipe 6<pipe
         timeout 20 cat <&6 >got.txt 5>&- 6<&- &
         # shellcheck disable=SC2086 # words are arguments
@@ -134,7 +134,7 @@ all_fail_at() { # all_fail_at OUT: each command fails, and names OUT or its miss
     [ -z "$(ls | grep mine)" ]
 }
 
-# Commands that print, one on each line.
+# Prints commands that print to stdout, one on each line.
 printers() {
     cat <<END
 --version

@@ -64,7 +64,7 @@ def too_long(pages):
 
 
 def example_of(text):
-    """Returns the commands at the beginning of a page, before any heading but the first."""
+    """Returns the commands in the first code block of a page, if no second heading precedes the block."""
     block = re.search(r"```sh\n(.*?)```", text, re.S)
     return block.group(1) if block and "\n## " not in text[:block.start()] else None
 
@@ -88,7 +88,7 @@ def run_example(binary, page, text):
 
 
 def shape(line):
-    """Replaces numbers and blanks of a line, for comparison."""
+    """Returns a line with placeholders for numbers and units, and single blanks, for comparison."""
     line = re.sub(r"0x[0-9a-f]+|[+-]?\d[\d,.]*(e[+-]?\d+)?", "#", line)
     return " ".join(re.sub(r"# (ns|us|ms|s)\b|# (KiB|MiB|GiB|bytes)\b", "# unit", line).split())
 
@@ -130,8 +130,8 @@ def long_words(glossary):
 
 
 def untrue_lines(binary, readme):
-    """Returns lines of the README's `results show` that the command does not print, and counts of the space that
-    `space` does not print."""
+    """Returns lines that the README shows for `results show` but the command does not print, and the README's counts of
+    the space that `space` does not print."""
     shown = re.search(r"^    \$ autotune (results show .*)\n((?:    .+\n)+)", readme, re.M)
     ask = lambda words: subprocess.run([binary, *words.split()], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     printed = ask(shown.group(1)).splitlines()

@@ -1,6 +1,6 @@
 load helpers
 
-# A record of the fixture pattern `scale`: the best vector width for n = 4096 is 4.
+# Writes a record of the fixture pattern `scale`: the best vector width for n = 4096 is 4.
 record() {
     mkdir -p results/nvidia-h200
     cat >results/nvidia-h200/scale.json <<END
@@ -43,7 +43,7 @@ END
     tool pick dot --gpu h100 --results "$BATS_TEST_DIRNAME/../../results"
     succeeds
     says "on NVIDIA H100 80GB HBM3"
-    # A word that several GPUs have in their names names none of them.
+    # A word that is in the names of several GPUs selects none of them.
     tool pick dot --gpu nvidia --results "$BATS_TEST_DIRNAME/../../results"
     fails_with 2 "no results are of a GPU 'nvidia'"
     tool pick conv2d --set rows=1000 --gpu nvidia-h200 --results "$BATS_TEST_DIRNAME/../../results"
@@ -109,7 +109,7 @@ END
     fails_with 2 "--best is a configuration"
 }
 
-# A record of the fixture pattern `clustered`.
+# Writes a record of the fixture pattern `clustered`.
 clustered() { # clustered SIZE BALANCED WAITS
     mkdir -p results/nvidia-h200
     cat >results/nvidia-h200/clustered.json <<END
@@ -125,7 +125,7 @@ END
     says "// good: grid 32 x 1 x 1, block 128 x 1 x 1, 0 bytes of dynamic shared memory"
 }
 
-attributes_are() { # attributes_are [TEXT]: checks the line between the launch's first line and its arguments
+attributes_are() { # attributes_are [TEXT]: checks the attributes between the launch's first line and its arguments
     { echo "// good: "; [ $# -eq 0 ] || echo "//   attributes: $1"; echo "//   arguments: "; } >expected.txt
     grep -E '^//( good:|   )' out.txt | sed -E 's/^(\/\/ good: |\/\/   arguments: ).*/\1/' | diff expected.txt -
 }
@@ -148,7 +148,7 @@ attributes_are() { # attributes_are [TEXT]: checks the line between the launch's
     attributes_are
 }
 
-# A record of the fixture pattern `separable`, whose script is a copy changed by SED-COMMAND in the kernel's line.
+# Copies the fixture pattern `separable`, with its kernel's line changed by SED-COMMAND, and writes a record of it.
 separable() { # separable SED-COMMAND
     mkdir -p results/nvidia-h200
     cp "$FIXTURES"/separable* .

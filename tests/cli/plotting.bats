@@ -91,7 +91,7 @@ PY
     fails_with 2 'did you mean heatmap'
 }
 
-# A record with two runners-up, or with none if the argument is "{}".
+# Writes a record with two contenders; with none if the argument is "{}".
 write_record() {
     python3 - "$BATS_TEST_DIRNAME/../../results/nvidia-h200/transpose.json" "$1" >record.json <<'END'
 import copy, json, sys
@@ -179,7 +179,7 @@ END
 import re
 svg = open("picture.svg").read()
 dashes = {d for d in re.findall(r"stroke-dasharray='([^']*)'", svg)}
-assert len(dashes) == 3, dashes  # the first of four curves is solid
+assert len(dashes) == 3, dashes  # of four curves, the first is solid
 assert all(float(re.split("[, ]+", d)[0]) >= 4 for d in dashes), dashes
 PY
 }

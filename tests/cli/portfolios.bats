@@ -32,8 +32,8 @@ load helpers
     fails_with 2 "--record is refused"
 }
 
-# A pattern whose choose_by reads the waves of a configuration, and a portfolio of it: blocks of 128 if they fill less
-# than two waves of 132 multiprocessors, else blocks of 256.
+# Writes a pattern whose choose_by reads the waves of a configuration, and a portfolio of it: blocks of 128 if they fill
+# less than two waves of 132 multiprocessors, otherwise blocks of 256.
 chosen_by_waves() {
     cp "$FIXTURES/scale.cu.tmpl" "$FIXTURES/scale_ref.cu.tmpl" .
     sed 's/^  where = /  derived = { blocks = "ceil_div(n, block * vec)" },\n  choose_by = { waves = "blocks \/ device.sm_count" },\n&/' \

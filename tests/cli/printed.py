@@ -101,7 +101,7 @@ def commands(autotune):
     def help_of(*words):
         return subprocess.run([autotune, *words, "--help"], check=True, capture_output=True, text=True,
                               env=dict(os.environ, COLUMNS="200")).stdout
-    found = {"version"}  # an option that takes --json like a command
+    found = {"version"}  # --version is an option, but takes --json like a command
     for name, operand in re.findall(r"^  (\w+) +(\S*)", help_of().split("Commands")[1].split("Exit codes")[0], re.M):
         if re.search(r"^  --json ", help_of(name), re.M):
             found |= {f"{name} {verb}" for verb in operand.split("|")} if "|" in operand else {name}
@@ -150,13 +150,13 @@ def main():
         os.makedirs(os.path.join(folder, ODD, "broken"))
         with open(os.path.join(folder, ODD, "broken", "dot.json"), "w") as broken:
             broken.write("{")
-        # A compiler quotes the line with the error.
+        # The compiler's message quotes this line, which is not UTF-8.
         for name, more in ("scale.cu.tmpl", "int caf\xe9;\n"), ("scale.lua", ""):
             text = open(os.path.join(tests, "fixtures", name), encoding="latin-1").read()
             text = (more + text).replace("scale.cu.tmpl", "latin.cu.tmpl")
             with open(os.path.join(folder, name.replace("scale", "latin")), "w", encoding="latin-1") as latin:
                 latin.write(text)
-        # The number of points does not fit into 63 bits.
+        # The number of configurations of this script does not fit into 63 bits.
         with open(os.path.join(folder, "wide.lua"), "w") as wide:
             wide.write('local at = require "autotune"\nlocal space = {}\n'
                        'for i = 1, 12 do space[i] = { "p" .. i, at.range(1, 64) } end\n'

@@ -39,7 +39,7 @@ def powered(a, b):
 
 
 class Check(ast.NodeTransformer):
-    """Wraps each result in a call of checked()."""
+    """Wraps each operation of a syntax tree in a call of checked()."""
 
     def visit_UnaryOp(self, node):
         return ast.Call(ast.Name("checked", ast.Load()), [self.generic_visit(node)], [])
@@ -123,7 +123,7 @@ def generate(r, depth, names, of):
 
 def value_of(code, names):
     with_functions = {"math": math, "checked": checked, "powered": powered, **names}
-    return checked(eval(code, with_functions))  # this program wrote the expressions itself
+    return checked(eval(code, with_functions))  # eval() is safe: this program made the expression
 
 
 def random_values(r, count):

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 
-# For each heading or first column name of a table on the page, the objects that it describes.
+# For each table on the page, by its heading or the name of its first column: the objects that the table describes.
 PLACES = {
     "The whole": lambda whole: [whole],
     "A pattern": lambda whole: whole["patterns"],
@@ -28,7 +28,7 @@ PLACES = {
     "a use": lambda whole: [u for p in whole["patterns"] for u in p["uses"]],
 }
 
-# Lists of members within a line of the page, and the objects that have these members.
+# Members that a single line of the page lists, and the objects that have these members.
 LISTS = {
     "device_fields": lambda whole: whole["device_fields"],
     "element_types": lambda whole: whole["element_types"],
@@ -49,7 +49,7 @@ def portfolios(whole):
 
 
 def page_tables(text):
-    """Returns the members in the table of each heading, and the text of each member's line."""
+    """Returns, for each heading, the members in its table, and the text of each member's line."""
     tables, lines, heading = {}, {}, None
     for line in text.splitlines():
         if line.startswith("## "):

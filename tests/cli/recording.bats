@@ -2,8 +2,8 @@ load helpers
 
 RECORDS="$BATS_TEST_DIRNAME/../../results"
 
-# one EDIT: writes ./results with the H200's record of two square transposes, edited by Python (`r`, and `e`, its first
-# entry)
+# one EDIT: writes ./results with the H200's record of two square transposes, changed by the Python statement EDIT,
+# which may use `r`, the record, and `e`, its first entry
 one() {
     mkdir -p results/nvidia-h200
     python3 - "$RECORDS/nvidia-h200/transpose.json" "${1:-}" >results/nvidia-h200/transpose.json <<'PY'
@@ -24,7 +24,7 @@ PY
     says 'reaches: the share of the rate at which this GPU copies'
     says 'rows=8192,cols=8192 '
     [ "$(grep -v '^[a-z0-9_]*: \|^Searched' out.txt | awk '{ if (length > 80) n++ } END { print n + 0 }')" -eq 0 ]
-    # All rows of a file differ: the variables that distinguish problems are visible on a narrow page, too.
+    # No two rows of a file are equal, because a narrow page, too, shows the variables in which the problems differ.
     COLUMNS=60 tool results list aos_soa --gpu nvidia-h200 --results "$RECORDS"
     says 'operation=convert'
     python3 - <<'PY'
@@ -55,7 +55,7 @@ PY
     tool results show transpose --gpu h200
     succeeds
     says 'transpose on NVIDIA H200'
-    # A removed entry is named in full.
+    # The message about a removed entry has its whole problem.
     tool results prune transpose --gpu h200 --older-than 2100-01-01 --dry-run --json
     [ "$(jq '.changes | length' out.txt)" -eq 0 ]
     tool results prune transpose --gpu nvidia-h200 --older-than 2100-01-01 --dry-run --json
@@ -266,7 +266,7 @@ assert rates == {"copy": 11, "read": 20, "fp32": 30}, rates'
     fails_with 2 "did you mean 'list'?"
 }
 
-# pair OUT: a.lua copies x to m, b.lua copies OUT to y, on the fake GPU.
+# pair OUT: writes a.lua, which copies x to m, and b.lua, which copies OUT to y, for the fake GPU.
 pair() {
     local name from to
     for name in a b; do
@@ -341,7 +341,7 @@ return at.pattern {
   launch = { grid = "ceil_div(n, block)", block = "block" },
 }
 EOF
-    # On the fake GPU, because the simulated one needs minutes.
+    # This runs on the fake GPU, because the simulated device would need minutes.
     cat >long.cu.tmpl <<'EOF'
 extern "C" __global__ void good_10(const float *x, float *y, long long n)
 {

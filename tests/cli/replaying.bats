@@ -1,6 +1,7 @@
 load helpers
 
-# A recorded space of 64 configurations, as T4 results. The cost is 1 + distance to (3, 5); some configurations fail.
+# Writes a recorded space of 64 configurations as T4 results. The cost is 1 + distance to (3, 5); some configurations
+# fail.
 make_recorded() {
     awk 'BEGIN {
         printf "{\"schema_version\": \"1.0.0\", \"results\": ["
@@ -50,7 +51,7 @@ make_recorded() {
     says "share of optimum"
 }
 
-# Prints a T4 result with this unit of its measurement and this metadata of the file.
+# Prints a T4 file with the metadata META, whose measurements have the unit UNIT.
 t4_of() { # t4_of UNIT META
     printf '{"schema_version": "1.0.0", %s "results": [' "$2"
     for b in 32 64; do

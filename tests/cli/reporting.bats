@@ -2,7 +2,7 @@ load helpers
 
 RESULTS="$BATS_TEST_DIRNAME/../../results"
 
-# report.html, made once for all tests.
+# Makes report.html, once for all tests.
 page() {
     if [ ! -e "$BATS_FILE_TMPDIR/report.html" ]; then
         tool report vector_add transpose --results "$RESULTS" -o report.html
@@ -17,7 +17,7 @@ page() {
     grep -q 'The counts do not explain the difference' report.html
     grep -q '<td>bank conflicts</td>' report.html
     grep -q 'autotune transpose.lua --set rows=8192' report.html
-    # Explanations stand beside the figures: intervals, shares, surprising bars, missing pictures.
+    # The page explains its figures: intervals, shares, surprising bars, missing pictures.
     grep -q '95 % +-: half of its 95 % interval; of copy: the share of a copy of the same bytes' report.html
     grep -q 'Constraints make a total smaller' report.html
     # Each record has a picture, even if only the fastest variants are kept.
@@ -32,7 +32,7 @@ page() {
     # Cells with numbers never wrap, on any screen; the table scrolls.
     grep -q '^th,td{.*white-space:nowrap' report.html
     lacks -E '@media screen.*(white-space:normal|overflow-wrap:anywhere|display:grid)' report.html
-    # Tags are closed in order, names are unique, links lead to places in the page.
+    # Tags are closed in order, ids are unique, links lead to ids in the page.
     python3 - report.html <<'END'
 import html.parser, sys
 VOID = {"meta", "link", "br", "hr", "img", "input"}
@@ -84,7 +84,8 @@ PY
     fails_with 2 'no record of nothing'
 }
 
-# The page itself reports elements that overlap, are wider than the page, or are hard to read.
+# probe LOOK: adds a script to the page that reports elements which overlap, are wider than the page, or are hard to
+# read.
 probe() { # probe LOOK
     case $1 in
     light) sed 's/@media(prefers-color-scheme:dark)/@media not all/' report.html ;;

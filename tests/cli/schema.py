@@ -25,7 +25,7 @@ except (ImportError, AttributeError) as missing:
     sys.exit(77)
 
 READERS = "correct the file or move it away"
-# Members for which the reader makes the same checks as the schema.
+# Pointers of members that the reader checks in the same way as the schema.
 READ = re.compile(r"/(pattern|gpu|compute_capability|entries)$|/entries/\d+(/contenders/\d+|/baseline)?/time/(low|median|high)_ns$"
                   r"|/entries/\d+/(problem|configuration|gbps|gflops|speedup|ceiling_fraction|contenders)$")
 
@@ -38,7 +38,7 @@ PORTFOLIO = {"fixed": {"dtype": "float"}, "configurations": [{"a": 1}, {"a": 2}]
 
 
 def places(value, found):
-    """Returns every container inside, with its keys or indices."""
+    """Returns every object and list in `value`."""
     if isinstance(value, (dict, list)):
         found.append(value)
         for below in value.values() if isinstance(value, dict) else value:
@@ -60,7 +60,7 @@ def change(record, random_):
 
 
 def shorten(portfolio):
-    """Keeps three members of each list. Otherwise random changes would hit almost nothing but the thousands of
+    """Keeps three members of each list of a portfolio. Otherwise almost all random changes would hit its thousands of
     times."""
     for name in ("problems", "tree", "configurations"):
         portfolio[name] = portfolio[name][:3]
@@ -110,7 +110,7 @@ def main():
         for path, record in changed.items():
             expected = {pointer(e) for e in validator.iter_errors(record)}
             if isinstance(record.get("version"), int) and record["version"] > 1:
-                continue  # the reader says nothing more about a newer version
+                continue  # the reader does not check records of a newer version
             refused = [p for p in said[path] if READERS in p["message"] and not p["pointer"].startswith("/portfolios")]
             assert expected or not refused, f"{refused}: {json.dumps(record)[:3000]}"
             read = {e for e in expected if READ.match(e)}

@@ -109,7 +109,8 @@ load helpers
     python3 -m json.tool <out.txt >/dev/null
 }
 
-# misspelt SED LINE TEXT: the fixture changed by SED is refused; the message names the line and the intended name.
+# misspelt SED LINE TEXT: checks that the fixture, changed by SED, is refused; the message names the line and the
+# intended name.
 misspelt() {
     cp "$FIXTURES"/scale* .
     sed -i "$1" scale.lua

@@ -1,8 +1,8 @@
 load helpers
 
 @test "a space that ends in every way names each outcome and finds the right winner" {
-    # The fixture's first right variant is by far the fastest on a GPU; on a simulated device the problem is too small
-    # to tell the right variants apart. The budget is in evaluations: without one, a simulated device has 40 seconds.
+    # On a GPU, the fixture's first right variant is by far the fastest. On a simulated device, the problem is so small
+    # that all right variants take the same time. The budget counts variants, because the default is 40 seconds.
     tool "$FIXTURES/mixed_outcomes.lua" --device sim:sm_90 --budget 12 --json --quiet
     succeeds
     for expected in '"ok": 5' '"compile_error": 4' '"wrong_result": 1' '"crashed": 1' '"timeout": 1'; do
@@ -50,7 +50,7 @@ load helpers
 }
 
 @test "patterns of several launches run, timed and checked as a whole" {
-    # two launches, one or two launches, and groups of launches that run in rounds
+    # These patterns have two launches, one or two launches, and groups of launches that run in rounds.
     for pattern in separable two_pass_sum stepped; do
         tool "$FIXTURES/$pattern.lua" --device sim:sm_90 --strategy random --budget 2 --json --quiet
         succeeds
@@ -123,7 +123,7 @@ load helpers
     succeeds
     says '"twins": 20,'
     says '"ok": 24,'
-    # Each twin has the results that it would have alone.
+    # Each twin has the same outcome as in a run without its twins.
     cp out.txt merged.json
     tool "$FIXTURES/twins.lua" --only note=3 --only name=index --device sim:sm_90 --json --quiet --top 100
     says '"twins": 0,'

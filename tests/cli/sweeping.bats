@@ -1,6 +1,6 @@
 load helpers
 
-holds() { # holds EXPRESSION: evaluates it in Python with the points of the curve that was printed as JSON
+holds() { # holds EXPRESSION: checks a Python expression over `points`, the points of the curve printed as JSON
     python3 -c 'import json, sys
 points = json.load(open("out.txt"))["points"]
 assert eval(sys.argv[1].replace("\n", " ")), points' "$1"

@@ -1,4 +1,4 @@
-# python -m autotune.t1 spec.json: the T1 format of other auto-tuners.
+# Tests `python -m autotune.t1 spec.json`, which converts the T1 format of other auto-tuners.
 load helpers
 
 spec() { # spec SED-EXPRESSION...: writes scale_t1.json with changes, and its kernel
@@ -10,7 +10,7 @@ spec() { # spec SED-EXPRESSION...: writes scale_t1.json with changes, and its ke
     [ $# -eq 0 ] || ! cmp -s spec.json "$FIXTURES/scale_t1.json"
 }
 
-converts() { # converts spec.json to spec.lua; $warnings is stderr
+converts() { # converts spec.json to spec.lua; sets $warnings to the warnings
     PYTHONPATH=$BATS_TEST_DIRNAME/../../tuner/python python3 -m autotune.t1 spec.json >spec.lua 2>err.txt || {
         cat err.txt
         return 1
@@ -18,7 +18,7 @@ converts() { # converts spec.json to spec.lua; $warnings is stderr
     warnings=$(cat err.txt)
 }
 
-refused() { # refused LINE TEXT: converting the file fails at its line, with the text
+refused() { # refused LINE TEXT: checks that converting the file fails at this line, with this text
     status=0
     PYTHONPATH=$BATS_TEST_DIRNAME/../../tuner/python python3 -m autotune.t1 spec.json >spec.lua 2>err.txt || status=$?
     errors=$(cat err.txt)
@@ -27,7 +27,7 @@ refused() { # refused LINE TEXT: converting the file fails at its line, with the
     [ "$(wc -l <err.txt)" -eq 1 ]
 }
 
-fails_to_load() { # fails_to_load TEXT: the file is converted, and the script is refused with the text
+fails_to_load() { # fails_to_load TEXT: checks that the file is converted, but the script is refused with this text
     converts
     tool space spec.lua --arch sm_90
     fails_with 2 "$1"

@@ -1,4 +1,4 @@
-"""Runs a command on a terminal, for tests of its output there."""
+"""Runs a command on a terminal, for tests of its output."""
 import fcntl
 import os
 import pty

@@ -2,11 +2,11 @@ load helpers
 
 RESULTS="$BATS_TEST_DIRNAME/../../results"
 
-fits() { # fits COMMAND...: no line is wider than the terminal, for 80, 120 and 200 columns
+fits() { # fits COMMAND...: checks that no line is wider than a terminal of 80, 120 or 200 columns
     python3 "$BATS_TEST_DIRNAME/widths.py" 80,120,200 "$AUTOTUNE" "$@"
 }
 
-grows() { # grows COMMAND...: its output fits, and uses the width of wide terminals
+grows() { # grows COMMAND...: checks that the output fits, and that it is wider on a wide terminal
     python3 "$BATS_TEST_DIRNAME/widths.py" --grows 80,120,200 "$AUTOTUNE" "$@"
 }
 

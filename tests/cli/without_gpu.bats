@@ -1,6 +1,6 @@
 load helpers
 
-no_gpu() { # simulates a driver that cannot be opened, on any machine
+no_gpu() { # names a driver that does not exist
     export AUTOTUNE_LIBCUDA=$WORK/no-such-libcuda.so
 }
 
@@ -103,7 +103,7 @@ no_gpu() { # simulates a driver that cannot be opened, on any machine
     cmake -D AUTOTUNE="$AUTOTUNE" -D FOLDER="$WORK/records" -P "$BATS_TEST_DIRNAME/../../tuner/cmake/Demo.cmake" >out.txt 2>err.txt
     output=$(cat out.txt)
     says "kernel naive unpadded tile winner"
-    # All writes use whole sectors except the naive kernel's; only the unpadded tile has bank conflicts.
+    # Only the naive kernel writes parts of sectors; only the tile without padding has bank conflicts.
     grep -qx 'sectors a write  *32.0  *4.0  *4.0' out.txt
     grep -qx 'bank conflicts  *0  *[1-9][0-9]*\(,[0-9]\{3\}\)*  *0' out.txt
     grep -qx 'limited by  *L2  *shared memory  *DRAM' out.txt

@@ -79,7 +79,7 @@ load helpers
     lacks -E '^\|' out.txt
     grep -q '^task  *command$' out.txt
     grep -A1 '^task  ' out.txt | tail -1 | grep -qE '^-{8,}  -{8,}$'
-    # An empty cell keeps its column.
+    # If a cell is empty, the next cell stays in its column.
     grep -qE '^exit code  command +meaning$' out.txt
     grep -qE '^           `tune` ' out.txt
     lacks -E '^[^ ].*  .{81}' out.txt

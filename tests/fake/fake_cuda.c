@@ -20,7 +20,6 @@ void fake_wait_us(long us)
         usleep((useconds_t)us);
 }
 
-/* Appends to the file that `setting` names; several processes may append to one file. */
 void fake_note(const char *setting, const char *text)
 {
     const char *path = getenv(setting);
@@ -32,13 +31,12 @@ void fake_note(const char *setting, const char *text)
     close(fd);
 }
 
-/* Appends a byte for each sample. */
+/* Appends a byte to the file $FAKE_CUDA_TIMES. */
 void fake_count_time(void)
 {
     fake_note("FAKE_CUDA_TIMES", "t");
 }
 
-/* Makes the checks that every call of a context begins with. */
 CUresult fake_enter(void)
 {
     if (!fake.initialised)
@@ -88,7 +86,7 @@ void fake_gate(const volatile uint32_t *flag, uint32_t ticket)
     fake.ticket = ticket;
 }
 
-/* Returns the ordinal of the device that is gone: -1 if all are gone, -2 if none is. */
+/* Returns the ordinal of the device that is gone, -1 if all devices are gone, -2 if all exist. */
 static int gone_ordinal(void)
 {
     const char *path = getenv("FAKE_CUDA_GONE");
@@ -102,8 +100,8 @@ static int gone_ordinal(void)
     return ordinal;
 }
 
-/* Returns the start of the device's item of a comma-separated list, or NULL if the list is too
- * short. */
+/* Returns the item of number `device` in a comma-separated list, or NULL if the list is too short.
+ */
 static const char *piece(const char *list, int device)
 {
     for (; list && device > 0; device--)
@@ -118,7 +116,7 @@ CUresult cuInit(unsigned int flags)
     char line[64];
     const char *visible = getenv("CUDA_VISIBLE_DEVICES");
     snprintf(line, sizeof line, "%s\n", visible ? visible : "all");
-    fake_note("FAKE_CUDA_INITS", line); /* each cuInit writes a line: the visible devices */
+    fake_note("FAKE_CUDA_INITS", line);
     if (gone_ordinal() == -1)
         return CUDA_ERROR_NO_DEVICE;
     fake.initialised = result == 0;

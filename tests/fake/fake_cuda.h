@@ -1,6 +1,6 @@
-/* A CUDA driver without a GPU: device memory is host memory, kernels are C functions found by name,
- * and kernels state the time that they take. It checks its caller's actions as strictly as it can
- * and fails in the way a driver fails.
+/* A CUDA driver without a GPU: device memory is host memory, and kernels are C functions that are
+ * found by name and state the time that they take. The fake driver checks its callers strictly, and
+ * fails in the way that a driver fails.
  *
  * Environment: FAKE_CUDA_INIT (error code that cuInit returns), FAKE_CUDA_DEVICES (number of
  * devices, 1), of which CUDA_VISIBLE_DEVICES ("1,0") selects the visible ones, FAKE_CUDA_NAMES
@@ -24,15 +24,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Every image starts with this text; the rest of the image is ignored. A cubin has all kernels of
- * this driver. */
+/* Every image must start with one of these texts. The rest is ignored: each image has all kernels
+ * of this driver. */
 #define FAKE_IMAGE "FAKE"
 #define CUBIN_IMAGE "\177ELF"
 
 typedef struct fake_launch {
     void **arguments;        /* as passed to cuLaunchKernel */
     uint64_t threads;        /* threads of the whole grid */
-    unsigned char *variable; /* fake_constant of its module, set when the kernel runs */
+    unsigned char *variable; /* the module's variable fake_constant, set when the kernel runs */
 } fake_launch;
 
 /* The effect of a launch on the context. */
@@ -42,18 +42,17 @@ typedef struct fake_kernel {
     const char *name;
     fake_end (*run)(const fake_launch *launch);
     unsigned shared_bytes; /* dynamic shared memory that each launch must have */
-    unsigned arguments;    /* number of arguments; if not 8 bytes each, not captured */
-    uint64_t (*takes_ns)(const fake_launch *launch); /* time besides the name's; may be NULL */
+    unsigned arguments;    /* number of arguments */
+    uint64_t (*takes_ns)(const fake_launch *launch); /* time added to the name's; may be NULL */
     const unsigned char *sizes;                      /* bytes of each argument; NULL: 8 each */
 } fake_kernel;
 
-/* Finds a kernel by its name, with or without "_<microseconds>" at the end. Returns NULL if there
-   is none. */
+/* Finds a kernel by its name, which may end in "_<microseconds>". Returns NULL if there is none. */
 const fake_kernel *fake_kernel_find(const char *name);
 
-/* A tensor map, texture or surface of a buffer, which a kernel gets instead of the address. */
+/* A tensor map, texture or surface, which a kernel gets instead of a buffer's address. */
 typedef struct fake_view {
-    unsigned char *address; /* NULL if destroyed */
+    unsigned char *address; /* NULL after the view is destroyed */
     bool is_texture, is_surface, clamps;
     uint32_t element_bytes; /* size of a texel */
     uint64_t size[5], stride_bytes[5];
@@ -68,14 +67,14 @@ bool fake_is_capturing(void);
 /* Returns all present allocations, for kernels that write out of bounds. */
 size_t fake_allocations(const unsigned char ***starts, const size_t **sizes);
 
-/* Keeps the flag and the ticket of a queued gate. If the program synchronises before the host opens
- * the gate, the call fails. */
+/* Keeps the flag and the ticket of a queued gate. A call that synchronises before the host opens
+ * the gate fails. */
 void fake_gate(const volatile uint32_t *flag, uint32_t ticket);
 
-/* The fake host's clock, which is also the fake chip's clock. It replaces the tuner's function. */
+/* Returns the time of the fake host and chip. Replaces the tuner's function of this name. */
 int64_t autotune_host_clock_ns(void);
 
-/* Returns the fake chip's time. Its clock rate is 1.5 GHz. */
+/* Returns the time of the fake chip, whose clock rate is 1.5 GHz. */
 uint64_t fake_time_ns(void);
 
 /* Adds to the duration of the running kernel. */

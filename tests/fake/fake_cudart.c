@@ -1,5 +1,4 @@
-/* A CUDA runtime for programs compiled by nvcc or clang, on machines without a GPU: it prints the
- * program's calls.
+/* A CUDA runtime for programs compiled by nvcc or clang, on machines without a GPU.
  *
  * It prints a line for each launch ("launch NAMESPACE::KERNEL GRID BLOCK CLUSTER shared policy
  * cooperative ARGUMENTS"), for each copy into a variable of the device, and for each limit that the
@@ -14,8 +13,8 @@
 
 enum { MOST = 1024 };
 
-/* Sizes in bytes of the arguments of the next launches, in order. The device has the name of an
- * H200. */
+/* Sizes in bytes of the arguments of the next launches, in order; a size of 0 ends a launch's list.
+ */
 VISIBLE unsigned fake_sizes[MOST];
 VISIBLE unsigned fake_size_count;
 
@@ -109,8 +108,8 @@ VISIBLE void __cudaRegisterVar(void **handle, char *host, char *device, const ch
     add(host, name);
 }
 
-/* A kernel's stub calls this function, but no stub is executed: kernels are launched by their
- * address. */
+/* The compiler's stub of each kernel refers to this function. No stub is executed, because programs
+ * launch kernels by their addresses. */
 VISIBLE unsigned __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, void *stream);
 VISIBLE unsigned __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, void *stream)
 {
@@ -231,7 +230,6 @@ VISIBLE cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const 
     printf(" %u,%u,%u %u,%u,%u %u,%u,%u %zu %d %d", config->gridDim.x, config->gridDim.y,
            config->gridDim.z, config->blockDim.x, config->blockDim.y, config->blockDim.z,
            cluster[0], cluster[1], cluster[2], config->dynamicSmemBytes, policy, cooperative);
-    /* A size of 0 ends a launch's sizes. */
     for (unsigned a = 0; next < fake_size_count && fake_sizes[next] > 0; a++, next++) {
         putchar(' ');
         for (unsigned b = 0; b < fake_sizes[next]; b++)

@@ -1,5 +1,5 @@
-/* A CUPTI for tests, opened through $AUTOTUNE_LIBCUPTI. It counts nothing. Calls fail if they are
- * out of order, have the wrong structure size, or lack required fields.
+/* A CUPTI for tests, opened through $AUTOTUNE_LIBCUPTI. It invents its counts. Calls fail if they
+ * are out of order, have the wrong structure size, or lack required fields.
  *
  * Environment: FAKE_CUPTI_FAIL ("cuptiRangeProfilerEnable=35": this function returns this code),
  * FAKE_CUPTI_PASSES (number of passes, 3), FAKE_CUPTI_COUNTS ("NAME=NUMBER,...": values of these
@@ -26,7 +26,7 @@ enum {
 
 struct cupti_host {
     size_t metrics;
-    bool spoilt; /* it has refused a metric, and refuses all later ones */
+    bool spoilt; /* a metric was refused; then all later metrics are refused */
 };
 
 struct cupti_ranges {
@@ -52,7 +52,7 @@ static int failure_of(const char *function)
                : CUPTI_OK;
 }
 
-/* Makes the checks with which every function begins. */
+/* Makes the checks that every function begins with. */
 #define ENTER(size, in_turn)                                                                       \
     do {                                                                                           \
         if (failure_of(__func__) != CUPTI_OK)                                                      \

@@ -18,7 +18,7 @@ struct CUgraphExec_st {
 struct CUevent_st {
     uint64_t time_ns;
     bool recorded;
-    bool gated; /* queued while the gate was closed: part of a sample */
+    bool gated; /* queued while the gate was closed, so the event is part of a sample */
 };
 
 CUresult fake_capture(fake_node n)
@@ -57,7 +57,7 @@ CUresult cuGraphCreate(CUgraph *out, unsigned flags)
     return fake_enter();
 }
 
-/* CUPTI reports no kernel name for a graph node. */
+/* Programs of `capture` add nodes to graphs. CUPTI reports no kernel name for a node. */
 CUresult cuGraphAddKernelNode(CUgraphNode *out, CUgraph graph, const CUgraphNode *after,
                               size_t after_count, const CUDA_KERNEL_NODE_PARAMS *kernel)
 {
@@ -159,8 +159,8 @@ CUresult cuEventDestroy(CUevent event)
     return fake_enter();
 }
 
-/* On a GPU, if no work is queued before an event, the time includes the launch latency. The fake
- * adds a millisecond for it. */
+/* If no work is queued before an event, the measured time includes the launch latency, as on a GPU:
+ * here a millisecond. */
 CUresult cuEventRecord(CUevent event, CUstream stream)
 {
     if (!stream)

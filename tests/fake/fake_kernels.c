@@ -11,7 +11,7 @@
 #define U32(l, i) (*(const uint32_t *)(l)->arguments[i])
 #define F64(l, i) (*(const double *)(l)->arguments[i])
 
-/* The result block of templates/device_support.cu. */
+/* The fields of the result block of templates/device_support.cu. */
 enum { WRONG, FIRST_INVERTED, MAGNITUDE, SUM, BEFORE_INVERTED, AFTER_INVERTED };
 
 enum {
@@ -56,9 +56,8 @@ static fake_end fill(const fake_launch *l)
 
 enum { BAND_BYTES = 1 << 16 };
 
-/* Fills a guard band of BAND_BYTES. The values differ from those of the GPU's support code, and
- * they differ between buffers and patterns, because each band starts at another position of the
- * same noise. */
+/* Returns the contents of a guard band of BAND_BYTES. Each buffer and pattern has other contents:
+ * its band starts at another position of the same noise. */
 static const unsigned char *band_of(const fake_launch *l, bool after)
 {
     static uint64_t noise[2 * BAND_BYTES / sizeof(uint64_t)];
@@ -126,8 +125,7 @@ static fake_end magnitude(const fake_launch *l)
     return FAKE_OK;
 }
 
-/* The two kinds of tolerance that the fake supports: relative to the largest magnitude, and in
- * ULPs. */
+/* The kinds of tolerance that the fake supports: relative to the largest magnitude, and in ULPs. */
 enum { SCALED = 1, ULPS = 4 };
 
 static fake_end compare_close(const fake_launch *l)
@@ -216,7 +214,7 @@ static fake_end timed_edge(const fake_launch *l)
     return U64(l, 4) ? good(l) : skips_edge(l);
 }
 
-/* Swaps two neighbours, which leaves the plain sum unchanged. */
+/* Copies, but swaps two neighbours: the sum of the elements stays the same. */
 static fake_end swaps_pair(const fake_launch *l)
 {
     good(l);
@@ -234,8 +232,7 @@ static fake_end writes_past(const fake_launch *l)
     return FAKE_OK;
 }
 
-/* A copy without a guard: it also copies the bytes after the end of src to the bytes after the end
-   of dst. */
+/* Copies also the bytes after the end of src to the bytes after the end of dst. */
 static fake_end copies_past(const fake_launch *l)
 {
     good(l);
@@ -263,7 +260,7 @@ static fake_end fails_the_sixth_time(const fake_launch *l)
     return FAKE_OK;
 }
 
-/* Right only if its module's variable still has the value that the module defines. */
+/* Right only if the module's variable has the value that the module defines. */
 static fake_end right_once(const fake_launch *l)
 {
     good(l);
@@ -360,7 +357,8 @@ static fake_end misaligned(const fake_launch *l)
     return FAKE_MISALIGNED;
 }
 
-/* The first launch in a process works. The variant thus passes its check and hangs in a race. */
+/* The first launch in a process works, later launches hang: the variant passes its check and hangs
+ * in a race. */
 static fake_end late_hang(const fake_launch *l)
 {
     static int launches;
@@ -375,7 +373,7 @@ static fake_end late_fault(const fake_launch *l)
     return ++launches > 1 ? FAKE_ILLEGAL_ADDRESS : FAKE_OK;
 }
 
-/* Works for a limited number of launches: enough for a check and a few samples of one launch. */
+/* Works for a limited number of launches, enough for a check and a few samples; then hangs. */
 static fake_end tires(const fake_launch *l)
 {
     static int launches;
@@ -398,8 +396,8 @@ static uint32_t mix(uint32_t x, uint64_t rounds)
     return x;
 }
 
-/* Arguments: (src, dst, piece_bytes, src_pitch, dst_pitch, rounds), then the chunk's first byte and
- * its bytes. */
+/* Arguments: (src, dst, piece_bytes, src_pitch, dst_pitch, rounds), the index of the chunk's first
+ * byte, the chunk's size in bytes. */
 static fake_end transfer(const fake_launch *l)
 {
     for (uint64_t at = U64(l, 6); at < U64(l, 6) + U64(l, 7); at += 4) {
@@ -436,7 +434,7 @@ static fake_end transfer_reference(const fake_launch *l)
     return FAKE_OK;
 }
 
-/* Results of the kernels of lua/ceilings and of their references. */
+/* The kernels of lua/ceilings and their references. */
 
 /* Arguments: (src, sum, n, passes). */
 static fake_end sum_passes(const fake_launch *l, uint64_t passes)
@@ -485,8 +483,8 @@ static fake_end ceiling_shared(const fake_launch *l)
     return FAKE_OK;
 }
 
-/* Returns the bytes from `at` to the guard band behind its buffer. The type of the elements is only
- * in the source, which the fake cannot read. */
+/* Returns the number of bytes from `at` to the end of its buffer, where a guard band begins. The
+ * size of the elements is unknown: it is only in the source, which the fake cannot read. */
 static size_t room_behind(const unsigned char *at)
 {
     enum { GUARD_BYTES = 64 * 1024 };
@@ -499,7 +497,7 @@ static size_t room_behind(const unsigned char *at)
     return 0;
 }
 
-/* Arguments: (src, dst, n, rounds). The arithmetic is checked on the simulated device only. */
+/* Arguments: (src, dst, n, rounds). Only tests on the simulated device check the arithmetic. */
 static fake_end ceiling_flops(const fake_launch *l)
 {
     uint64_t n = U64(l, 2);
@@ -536,8 +534,8 @@ static fake_end ceiling_blocks(const fake_launch *l)
     return FAKE_OK;
 }
 
-/* Arguments: (src, place, n, steps). The stride is only in the source, which the fake cannot read.
- * All words are equal. */
+/* Arguments: (src, place, n, steps). The stride is unknown: it is only in the source, which the
+ * fake cannot read. All words are equal. */
 static fake_end ceiling_round_trips(const fake_launch *l)
 {
     uint32_t sum = 0;
@@ -553,8 +551,7 @@ static fake_end round_trips_reference(const fake_launch *l)
     return FAKE_OK;
 }
 
-/* Arguments: (words, sum, n, runs). Only the source tells whether the words are read or written.
- * The fake writes them. */
+/* Arguments: (words, sum, n, runs). Writes the words, also for a source that only reads them. */
 static fake_end ceiling_pieces(const fake_launch *l)
 {
     const uint32_t places = (uint32_t)(U64(l, 2) / 8);
@@ -566,7 +563,7 @@ static fake_end ceiling_pieces(const fake_launch *l)
     return FAKE_OK;
 }
 
-/* Arguments: (sum) or (sum, n). The sum is stored as words, whatever type the source gives it. */
+/* Arguments: (sum) or (sum, n). Stores the sum as words, whatever its type is in the source. */
 static fake_end ceiling_one_address(const fake_launch *l)
 {
     *(uint32_t *)POINTER(l, 0) += (uint32_t)l->threads;
@@ -579,8 +576,7 @@ static fake_end one_address_reference(const fake_launch *l)
     return FAKE_OK;
 }
 
-/* Transposes a matrix of 4-byte elements. Arguments of its kernels: (map, dst) or (src, dst, rows,
- * columns). */
+/* Transposes a matrix of 4-byte elements. */
 static void transpose(const unsigned char *src, uint64_t stride_bytes, uint64_t rows, uint64_t cols,
                       unsigned char *dst)
 {
@@ -610,7 +606,7 @@ static void filter(const unsigned char *src, uint64_t stride_bytes, uint64_t row
     for (uint64_t i = 0; i < rows * cols; i++) {
         float sum = 0;
         for (uint64_t n = 0; n < 9; n++) {
-            uint64_t y = i / cols + n / 3, x = i % cols + n % 3; /* one element too many */
+            uint64_t y = i / cols + n / 3, x = i % cols + n % 3; /* coordinates plus 1 */
             y = y > rows ? rows - 1 : y ? y - 1 : 0;
             x = x > cols ? cols - 1 : x ? x - 1 : 0;
             sum += (float)((n / 3 == 1 ? 2 : 1) * (n % 3 == 1 ? 2 : 1)) *
@@ -620,7 +616,7 @@ static void filter(const unsigned char *src, uint64_t stride_bytes, uint64_t row
     }
 }
 
-/* Arguments: (src, texture, dst). Reads through the texture, whatever the variant does. */
+/* Arguments: (src, texture, dst). Reads through the texture, also for a variant that reads src. */
 static fake_end textured(const fake_launch *l)
 {
     const fake_view *image = fake_view_find(U64(l, 1));

@@ -11,9 +11,9 @@ enum {
 };
 
 struct CUmod_st {
-    int loaded;                       /* 1 while it is loaded; catches uses of freed memory */
-    struct CUfunc_st *functions;      /* kernels that were found in it */
-    unsigned char constant[4 * 4096]; /* its variable fake_constant */
+    int loaded;                       /* 1 while the module is loaded; shows uses of freed memory */
+    struct CUfunc_st *functions;      /* kernels that were found in the module */
+    unsigned char constant[4 * 4096]; /* the module's variable fake_constant */
     struct CUmod_st *next;
 };
 
@@ -23,11 +23,11 @@ struct CUfunc_st {
     bool is_library_kernel; /* a CUkernel */
     uint64_t time_ns;
     int dynamic_limit;
-    struct CUfunc_st *next; /* in the same module */
+    struct CUfunc_st *next; /* next function of the same module */
 };
 
-/* Returns whether this is an image. PTX, fat binaries and nvcc's wrappers are accepted, too;
- * kernels are found by their names alone. */
+/* Returns whether this is an image. PTX, fat binaries and nvcc's wrappers are also images, because
+ * kernels are found by name. */
 static bool is_image(const void *image)
 {
     static const char *const begins[] = {FAKE_IMAGE, CUBIN_IMAGE, "//", "\x50\xed\x55\xba",
@@ -252,7 +252,7 @@ static CUresult launch(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsi
     if (!fake_stream_is_first(stream))
         return queue_kernel(stream, f, &l);
     fake_run_now(f, &l);
-    return CUDA_SUCCESS; /* the host learns of a fault when it synchronises */
+    return CUDA_SUCCESS; /* a fault is reported when the host synchronises */
 }
 
 CUresult cuFuncGetName(const char **name, CUfunction function)

@@ -24,7 +24,7 @@ CUresult cuMemAlloc(CUdeviceptr *out, size_t size_bytes)
     unsigned char *memory = aligned_alloc(256, (size_bytes + 255) / 256 * 256);
     if (!memory)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    /* A GPU does not clear memory either. */
+    /* Like a GPU, the fake does not clear new memory. */
     memset(memory, 0xcd, size_bytes);
     fake_changed();
     fake.starts[fake.allocations] = memory;
@@ -34,8 +34,7 @@ CUresult cuMemAlloc(CUdeviceptr *out, size_t size_bytes)
     return CUDA_SUCCESS;
 }
 
-/* Returns the index of the allocation that contains the range, or SIZE_MAX if no allocation
- * does. */
+/* Returns the index of the allocation that contains the range, or SIZE_MAX. */
 static size_t find_range(CUdeviceptr start, size_t size_bytes)
 {
     for (size_t i = 0; i < fake.allocations; i++) {
@@ -70,7 +69,8 @@ bool fake_find_allocation(CUdeviceptr address, CUdeviceptr *start, size_t *size_
     return true;
 }
 
-/* Work on the first stream ends at once. Programs for `capture` use only this stream. */
+/* Does nothing: work on the first stream ends at once, and programs of `capture` use only this
+ * stream. */
 CUresult cuCtxSynchronize(void)
 {
     return fake.capturing ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : fake_enter();
@@ -113,8 +113,8 @@ CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void *from, size_t size_bytes, 
     return CUDA_SUCCESS;
 }
 
-/* A copy within the device takes 1 ns for 100 bytes read and written. A warm-up repeats one copy
- * thousands of times, so the fake skips a copy whose data is already in place. */
+/* Takes 1 ns for 100 bytes read and written. A warm-up repeats one copy thousands of times, so a
+ * repeated copy moves no data. */
 void fake_copy_within(CUdeviceptr to, CUdeviceptr from, size_t size_bytes)
 {
     if (to != fake.copied_to || from != fake.copied_from || size_bytes != fake.copied_bytes)

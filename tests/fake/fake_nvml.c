@@ -3,8 +3,8 @@
  * $FAKE_NVML_CLOCK_MHZ, _THROTTLE, _POWER_MW, _ENERGY_MJ, _TEMPERATURE_C, _PROCESSES; a figure
  * without a variable is "not supported". $FAKE_NVML_ENERGY_STEP_MJ is the growth of the energy
  * between readings, $FAKE_NVML_ENERGY_MS the time of a reading. $FAKE_NVML_INIT is the result of
- * nvmlInit_v2. The only known UUID is FAKE_NVML_UUID. By index it has the GPUs of $FAKE_NVML_NAMES
- * ("Fake A,Fake A"), partitioned if $FAKE_NVML_MIG is 1. */
+ * nvmlInit_v2. The only known UUID is FAKE_NVML_UUID. Found by index, the GPUs are those of
+ * $FAKE_NVML_NAMES ("Fake A,Fake A"), partitioned if $FAKE_NVML_MIG is 1. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,7 +86,7 @@ int nvmlDeviceGetHandleByUUID(const char *uuid, nvml_device *out)
     return SUCCESS;
 }
 
-/* Returns the start of the name of the GPU at `place`, or NULL if there is none. */
+/* Returns the start of the name of GPU number `place`, or NULL if there is none. */
 static const char *name_at(unsigned place)
 {
     const char *name = getenv("FAKE_NVML_NAMES");
@@ -133,7 +133,7 @@ int nvmlDeviceGetCurrentClocksThrottleReasons(nvml_device d, unsigned long long 
     return answer(d, "FAKE_NVML_THROTTLE", out);
 }
 
-/* The caller gives no room for processes, as the tuner does. */
+/* Gives only the number of processes: the caller must pass no room for them, like the tuner. */
 int nvmlDeviceGetComputeRunningProcesses_v3(nvml_device d, unsigned *count, void *processes)
 {
     int code =

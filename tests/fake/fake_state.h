@@ -1,4 +1,4 @@
-/* The shared state of the fake driver's files; no other file includes this header.
+/* The state that the files of the fake driver share; no other file includes this header.
  *
  * fake_cuda.c has devices and the context, fake_memory.c memory, fake_launch.c modules and
  * launches, fake_graph.c graphs and events. */
@@ -25,7 +25,7 @@ typedef struct fake_node {
     size_t size_bytes;
 } fake_node;
 
-/* The driver's own state: one process, one context. */
+/* The driver's state: one process, one context. */
 typedef struct fake_driver {
     bool initialised, context;
     CUresult sticky;
@@ -41,7 +41,7 @@ typedef struct fake_driver {
     uint32_t ticket;
     CUgraph capturing;                  /* the graph that is being captured; NULL if launches run */
     CUdeviceptr copied_to, copied_from; /* addresses of the last copy within the device */
-    size_t copied_bytes;                /* its size; 0 once memory was changed */
+    size_t copied_bytes;                /* size of the last copy; 0 once memory was changed */
 } fake_driver;
 extern fake_driver fake;
 
@@ -53,7 +53,7 @@ void fake_note(const char *setting, const char *text);
 
 void fake_count_time(void);
 
-/* Makes the checks with which every call of a context begins. */
+/* Makes the checks that every call of a context begins with. */
 CUresult fake_enter(void);
 
 /* Returns whether the range lies in a module's variables. */

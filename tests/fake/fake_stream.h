@@ -1,14 +1,14 @@
 /* Streams and host memory of the fake driver, and the times of copies between host and device.
  *
  * Work on the first stream of a process ends at once. Work on any other stream waits until the
- * stream is synchronised. A program that reads a copy's destination, or overwrites its source,
- * before it synchronises gets wrong data here. The time of work is known when the work is queued:
- * it starts when the engine of its kind (copies to the device, copies to the host, kernels) is free
- * and the earlier work on the stream has ended.
+ * stream is synchronised: a program that reads a copy's destination, or overwrites its source,
+ * before it synchronises gets wrong data. The time of work is known when the work is queued: the
+ * work starts when its engine (copies to the device, copies to the host, kernels) is free and the
+ * earlier work on the stream has ended.
  *
- * A copy takes 5 us and 1 ns for 24 bytes, or for 26 bytes from write-combined memory to the
- * device. A copy of pageable memory takes 20 us and 1 ns for 6 bytes, and the host waits for it.
- * Queuing takes 1 us of the host's time. */
+ * A copy takes 5 us, and 1 ns for 24 bytes (26 bytes from write-combined memory to the device). A
+ * copy of pageable memory takes 20 us, and 1 ns for 6 bytes, and the host waits for it. Queuing
+ * takes 1 us of the host's time. */
 #ifndef FAKE_STREAM_H
 #define FAKE_STREAM_H
 
@@ -21,7 +21,7 @@ enum { FAKE_QUEUED_ARGUMENTS = 8 };
 /* Queued work: a kernel or a copy. */
 typedef struct fake_work {
     struct fake_work *next;
-    CUfunction function; /* NULL if it is a copy */
+    CUfunction function; /* NULL for a copy */
     uint64_t arguments[FAKE_QUEUED_ARGUMENTS];
     uint64_t threads;
     void *to;
@@ -32,7 +32,7 @@ typedef struct fake_work {
 /* Runs a kernel. Defined in fake_launch.c. */
 void fake_run(CUfunction function, const fake_launch *launch);
 
-/* Announces a change of device memory other than a copy within the device. */
+/* Must be called when device memory changes, except by a copy within the device. */
 void fake_changed(void);
 
 /* Returns whether work on the stream ends at once. */
@@ -42,7 +42,7 @@ bool fake_stream_is_first(CUstream stream);
 CUstream fake_stream_new(void);
 void fake_stream_free(CUstream stream);
 
-/* Queues work that takes `takes_ns`; it starts at `now_ns` or later. Returns false if memory is
+/* Queues work that takes `time_ns` and starts at `now_ns` or later. Returns false if memory is
  * short. */
 bool fake_stream_queue(CUstream stream, const fake_work *work, fake_engine engine, uint64_t time_ns,
                        uint64_t now_ns);

@@ -1,5 +1,5 @@
-/* Tensor maps, textures and surfaces of the fake driver. A kernel gets a handle, by which it finds
- * the view. */
+/* Tensor maps, textures and surfaces of the fake driver. A kernel gets a handle, and finds the view
+ * by this handle. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,7 +33,7 @@ static uint64_t note(const fake_view *view)
                                memcmp(&known.views[i], view, sizeof *view) != 0))
         i++;
     if (i == MOST_VIEWS)
-        abort(); /* a program with this many tensor maps makes a new one for each launch */
+        abort(); /* the program makes a new tensor map for each launch */
     known.views[i] = *view;
     known.count += i == known.count;
     return i + 1;
@@ -126,7 +126,7 @@ CUresult cuArrayDestroy(CUarray array)
     return CUDA_SUCCESS;
 }
 
-/* Copies whole arrays only. */
+/* Supports only copies of whole arrays. */
 CUresult cuMemcpy3DAsync(const CUDA_MEMCPY3D *copy, CUstream stream)
 {
     const bool back = copy->srcMemoryType == CU_MEMORYTYPE_ARRAY;

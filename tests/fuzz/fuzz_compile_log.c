@@ -1,5 +1,5 @@
-/* A compiler's log quotes the source, which may be hostile. Any text is read or refused, the
- * figures of an entry come from the entry's own lines, and trimming only removes text. */
+/* Fuzzes compiler logs, which quote sources that may be hostile. Any text must be read or refused;
+ * the figures of an entry must come from the entry's own lines; trimming may only remove text. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     compile_log_trim(log);
     if (strlen(log) > before)
         abort();
-    /* Trimming a second time removes nothing. */
+    /* Trimming a second time must remove nothing. */
     char *again = strdup(log);
     if (!again)
         abort();

@@ -1,4 +1,5 @@
-/* A value of --config or --set is written back as the same text, or it is a usage error. */
+/* Fuzzes values of --config and --set: a value must be a usage error, or be written as the same
+ * text. */
 #include "script_folder.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -25,7 +26,7 @@ static script *load(const script_setting *settings, size_t count, at_status *sta
 
 static void try_configuration(const char *text)
 {
-    static script *s; /* loaded once, for speed; never freed; reachable, so no leak is reported */
+    static script *s; /* loaded once, for speed, and never freed */
     at_status status;
     at_error error = {0};
     uint16_t indices[4], again[4];

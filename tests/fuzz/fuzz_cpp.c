@@ -1,5 +1,5 @@
-/* A user's CUDA C++. Any text is reduced to the parts that a kernel needs, without a crash, and its
- * line numbers stay the same. */
+/* Fuzzes CUDA C++ of users. Any text must be reduced to the parts that a kernel needs, with the
+ * same line numbers. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Messages to and from a device worker. Any bytes are a message or are refused, without crashes,
+/* Fuzzes messages to and from a device worker. Any bytes must be read or refused, without crashes,
  * leaks, or counts beyond the message. The first byte selects the kind of message. */
 #include <stdint.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static void read_answer(pack *m)
     device_event_deinit(&answer.found);
 }
 
-/* A message that was read to its end packs to the same number of bytes. */
+/* A message that was read to its end must pack to the same number of bytes. */
 static void read_variant(pack *m)
 {
     device_variant variant;

@@ -1,5 +1,5 @@
-/* Any text that Lua accepts as an expression is read, and its evaluation without Lua gives Lua's
- * result. */
+/* Fuzzes expressions. Any text that Lua accepts as an expression must be read, and its evaluation
+ * without Lua must give Lua's result. */
 #include <lauxlib.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,7 +48,7 @@ static void compare(lua_State *L, const vector_step *steps, size_t step_count)
     int64_t inputs[INPUTS] = {12, -5, 0, 1};
     bool holds[VALUES];
     if (!vector_evaluate(steps, step_count, inputs, 0, values, VALUES, holds))
-        return; /* it divides by zero */
+        return; /* the expression divides by zero */
     for (size_t i = 0; i < VALUES; i++) {
         inputs[0] = values[i];
         if (ask_lua(L, inputs) != holds[i])
@@ -63,7 +63,9 @@ static const node *read_any(void *context, tree *t, token name, token next)
     return reader_plain_name(t, name);
 }
 
-/* Reads the text in brackets, too. That fails for "1, 2" and "1) or (2". */
+/* Expects that the text is read if Lua accepts it also without brackets: "1) or (2" is no
+ * expression.
+ */
 static void expect_read(lua_State *L, const char *text)
 {
     char chunk[MOST_TEXT + 16];
@@ -76,7 +78,7 @@ static void expect_read(lua_State *L, const char *text)
     tree_free(t);
 }
 
-/* Returns the number of steps of the expression, or 0 if it has none. */
+/* Returns the number of steps of the expression, or 0 if it cannot be evaluated without Lua. */
 static size_t compile(const char *text, vector_step *steps)
 {
     tree *t = tree_new();

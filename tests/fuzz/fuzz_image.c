@@ -1,5 +1,5 @@
-/* Images of modules come from other programs. Any bytes are refused or read, and an image that was
- * read contains the kernel. */
+/* Fuzzes images of modules, which come from other programs. Any bytes must be read or refused; an
+ * image that was read must contain the kernel. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

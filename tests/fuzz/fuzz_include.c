@@ -1,5 +1,5 @@
-/* The files that emitted source includes: any text, and names without a file. Accepted names stay
- * within the folder. */
+/* Fuzzes #include lines of emitted sources. An accepted name must stay within the script's folder.
+ */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>

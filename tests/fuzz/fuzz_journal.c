@@ -1,5 +1,5 @@
-/* A line of a journal is refused, or it is read and written again as the same text. The fuzzer
- * cannot guess checksums, so the input is also tried as the object from which a line is made. */
+/* Fuzzes lines of a journal. A line must be refused, or be read and written again as the same text.
+ * The fuzzer cannot guess checksums, so the test also adds a checksum to the input. */
 #include <jansson.h>
 #include <stdint.h>
 #include <stdio.h>

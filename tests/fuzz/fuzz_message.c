@@ -1,6 +1,6 @@
-/* A worker may send anything. Bytes from its socket are a whole frame or are refused, with the same
- * result in pieces and at once. If the payload of a valid frame is nonsense, its decoder refuses it
- * or stays within its bounds. */
+/* Fuzzes the bytes from a worker's socket. They must be a whole frame or be refused, with the same
+ * result if they come in pieces. A decoder must refuse a nonsensical payload, or stay within its
+ * bounds. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,7 +89,7 @@ static void decode(message *m)
     }
 }
 
-/* The input is the payload and must arrive unchanged. */
+/* Sends the input as a payload, which must arrive unchanged. */
 static void frame_and_decode(const uint8_t *data, size_t size, size_t piece)
 {
     message m, back;

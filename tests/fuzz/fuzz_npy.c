@@ -1,5 +1,5 @@
-/* Headers of data files come from other people. Any bytes are refused or read, and a header that
- * was read satisfies its contract. */
+/* Fuzzes headers of data files. Any bytes must be read or refused; a header that was read must
+ * satisfy its contract. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

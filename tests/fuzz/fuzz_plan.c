@@ -1,4 +1,4 @@
-/* Bytes from a worker are a plan that packs to the same bytes again, or an error. */
+/* Fuzzes packed plans. Any bytes must be an error, or a plan that packs to as many bytes again. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +10,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check_same(const pack *read, const pack *written)
 {
-    /* A string's length and a NaN's bits may change, but the plan that was read packs to the same
-     * size. */
+    /* The bytes of strings and NaNs may change, but the size must stay. */
     if (written->failed || read->position != written->size_bytes)
         abort();
 }

@@ -1,5 +1,5 @@
-/* Any bytes as PTX: parsed, decoded, run on a few threads, and written as inline assembly. No step
- * may crash, leak or hang. */
+/* Fuzzes PTX: parses, decodes and runs any bytes on a few threads, and writes them as inline
+ * assembly. No step may crash, leak or hang. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,7 @@ static void run(const sim_kernel *k)
                          .valid = valid};
     sim_fault fault;
     at_error error = {0};
-    /* Every parameter is valid as a number and as an address in the buffer. */
+    /* Every parameter may be used as a number and as an address in the buffer. */
     for (size_t i = 0; i < sizeof parameters; i += 8) {
         uint64_t v = 0x10000 + i % 64;
         memcpy(parameters + i, &v, sizeof v);

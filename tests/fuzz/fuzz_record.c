@@ -1,5 +1,5 @@
-/* Records come from other people. Any bytes are refused or read, and a record that was read
- * satisfies its contract. */
+/* Fuzzes records. Any bytes must be read or refused; a record that was read must satisfy its
+ * contract. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static void check_values(const record_values *values)
     }
 }
 
-/* Reads the input as the folder's other kind of file, device.json. */
+/* Reads the input as device.json, the other kind of file in a folder of records. */
 static void read_ceilings(const uint8_t *data, size_t size)
 {
     ceiling_rates rates;

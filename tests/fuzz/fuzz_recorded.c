@@ -1,6 +1,5 @@
-/* Recorded measurements come from other people's tools. Any file is read or refused. The
- * measurements make a space with as many configurations, and they are the same after writing and
- * reading them. */
+/* Fuzzes recorded measurements of other tools. Any file must be read or refused. The measurements
+ * must make a space with as many configurations, and be the same after writing and reading. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Any text is a pattern with all its parts, or an error with a reason. */
+/* Fuzzes scripts. Any text must be a pattern with all its parts, or an error with a reason. */
 #include "script/emit.h"
 #include "script_folder.h"
 

@@ -1,5 +1,5 @@
-/* Any text is a template, which gives a source without blanks at the end of a line, or an error
- * that names the template or the function that it calls. */
+/* Fuzzes templates. Any text must give a source without blanks at the ends of lines, or an error
+ * that names the template or the function that the template calls. */
 #include "script/emit.h"
 #include "script_folder.h"
 

@@ -20,7 +20,7 @@ static inline void remove_folder(void)
         perror(folder);
 }
 
-/* Writes a file into the folder, which the first call makes. Returns the file's path. */
+/* Writes a file into the temporary folder, which the first call makes. Returns the file's path. */
 static inline const char *write_input(const char *name, const void *bytes, size_t size_bytes)
 {
     static char path[128];

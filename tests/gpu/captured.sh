@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Captured launches on a GPU: of a kernel's variants only the complete one is right, whether or not the program had run
+# Tests captured launches on a GPU: only variants that compute everything are right, whether or not the program had run
 # the kernel before. Usage: tests/gpu/captured.sh [BUILD_FOLDER] (default build/release). Needs nvcc. Exit code: 0 if
-# all passed, 77 without a GPU or nvcc, else the code of the failure.
+# all passed, 77 without a GPU or nvcc, otherwise the code of the failure.
 set -u
 here=$(dirname "$(realpath "$0")")
 autotune=$(realpath "${1:-$here/../../build/release}")/bin/autotune
@@ -11,7 +11,8 @@ trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 1
 failed=0
 
-# MODE 0 computes all elements, 1 none, 2 half of each row, 3 one wrong element. IN_PLACE: results overwrite rows.
+# With MODE 0 the kernel computes all elements, with 1 none, with 2 half of each row, with 3 one element wrongly.
+# IN_PLACE: the results overwrite the rows.
 cat >norm.cu <<'CUDA'
 #include <cstdio>
 #include <cstdlib>
@@ -71,7 +72,8 @@ int main(int argc, char **argv)
 CUDA
 nvcc -o norm norm.cu || exit 1
 
-# expect NAME NTH ARGUMENT...: for launch NTH of the program, two of eight variants are right, and the best is complete.
+# expect NAME NTH ARGUMENT...: checks for launch NTH of the program that two of eight variants are right, and that the
+# best one computes all elements.
 expect() {
     local name=$1 nth=$2 said
     shift 2

@@ -1,5 +1,5 @@
-/* Shared by the GPU tests: the kernels of kernels.cu, compiled for this GPU; a device worker that
- * launches them; a test runner whose exit code is 77 without a GPU. */
+/* The fixture of the GPU tests: the kernels of kernels.cu, compiled for this GPU; a device worker
+ * that launches them; a test runner whose exit code is 77 without a GPU. */
 #ifndef AUTOTUNE_GPU_FIXTURE_H
 #define AUTOTUNE_GPU_FIXTURE_H
 
@@ -15,15 +15,15 @@ typedef struct gpu {
     size_t support_bytes, kernels_bytes;
 } gpu;
 
-/* Returns a path below the repository: below $AUTOTUNE_GPU_SOURCES, which run.sh sets because a
- * build folder may have been moved, or else where the program was built. The text is static. */
+/* Returns a path in the repository. If $AUTOTUNE_GPU_SOURCES is set (by run.sh, because the build
+ * folder may have been moved), it is the repository's folder. Static storage. */
 const char *gpu_source(const char *below);
 
 /* Finds the GPU. Returns AT_NO_DEVICE or AT_NO_TOOLCHAIN if tests cannot run here. */
 at_status gpu_find(gpu *out, at_error *error);
 void gpu_deinit(gpu *g);
 
-/* A worker on that GPU. Tests set it up and take its events. */
+/* A device worker on the GPU. Tests set it up and take its events. */
 typedef struct gpu_bench {
     const gpu *gpu;
     device_worker *worker;
@@ -34,10 +34,9 @@ typedef struct gpu_bench {
     device_event ready; /* the event of the set-up */
 } gpu_bench;
 
-/* Describes a problem with two buffers, src and dst, of `count` elements (dst has `dst_count` if
- * that is not 0). Slot 1 has `ragged` elements, or no problem if `ragged` is 0. The reference is
- * the kernel `reference`, launched with `items` (in the kernel's unit: bytes, vectors or
- * elements). */
+/* A problem with two buffers, src and dst, of `count` elements (dst has `dst_count` if that is not
+ * 0). The ragged problem has `ragged` elements; there is none if `ragged` is 0. The reference is
+ * the kernel `reference`, whose argument n is `items`: a number of bytes, vectors or elements. */
 typedef struct gpu_problem {
     dtype type;
     uint64_t count, dst_count, ragged;
@@ -50,8 +49,8 @@ typedef struct gpu_problem {
 void gpu_begin(gpu_bench *b, const gpu *g, const gpu_problem *problem, device_cache cache);
 void gpu_end(gpu_bench *b);
 
-/* Returns a variant of a kernel of kernels.cu, for both slots. If `grid` is 0, each SM gets 16
- * blocks of 256 threads. */
+/* Returns a variant of a kernel of kernels.cu, for the tuned and the ragged problem. If `grid` is
+ * 0, each SM gets 16 blocks of 256 threads. */
 device_variant gpu_variant(const gpu_bench *b, const char *entry, uint32_t grid);
 
 /* Tries the variant and returns its event. */

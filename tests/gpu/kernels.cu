@@ -1,5 +1,5 @@
-// Kernels of the GPU tests, right and wrong. All have the parameters (const T *src, T *dst,
-// unsigned long long n) and copy. The name gives T; without a type in the name it is bytes.
+// Kernels of the GPU tests, right and wrong. Their parameters are (const T *src, T *dst, unsigned
+// long long n), and they copy src to dst. The name ends with the type T; otherwise T is a byte.
 
 typedef unsigned char u8;
 typedef unsigned int u32;
@@ -22,7 +22,7 @@ static __device__ u64 global_time()
     return t;
 }
 
-// n counts 16-byte vectors in copy_vector, bytes in the others.
+// In copy_vector, n counts vectors of 16 bytes.
 extern "C" __global__ void copy_vector(const uint4 *src, uint4 *dst, u64 n)
 {
     for (u64 i = index(); i < n; i += stride())
@@ -35,14 +35,14 @@ extern "C" __global__ void copy(const u8 *src, u8 *dst, u64 n)
         dst[i] = src[i];
 }
 
-// A destination much larger than the source.
+// Writes a destination that is much larger than the source.
 extern "C" __global__ void spread(const u8 *src, u8 *dst, u64 n)
 {
     for (u64 i = index(); i < n; i += stride())
         dst[i] = src[i % 4096];
 }
 
-// One element wrong by one bit, seven eighths of the way.
+// Writes one element with a wrong bit, at seven eighths of the buffer.
 extern "C" __global__ void one_wrong(const uint4 *src, uint4 *dst, u64 n)
 {
     for (u64 i = index(); i < n; i += stride()) {
@@ -93,14 +93,14 @@ extern "C" __global__ void misaligned(const u8 *src, u8 *dst, u64 n)
     *(u32 *)(dst + 1 + 4 * (index() % 8)) = (u32)n + src[0];
 }
 
-// Ends only when the clock stops.
+// Never ends.
 extern "C" __global__ void endless(const u8 *src, volatile u8 *dst, u64 n)
 {
     while (global_time() != 0)
         dst[0] = src[n / 2];
 }
 
-// Dynamic shared memory above 48 KiB: 99 KiB, all in use.
+// Uses 99 KiB of dynamic shared memory: more than 48 KiB need an attribute.
 extern "C" __global__ void shared_99k(const u8 *src, u8 *dst, u64 n)
 {
     extern __shared__ u8 tile[];
@@ -116,7 +116,7 @@ extern "C" __global__ void shared_99k(const u8 *src, u8 *dst, u64 n)
 }
 
 
-// Copies n bytes with one block, then waits until its own start plus this many nanoseconds.
+// Copies n bytes with one block, then waits until `length` nanoseconds after its start.
 template <u64 length> static __device__ void timed_copy(const u8 *src, u8 *dst, u64 n)
 {
     u64 start = global_time();
@@ -141,14 +141,14 @@ extern "C" __global__ void wait_200us(const u8 *src, u8 *dst, u64 n)
     timed_copy<200000>(src, dst, n);
 }
 
-// dst += src, for buffers that are input and output.
+// Computes dst += src, for a buffer that is input and output.
 extern "C" __global__ void add_float(const float *src, float *dst, u64 n)
 {
     for (u64 i = index(); i < n; i += stride())
         dst[i] += src[i];
 }
 
-// Wrong by a thousandth: within a tolerance of 1e-2 of the largest, not of 1e-4.
+// Results are wrong by a thousandth: right with a tolerance of 1e-2, wrong with 1e-4.
 extern "C" __global__ void scaled_float(const float *src, float *dst, u64 n)
 {
     for (u64 i = index(); i < n; i += stride())
@@ -190,7 +190,7 @@ extern "C" __global__ void nan_float(const float *src, float *dst, u64 n)
         dst[i] = i == n / 3 ? __uint_as_float(0x7fc00000) : src[i];
 }
 
-// The last writer of a location wins; the writer differs between launches.
+// Several threads write each element; which of them is last differs between launches.
 extern "C" __global__ void racy_float(const float *src, float *dst, u64 n)
 {
     for (u64 i = index(); i < n; i += stride())

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs every test that needs a GPU. Usage: tests/gpu/run.sh [BUILD_FOLDER [SEEDS]] (default build/release, 1). Each
-# mutant is tried with the seeds 1 to SEEDS. Exit code: 0 if all passed, 77 without a GPU, else the failure's.
+# mutant is tried with the seeds 1 to SEEDS. Exit code: 0 if all passed, 77 without a GPU, otherwise the failure's.
 set -u
 here=$(dirname "$(realpath "$0")")
 build=$(realpath "${1:-$here/../../build/release}")

@@ -1,4 +1,4 @@
-/* Checks, outcomes and survival on a real GPU, through the device worker. */
+/* Tests checks and outcomes of variants on a GPU, through the device worker, which must survive. */
 #include "gpu_fixture.h"
 
 #include <stdio.h>
@@ -30,8 +30,7 @@ static void wrong_results_are_found_and_named(void **state)
     } wrong[] = {
         {"one_byte_past", "byte 1 past the end of buffer dst"},
         {"one_byte_before", "byte 1 before buffer dst"},
-        /* An unwritten byte is right by chance if the poison has its value, so the message may
-         * count fewer than 579 errors. */
+        /* 579 bytes are not written; by chance, some of them may have the right value. */
         {"skips_ragged_edge", "of 1000003 elements of dst are wrong, first dst[9994"},
         {"changes_input", "it changed its input src"},
     };

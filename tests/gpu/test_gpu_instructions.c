@@ -20,20 +20,20 @@
 #include "simulate.h"
 
 enum {
-    TRIES = 2048,   /* operands for each form */
+    TRIES = 2048,   /* tries of each form, each with other operands */
     PROGRAMS = 400, /* random programs */
     PROGRAM_THREADS = 256,
     FORMS_A_MODULE = 32,
     PROGRAMS_A_MODULE = 4,
     WORKERS = 8,   /* few threads: the driver's compiler takes most of the time */
-    EXAMPLES = 24, /* most operands that are printed for a form that differs */
+    EXAMPLES = 24, /* tries that are printed for a form that differs, at most */
     SKIPPED = 77
 };
 
 typedef struct outcome {
     likeness state;
     int count;    /* number of tries that are not equal, bit for bit */
-    double worst; /* distance in units in the last place, if both are numbers */
+    double worst; /* largest distance in units in the last place, where both results are numbers */
     double absolute;
     char *details;
 } outcome;
@@ -44,7 +44,7 @@ typedef struct work {
     const form *forms;
     size_t form_count;
     outcome *outcomes;  /* results, one for each form */
-    const form **drawn; /* forms from which programs are made */
+    const form **drawn; /* forms from which random programs are made */
     size_t drawn_count;
     outcome programs[PROGRAMS];
     differences known;
@@ -234,8 +234,8 @@ static void try_form(work *w, size_t index, CUmodule module, int number)
     free(sim);
 }
 
-/* Returns whether a register's value is open, because of known differences of the program's
- * steps. */
+/* Returns whether the value of a register is not compared: a step before it has a known difference.
+ */
 static bool is_open(const random_program *p, const difference *const of[PROGRAM_STEPS],
                     uint64_t index, int thread, int number)
 {
@@ -367,7 +367,7 @@ static void *worker(void *context)
     }
 }
 
-/* Returns whether the result is the expected one or a closer one. */
+/* Returns whether the difference is the known one or smaller. */
 static bool is_expected(const outcome *o, const difference *e)
 {
     if (o->state == STATE_REFUSED || e->state == STATE_REFUSED)
@@ -423,7 +423,8 @@ static int report(const work *w, const char *path)
     return unexpected;
 }
 
-/* Draws from the forms that are equal when tried alone, according to the list. */
+/* Chooses the forms for random programs: those that are equal when tried alone, according to the
+ * list. */
 static void draw(work *w)
 {
     w->drawn = allocate(w->form_count, sizeof *w->drawn);

@@ -1,5 +1,5 @@
-/* libautotune on a real GPU: a recorded configuration becomes a kernel, which runs in the caller's
- * context. */
+/* Tests libautotune on a GPU: it makes a kernel from a recorded configuration, which runs in the
+ * caller's context. */
 #include <stdlib.h>
 
 #include "autotune.h"

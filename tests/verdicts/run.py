@@ -63,7 +63,7 @@ EXITS = {"right": 0, "wrong": 1, "refused": 2, "unknown": 3}
 
 
 def parse(path):
-    """Returns (expected, regex, {section: text}) of a case."""
+    """Reads a case. Returns (expected verdict, regex of the message, {section: text})."""
     lines = path.read_text().splitlines(keepends=True)
     expected, _, regex = lines[0].strip().partition(" ")
     if expected not in EXITS or (expected == "right") != (regex == ""):
@@ -98,7 +98,7 @@ def write(folder, sections):
 
 
 def judge_on_gpu(binary, path, device):
-    """Returns None if all variants are right on that GPU, else an error message."""
+    """Returns None if all variants are right on the GPU `device`, otherwise an error message."""
     with tempfile.TemporaryDirectory() as folder:
         write(folder, parse(path)[2])
         try:
@@ -112,7 +112,7 @@ def judge_on_gpu(binary, path, device):
 
 
 def judge(binary, path, on_all, core):
-    """Returns None if the verdict is the expected one, else an error message. `core` is this case's own core."""
+    """Returns None if the verdict is the expected one, otherwise an error message. The case runs on `core` alone."""
     expected, regex, sections = parse(path)
     with tempfile.TemporaryDirectory() as folder:
         write(folder, sections)
@@ -124,7 +124,7 @@ def judge(binary, path, on_all, core):
                 return f"exit code {status}, not {EXITS[expected]}: {text[:1500]}"
             if not re.search(regex, text):
                 return f"nothing says '{regex}': {text[:1500]}"
-            # Progress messages, which depend on the machine's speed, are removed.
+            # On several cores, status and verdict must be the same.
             if on_all and len(every) > 1 and check(binary, folder, every)[:2] != (status, verdict):
                 return f"another verdict on {len(every)} cores than on one: {text[:1500]}"
         except subprocess.TimeoutExpired:
@@ -176,7 +176,7 @@ def main():
 
     def found(pool):
         judged = list(pool.map(judge_on_a_core, cases))
-        # A case that runs out of memory beside others has enough memory alone.
+        # If a case ran out of GPU memory beside other cases, it is tried again alone.
         return [judge_on_gpu(binary, path, device) if wrong and device and "of device memory" in wrong else wrong
                 for path, wrong in zip(cases, judged)]
 

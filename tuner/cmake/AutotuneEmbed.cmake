@@ -8,7 +8,7 @@
 #
 # PATTERN  name of the pattern
 # FORMAT   header, or cuda (which needs the language CUDA)
-# SCRIPT   path of its script, if it is not installed
+# SCRIPT   path of the pattern's script, if the pattern is not installed
 # RESULTS  folder of records; default: the records installed with autotune
 # OVER     for FORMAT cuda: problems that get kernels besides the recorded problems
 function(autotune_embed target)

@@ -1,12 +1,13 @@
-# The script of the target `demo`: tunes a transpose, then compares the naive kernel, a tile without padding and the winner.
+# The script of the target `demo`: tunes a transpose, then compares the naive kernel, a tile without padding and the
+# winner.
 #
 #   cmake -D AUTOTUNE=PROGRAM -D FOLDER=FOR_RECORDS [-D CUBLAS=PROGRAM] -P Demo.cmake
 #
-# Without a GPU, the simulated one tunes a matrix of 1024 x 1024. The kernels are compared on 8192 x 8192, of which the
-# simulated GPU runs a sample of the blocks.
+# Without a GPU, the script tunes a matrix of 1024 x 1024 on the simulated device. It compares the kernels on 8192 x
+# 8192, of which the simulated device runs a sample of blocks.
 cmake_minimum_required(VERSION 3.25)
 
-# The variants of textbooks, which differ only in how they access whole sectors.
+# The configurations of the variants in textbooks.
 set(textbook --only algorithm=naive,tile --only tile_x=32 --only tile_y=32 --only block_rows=8
     --only load_vec=1 --only store_vec=1 --only order=linear)
 set(small --set rows=1024 --set cols=1024)
@@ -25,7 +26,7 @@ function(ask out)
     set(${out} "${text}" PARENT_SCOPE)
 endfunction()
 
-# pairs(out object): the object {"a": 1, "b": "x"} as a=1,b=x.
+# pairs(out object): writes the object {"a": 1, "b": "x"} as a=1,b=x.
 function(pairs out object)
     set(list "")
     string(JSON count LENGTH "${object}")
@@ -39,7 +40,7 @@ function(pairs out object)
     set(${out} "${list}" PARENT_SCOPE)
 endfunction()
 
-# tenths(out a b): a / b with one decimal.
+# tenths(out a b): writes a / b with one decimal.
 function(tenths out a b)
     math(EXPR whole "${a} / ${b}")
     math(EXPR rest "${a} * 10 / ${b} % 10")

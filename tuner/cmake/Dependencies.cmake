@@ -6,7 +6,7 @@ if(NOT PkgConfig_FOUND)
 endif()
 
 # autotune_find(<target> <pkg-config module> <Debian package> [SHARED])
-# SHARED: stays shared also with static dependencies, for tests (Debian has no static cmocka).
+# SHARED: the library stays shared in a build with static dependencies. For tests: Debian has no static cmocka.
 function(autotune_find target module package)
     pkg_check_modules(${target} QUIET ${module})
     if(NOT ${target}_FOUND)
@@ -30,7 +30,7 @@ endfunction()
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 autotune_find(lua lua5.4 liblua5.4-dev)
-# A static Lua needs the mathematics library after it.
+# The linker needs the mathematics library after a static Lua.
 target_link_libraries(autotune::lua INTERFACE m)
 autotune_find(jansson jansson libjansson-dev)
 autotune_find(zlib zlib zlib1g-dev)

@@ -50,7 +50,7 @@ foreach(library IN LISTS libraries)
         $<BUILD_INTERFACE:${library_include}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 endforeach()
 
-# For a project that contains this one: the same as find_package() provides.
+# A project that contains this one as a subfolder gets the same names as from find_package().
 include(AutotuneEmbed)
 set(autotune_PROGRAM $<TARGET_FILE:autotune> CACHE INTERNAL "")
 set(autotune_RESULTS ${PROJECT_SOURCE_DIR}/results CACHE INTERNAL "")
@@ -81,7 +81,7 @@ configure_file(${CMAKE_CURRENT_SOURCE_DIR}/cmake/autotune.pc.in
     ${CMAKE_CURRENT_BINARY_DIR}/autotune.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/autotune.pc DESTINATION ${pkgconfig_dir} COMPONENT development)
 
-# The shipped records, the default of autotune_embed(). A build tree links to them in the sources.
+# autotune_embed() uses the shipped records by default. In the build tree, a link leads to them.
 file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/share/autotune)
 file(CREATE_LINK ${PROJECT_SOURCE_DIR}/results ${PROJECT_BINARY_DIR}/share/autotune/results SYMBOLIC)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/results/

@@ -1,7 +1,8 @@
-# autotune_room(<room> USES <room>... FILES <file>... [LIBRARIES <target>...] [TEXTS <file>...]) makes a room: a folder of
-# tuner/ (or search/) whose sources may include their own headers and those of the rooms named after USES. The include path
-# of each room is a folder with links to only these headers, so that any other include does not build. A room within a room,
-# such as sim/machine, is named like any other; it sees the outer room only if USES names it, and vice versa.
+# autotune_room(<room> USES <room>... FILES <file>... [LIBRARIES <target>...] [TEXTS <file>...]) makes a room: a folder
+# of tuner/ (or search/) whose sources may include their own headers and those of the rooms named after USES. The
+# include path of each room is a folder with links to only these headers, so that any other include does not build. A
+# room within a room, such as sim/machine, needs USES like any other room: it sees the outer room only if its USES names
+# that, and vice versa.
 set(AUTOTUNE_HOUSE ${PROJECT_BINARY_DIR}/house)
 
 # autotune_room_folder(<room> <variable>) returns the folder of a room.
@@ -28,8 +29,8 @@ function(autotune_open_room view room)
     endforeach()
 endfunction()
 
-# autotune_text(<target> <file>) embeds a file: #include "<name>.inc", in the initialiser of an array of char, gives its bytes
-# and a NUL.
+# autotune_text(<target> <file>) embeds a file: #include "<name>.inc", in the initialiser of an array of char, gives the
+# file's bytes and a NUL.
 function(autotune_text target file)
     cmake_path(GET file FILENAME name)
     set(folder ${PROJECT_BINARY_DIR}/texts/${target})

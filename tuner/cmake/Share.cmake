@@ -1,6 +1,5 @@
 # autotune_share(<folder> <file>...) copies files to share/autotune/<folder>, where the binary looks for
-# them: in the build tree at each build, and in the prefix at install. The files of a folder are copied
-# by one command.
+# them: in the build tree at each build, and in the prefix at install.
 function(autotune_share folder)
     set(copies)
     set(inners)

@@ -16,9 +16,9 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-# The libraries that every system has, according to manylinux (PEP 599 and later), as far as they are needed here.
+# The libraries that every system has, according to manylinux (PEP 599 and later), and that autotune may need.
 EVERYWHERE = re.compile(r"lib(c|m|dl|pthread|rt|util|gcc_s|stdc\+\+)\.so|ld-linux|linux-vdso")
-# Files that a wheel cannot use: it has no MPI, and shells and man do not look into it.
+# Files that are useless in a wheel: it has no MPI, and shells and man do not look into it.
 LEFT_OUT = "autotune-rank", "bash-completion", "zsh", "fish", "man", "cmake", "pkgconfig", "include"
 
 METADATA = """Metadata-Version: 2.1
@@ -41,7 +41,7 @@ def run(*words):
 
 
 def libraries_of(binary):
-    """Returns {name: path} of the shared libraries that a binary loads, except those of every system."""
+    """Returns {name: path} of the shared libraries that a binary loads, except those that every system has."""
     found = re.findall(r"^\s*(\S+) => (/\S+)", run("ldd", binary), re.M)
     return {name: Path(path) for name, path in found if not EVERYWHERE.match(name)}
 
@@ -93,7 +93,7 @@ def main(prefix, version, out):
         shutil.copytree(HERE / "autotune", package, ignore=shutil.ignore_patterns("__pycache__"))
         tree = package / "_tree"
         shutil.copytree(prefix, tree, symlinks=True, ignore=lambda _, names: [n for n in names if n in LEFT_OUT])
-        # A wheel has no symbolic links: keep the library under one name.
+        # A wheel has no symbolic links, so the library stays under one name only.
         for library in [p for p in tree.rglob("libautotune.so*") if not p.is_symlink()]:
             bytes_ = library.read_bytes()
             for name in library.parent.glob("libautotune.so*"):

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# Tunes every pattern here, whose variants are wrong except one, on a small, a medium and a large problem (each with its
-# ragged problem): verification must reject all wrong variants, and the right one must win. Usage: run.sh BINARY
-# [DEVICE]
+# Tunes every pattern of this folder on a small, a medium and a large problem, each with its ragged problem. Only one
+# variant of each pattern is right: it must win, and all others must be rejected. Usage: run.sh BINARY [DEVICE]
 set -eu
 autotune=$(realpath "$1")
 device=${2:-cuda:0}
@@ -16,7 +15,7 @@ number() { # number NAME: prints the value of "NAME": in the JSON, or 0 if it is
     echo "${text:-0}"
 }
 
-check() { # check SCRIPT SETTINGS...
+check() { # check SCRIPT SETTINGS...: tunes the script and checks its variants
     local script=$1 wrong valid
     shift
     local status=0

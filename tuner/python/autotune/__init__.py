@@ -142,7 +142,8 @@ def _call_on_gpu(name: str, *arguments: Any) -> None:
 class Choice:
     """A configuration picked from records. `values` are its parameters. `rule` says how it was found: "exact", "portfolio",
     "nearest_problem", "same_capability", "same_major", "default" or "other_gpu". `checked` says whether the pattern's
-    constraints are known to allow it. `time_ns` and `gpu` say where it was measured; they are 0 and "" for the default."""
+    constraints are known to allow the configuration. `time_ns` is its median time, measured on `gpu`; they are 0 and ""
+    for the default."""
 
     def __init__(self, results: _Results, handle: Any, pattern: str) -> None:
         from ._library import library, to_value
@@ -191,8 +192,8 @@ def pick(pattern: str, *, results: str | None = None, gpu: tuple[str, int, int] 
 
 
 class Tuning:
-    """A tuning beside the program. `wait(seconds)` returns its state: "running", "waiting" (another process tunes the same),
-    "done" or "failed". If it failed, `message` says why."""
+    """A tuning that runs beside the program. `wait(seconds)` returns its state: "running", "waiting" (another process
+    tunes the same problem), "done" or "failed". If the tuning failed, `message` says why."""
 
     STATES = ("none", "running", "waiting", "done", "failed")
 
@@ -200,7 +201,7 @@ class Tuning:
         self._results, self.pattern, self._problem, self.message = results, pattern, problem, ""
 
     def wait(self, seconds: float = 0) -> str:
-        """Waits at most `seconds` for the end, and returns the state."""
+        """Waits at most `seconds` for the end of the tuning, and returns its state."""
         import ctypes
 
         from ._library import call, to_variables
@@ -272,7 +273,7 @@ class Kernel:
         call("launch", self._handle, current_stream(arrays) if stream is None else stream, addresses)
 
     def __del__(self) -> None:
-        # When the interpreter ends, the CUDA context may be gone already.
+        # While the interpreter ends, the CUDA context may be destroyed already: then the kernel cannot be freed.
         if getattr(self, "_handle", None) and sys is not None and not sys.is_finalizing():
             self._lib.at_kernel_free(self._handle)
 
@@ -294,12 +295,13 @@ def launch(choice: Choice, *arrays: Any, stream: int | None = None) -> None:
 
 
 class InvalidConfiguration(Exception):
-    """The function of a site raises this if it cannot use the values. They are not given again."""
+    """The function of a site raises this exception if it cannot use its values. The site does not use these values
+    again."""
 
 
 class Sites:
-    """The tuning sites of a program, and the store of their decisions. `share` is the share of the time of a site's calls
-    that tuning may cost. `code` is the version of the program's code; without it, old decisions are used for new code.
+    """The tuning sites of a program, and the store of their decisions. Tuning may cost `share` of the time of a site's
+    calls. `code` is the version of the program's code; without it, decisions of old code are used for new code.
     `clock` is "auto", "events" (of CUDA) or "host"."""
 
     CLOCKS = {"auto": 0, "events": 1, "host": 2}
@@ -316,7 +318,7 @@ class Sites:
         call("sites_open", options, ctypes.byref(self._handle))
 
     def problems(self) -> list[str]:
-        """Returns the problems so far, such as an entry of the store for another driver."""
+        """Returns messages about problems so far, such as a stored entry of another driver."""
         out: list[str] = []
         while text := self._lib.at_sites_problem(self._handle, len(out)):
             out.append(text.decode("utf-8", "replace"))

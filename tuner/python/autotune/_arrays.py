@@ -91,8 +91,8 @@ def current_stream(arrays: Sequence[Any]) -> int:
 
 
 def make_context() -> bool:
-    """Makes the CUDA context of PyTorch or CuPy current, whichever is loaded. Returns False if neither is loaded, or it has
-    no GPU."""
+    """Makes the CUDA context of PyTorch or CuPy current, if one of them is loaded. Returns False if neither is loaded, or
+    if it has no GPU."""
     torch, cupy = sys.modules.get("torch"), sys.modules.get("cupy")
     if torch is not None and torch.cuda.is_available():
         torch.cuda.synchronize()

@@ -54,7 +54,8 @@ class CReport(ctypes.Structure):
 
 
 class Error(Exception):
-    """An error of autotune. `status` is the library's ("script", "no_device" ...); `file` and `line` say where."""
+    """An error of autotune. `status` is the library's name of the error ("script", "no_device" ...); `file` and `line`
+    are its place, if it has one."""
 
     def __init__(self, message: str, status: str = "internal", file: str | None = None, line: int | None = None) -> None:
         place = f"{file}:{line}: " if file and line else f"{file}: " if file else ""
@@ -95,7 +96,7 @@ def make_error(message: str, status: str, file: str | None = None, line: int | N
 
 
 def find_nvrtc() -> str | None:
-    """Returns the path of NVRTC from NVIDIA's wheels, or None if none is installed: then the system's is used."""
+    """Returns the path of the NVRTC in NVIDIA's wheels; None if it is not installed (then the system's NVRTC is used)."""
     import glob
     for folder in sys.path:
         for part in "cu13", "cuda_nvrtc":
@@ -106,7 +107,7 @@ def find_nvrtc() -> str | None:
 
 
 def environment() -> dict[str, str]:
-    """Returns the environment for the program autotune, with the path of NVRTC's wheel."""
+    """Returns the environment for the program autotune, with the path of the NVRTC in the wheel."""
     env = dict(os.environ)
     if "AUTOTUNE_NVRTC" not in env:
         nvrtc = find_nvrtc()
@@ -116,7 +117,7 @@ def environment() -> dict[str, str]:
 
 
 def program() -> str:
-    """Returns the path of the program `autotune`: the wheel's, or the first on PATH."""
+    """Returns the path of the program `autotune`: the wheel's program or, without it, the first on PATH."""
     own = os.path.join(TREE, "bin", "autotune")
     if os.path.exists(own):
         return own
@@ -169,7 +170,7 @@ _lib: ctypes.CDLL | None = None
 
 
 def library() -> ctypes.CDLL:
-    """Returns the library; opens it at the first call."""
+    """Returns the library. The first call opens it."""
     global _lib
     if _lib is None:
         if "AUTOTUNE_NVRTC" not in os.environ:
@@ -199,7 +200,7 @@ def is_bool(value: Any) -> bool:
 
 
 def to_variables(values: dict[str, Any]) -> Any:
-    """Converts named values to the library's variables. A bool is not an integer here."""
+    """Converts named values to the library's variables. A bool becomes a boolean, not an integer."""
     out = (CVariable * max(len(values), 1))()
     for v, (name, value) in zip(out, values.items()):
         v.name = name.encode()

@@ -33,7 +33,7 @@ def literal(value: Any, quote: str = "'") -> Text:
 
 
 def bare(text: Any) -> Any:
-    """Returns the expression without brackets around all of it."""
+    """Returns the expression without the brackets around the whole expression."""
     depth, inner = 0, str(text)[1:-1]
     for c in inner:
         depth += (c == "(") - (c == ")")
@@ -141,7 +141,7 @@ class Translator:
         if of != of_second:
             (first, of), (second, of_second) = self.number(a), self.number(b)
         of = of if of == of_second else "number"
-        if of == "truth":  # if the first is false, Lua's `or` would take the second
+        if of == "truth":  # `condition and first or second` would give `second` if `first` is false
             return f"({condition} and {first} or not {condition} and {second})", of
         return f"({condition} and {first} or {second})", of
 

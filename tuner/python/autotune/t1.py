@@ -19,7 +19,7 @@ from ._t1_expression import Expression, Translator, bare, literal, meant, quoted
 
 
 class Wrong(Exception):
-    """An error in the T1 file: its object (which has the line; None for the whole file) and its message."""
+    """An error in the T1 file: the object with the error, which has a line (None for the whole file), and the message."""
 
 
 class Object(dict):
@@ -52,7 +52,7 @@ HELPERS = set("abs bits_type ceil ceil_div cluster_load ctype device floor inclu
 
 
 def lua(value: Any, indent: str = "") -> str:
-    """Returns a value in Lua. A `dict` becomes a table with names, a `list` a table without names; a `Code` is copied."""
+    """Returns a value in Lua. A dict becomes a table with names, a list a table without names; a Code is copied."""
     if isinstance(value, Code):
         return value.text
     if not isinstance(value, (dict, list)):
@@ -100,8 +100,8 @@ class Converter:
         self.sizes_are_list = True
         self.conditions: list[Expression] = []
         self.buffers: dict[str, dict] = {}
-        self.made: dict[str, str] = {}      # how each buffer is made: at.input
-        self.names: dict[str, str] = {}     # names of the buffers, by the names of the arguments
+        self.made: dict[str, str] = {}      # the function that makes each buffer, such as at.input
+        self.names: dict[str, str] = {}     # the buffer's name for the name of each argument
         self.constants: dict[str, str] = {}
         self.bytes: list[str] = []
 
@@ -147,8 +147,8 @@ class Converter:
             raise Wrong(object, f'{what}: "{given}": {e}') from None
 
     def translated(self, object: Object, what: str, given: Any, with_parameters: bool = True) -> Any:
-        """Returns Lua for a number that depends on variables of the problem, and on parameters (in sizes: on their lists of
-        values)."""
+        """Returns Lua for a number that depends on variables of the problem and on parameters. Without `with_parameters`,
+        the lists of values replace the parameters."""
         own = {n: literal(v)[1] for n, v in self.problem.items()}
         types = {**self.types, **own} if with_parameters else own
         e = self.read(object, what, given, {*self.space, *own})
@@ -213,7 +213,7 @@ class Converter:
             self.conditions.append(e)
 
     def find_baseline(self) -> dict[str, Any]:
-        """Returns the Defaults, or a configuration near them that the conditions allow."""
+        """Returns the file's Defaults, or a configuration near them that the conditions allow."""
         names, trials = list(self.space), iter(range(MOST_TRIALS))
         last = [max((names.index(n) for n in c.reads), default=0) for c in self.conditions]
 
@@ -295,7 +295,7 @@ class Converter:
 
     def read_fill(self, given: Object, dtype: str, count: int, what: str) -> Any:
         kind = self.word(given, "FillType", FILLS, "Constant", what)
-        if kind == "Random":  # the format does not say which numbers
+        if kind == "Random":  # the format does not define the distribution
             return "uniform"
         if kind == "Uninitialized":
             return "zero"
@@ -365,7 +365,7 @@ class Converter:
             value: Any = self.read_scalar(given, place, what) if memory == "Scalar" else \
                 self.read_vector(given, place, constant, what)
             taken.append((value, symbol, constant))
-        # In Kernel Tuner, constant memory is an argument, unless the kernel has fewer parameters.
+        # For Kernel Tuner, a constant is also an argument of the kernel, except if the kernel has too few parameters.
         head = re.search(r"\b%s\s*\(([^)]*)\)" % re.escape(re.split("[<:]", kernel["KernelName"])[0]), kernel_text)
         takes = len(head[1].split(",")) if head and head[1].strip() else 0
         fewer = takes == len(taken) - sum(constant for _, _, constant in taken)
@@ -447,7 +447,7 @@ class Converter:
                 },
                 "launch": launch,
                 "reference": reference,
-                # The kernel file may contain sizes, too, so another problem may not work.
+                # The kernel may contain sizes of this problem, so it may not work for other problems.
                 "ragged": False,
                 "simulated": False,
                 "traffic": " + ".join(self.bytes) or None,
