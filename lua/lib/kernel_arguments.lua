@@ -226,8 +226,9 @@ local function infer_arguments(description, request, signature, params, named, i
     elseif a.type and a.lanes == 1 then
       local v = description.problem[param.name]
       if type(v) == "string" then
-        fail({ "problem", param.name }, "is a text, and the kernel takes %s; what follows from others is a derived value: "
-             .. "derived = { %s = %q }", param.text, param.name, v)
+        fail({ "problem", param.name }, "is a text, and the kernel takes %s; %s", param.text, tonumber(v)
+             and string.format("write it without quotes: %s = %s", param.name, v)
+             or string.format("what follows from others is a derived value: derived = { %s = %q }", param.name, v))
       end
       if is_whole(a) and math.type(v) == "float" then -- such as n = 1e7
         if not math.tointeger(v) then

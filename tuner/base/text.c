@@ -167,6 +167,12 @@ const char *nearest_name(const char *typed, const char *const *names, size_t cou
         most = d;
         nearest = names[i];
     }
+    size_t begun = 0;
+    for (size_t i = 0; !nearest && length >= 3 && i < count; i++)
+        begun += strncmp(typed, names[i], length) == 0;
+    for (size_t i = 0; begun == 1 && i < count; i++)
+        if (strncmp(typed, names[i], length) == 0)
+            nearest = names[i];
     return nearest;
 }
 

@@ -36,9 +36,9 @@ void text_add(char *text, size_t size_bytes, const char *format, ...)
 const char *text_line(const char *text, size_t index, size_t *length);
 
 /* Finds the name to suggest for a misspelt one. The edit distance (Damerau, "optimal string
- * alignment") is at most a third of the typed letters, or 1. Of equally near names the function
- * prefers the longest common prefix, then the first. Returns an element of `names`, or NULL if no
- * name is near enough. */
+ * alignment") may be a third of the typed letters, or one. Of equally near names it prefers the
+ * longest common prefix, then the first. If no name is near, finds the only one that begins with
+ * the typed letters, three or more. Returns an element of `names`, or NULL. */
 const char *nearest_name(const char *typed, const char *const *names, size_t count);
 
 /* ---- numbers for people ----

@@ -106,12 +106,18 @@ static int add_field(lua_State *L)
     return 0;
 }
 
+/* Reads a name: a field of the table in the first upvalue, or of its environment, which has `at`.
+ */
 static int read_name(lua_State *L)
 {
     lua_pushvalue(L, 2);
     if (lua_gettable(L, lua_upvalueindex(1)) != LUA_TNIL)
         return 1;
     const char *name = luaL_tolstring(L, 2, NULL);
+    lua_getfield(L, lua_upvalueindex(1), "at");
+    lua_pushvalue(L, 2);
+    if (lua_istable(L, -2) && lua_rawget(L, -2) != LUA_TNIL)
+        return luaL_error(L, "there is no %s here; write at.%s", name, name);
     return luaL_error(L, "there is no %s here; an expression is a text: \"%s\"", name, name);
 }
 

@@ -235,8 +235,9 @@ static void raise_syntax(lua_State *L, const expression *e)
         expression_raise(L, e, "%.*s at its end", (int)(near - what), what);
     /* The expression is compiled in brackets. */
     static const char bracket[] = "')' expected near ";
-    if (!*hint && strncmp(what, bracket, strlen(bracket)) == 0)
-        expression_raise(L, e, "an operator is missing before %s", what + strlen(bracket));
+    if (strncmp(what, bracket, strlen(bracket)) == 0)
+        expression_raise(L, e, "%s %s%s", *hint ? "unexpected" : "an operator is missing before",
+                         what + strlen(bracket), hint);
     expression_raise(L, e, "%s%s", what, hint);
 }
 

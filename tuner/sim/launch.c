@@ -289,7 +289,7 @@ static at_status pack_arguments(const sim_program *p, const launch_plan *plan,
     unsigned char structs[PLAN_MAX_STRUCT_BYTES];
     plan_copy_structs(plan, address_of, buffers, structs);
     if (launch->argument_count != p->parameter_count)
-        return error_set(error, AT_COMPILE, "%s takes %u arguments, and args in the script has %u",
+        return error_set(error, AT_COMPILE, "%s takes %u arguments, and the launch passes %u",
                          p->entry, p->parameter_count, launch->argument_count);
     for (uint32_t i = 0; i < launch->argument_count; i++) {
         const argument_plan *a = &plan->arguments[launch->first_argument + i];

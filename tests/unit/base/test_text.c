@@ -86,6 +86,15 @@ TEST(of_names_that_are_as_near_the_one_that_begins_alike_is_meant)
     assert_string_equal(nearest_name("row", both, 3), "rows");
 }
 
+TEST(the_only_name_that_begins_so_is_meant)
+{
+    static const char *const alike[] = {"relative", "mismatches", "mismeasured"};
+    assert_string_equal(near("alg"), "algorithm");
+    assert_string_equal(nearest_name("rel", alike, 3), "relative");
+    assert_null(nearest_name("mism", alike, 3));
+    assert_null(nearest_name("re", alike, 3));
+}
+
 TEST(another_word_is_not)
 {
     assert_null(near("warp"));

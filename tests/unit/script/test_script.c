@@ -141,6 +141,8 @@ static const bad_case bad_cases[] = {
     {{.where = "where = { 'tile > 1)' },"}, 6, "\"tile > 1)\": a ) has no ("},
     {{.where = "where = { 'tile > 2n' },"}, 6, "malformed number near '2n'; a product has a sign"},
     {{.where = "where = { '2 x tile > 1' },"}, 6, "an operator is missing before 'x'"},
+    {{.where = "where = { 'tile = 2' },"}, 6, "\"tile = 2\": unexpected '='; write == to compare"},
+    {{.space = "space = { tile = 8..128 },"}, 5, "a range is at.range(1, 8)"},
     {{.where = "where = { '' },"}, 6, "the expression is empty"},
     {{.where = "where = { 3 },"}, 6, "a constraint is a string"},
     {{.where = "where = { x = 'tile > 0' },"}, 6, "no names and no holes"},

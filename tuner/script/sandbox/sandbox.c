@@ -358,7 +358,7 @@ const char *sandbox_syntax_hint(const char *message, const char *text, int line)
     if (near && strcmp(near, "near '='") == 0 && has_quoted_name(written))
         return "; a name before = has no quotes: { block = 64 }";
     if (strstr(message, "malformed number near"))
-        return "; a product has a sign: 8 * n";
+        return strstr(near, "..") ? "; a range is at.range(1, 8)" : "; a product has a sign: 8 * n";
     if (line && strncmp(message, "')' expected", 12) == 0)
         return sandbox_open_brackets(written) > 0
                    ? "; is a ) missing before it?"
