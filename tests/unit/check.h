@@ -1,6 +1,6 @@
-/* Every unit test includes this header. It has cmocka with the headers that cmocka needs, and the
- * list of tests. The tests of a room are one program; `test_ROOM unit/ROOM/test_FILE.c` runs the
- * tests of one file. */
+/* The header of all unit tests: cmocka with the headers that it needs, and the macros that list
+ * tests. The tests of a room are one program; `test_ROOM unit/ROOM/test_FILE.c` runs the tests of
+ * one file. */
 #ifndef AUTOTUNE_CHECK_H
 #define AUTOTUNE_CHECK_H
 
@@ -21,7 +21,7 @@
             fail_msg("%s: %s:%d: %s", #call, (error).file, (error).line, (error).message);         \
     } while (0)
 
-/* Tests that could repeat their work thousands of times do every TEST_STRIDE-th repetition only. */
+/* Tests with thousands of similar cases run only every TEST_STRIDE-th case. */
 enum { TEST_STRIDE = 3 };
 
 /* TEST(behaviour) { ... } defines a test and adds it to the list. Tests run in the order of their
@@ -38,8 +38,8 @@ enum { TEST_STRIDE = 3 };
     }                                                                                              \
     static void name(void **state __attribute__((unused)))
 
-/* Names the fixture that all tests of a file share. It is set up before the first test and torn
- * down after the last. */
+/* Defines the fixture that all tests of a file share. It is set up before the first test and torn
+ * down after the last test. */
 #define TEST_GROUP(set_up, tear_down)                                                              \
     __attribute__((constructor)) static void check_group_is_known(void)                            \
     {                                                                                              \

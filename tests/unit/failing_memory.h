@@ -1,6 +1,5 @@
-/* Allocations that fail when a test asks for it. The linker redirects the core's allocations to
- * this file (--wrap, in tests/CMakeLists.txt). Each of these test programs includes the header
- * once. */
+/* Lets allocations fail. In test programs that include this header, in one file, the linker
+ * redirects the core's allocations to it (--wrap, in tests/CMakeLists.txt). */
 #ifndef AUTOTUNE_TESTS_FAILING_MEMORY_H
 #define AUTOTUNE_TESTS_FAILING_MEMORY_H
 

@@ -1,4 +1,4 @@
-/* Returns the bytes of a message on the wire. */
+/* The bytes of a message on the wire. */
 #ifndef AUTOTUNE_TESTS_FRAMED_H
 #define AUTOTUNE_TESTS_FRAMED_H
 

@@ -1,4 +1,4 @@
-/* Helpers that build programs around a script's exported header. The programs print results. */
+/* Builds and runs programs that include a script's exported header and print results. */
 #ifndef AUTOTUNE_TESTS_HEADER_FIXTURE_H
 #define AUTOTUNE_TESTS_HEADER_FIXTURE_H
 
@@ -14,7 +14,7 @@ enum { HEADER_TEXT_BYTES = 60 * 1024 };
 static inline void append(char text[HEADER_TEXT_BYTES], const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Appends to the text of a script. The text may be long. */
+/* Appends to the text of a script. */
 static inline void append(char text[HEADER_TEXT_BYTES], const char *format, ...)
 {
     size_t used = strlen(text), room = HEADER_TEXT_BYTES - used;
@@ -46,7 +46,7 @@ static inline void write_consumer(const script *s, const char *one_record, const
     record_deinit(&only);
 }
 
-/* The program is compiled as C and as C++. */
+/* Commands that compile a program as C and as C++. */
 static const char *const consumer_compilers[] = {"cc -std=c11", "c++ -std=c++17 -x c++"};
 enum { CONSUMER_COMPILERS = sizeof consumer_compilers / sizeof *consumer_compilers };
 

@@ -34,7 +34,7 @@ enum { LANES = 32 };
     "i < 32 || (i >= 64 && i < 96) ? g : g + 8", "t * 32 + (i & 31) + (i >= 64 ? 128 : 0)",        \
         "t * 32 + (i & 31) + (i >= 32 ? 128 : 0)", C16
 
-/* Operands with sparse rows. The column of a counts the columns that registers hold. */
+/* Positions of operands if a has sparse rows. Columns of a are those that registers hold. */
 #define SPARSE_16 "i < 2 ? g : g + 8", "t * 2 + (i & 1)", "t * 2 + (i & 1) + (i >= 2 ? 8 : 0)", C16
 #define SPARSE_32                                                                                  \
     "i < 2 || (i >= 4 && i < 6) ? g : g + 8", "t * 2 + (i & 1) + (i >= 4 ? 8 : 0)",                \
@@ -52,8 +52,8 @@ enum { LANES = 32 };
     "i < 8 || (i >= 16 && i < 24) ? g : g + 8", "t * 8 + (i & 7) + (i >= 16 ? 32 : 0)",            \
         "t * 8 + (i & 7) + i / 8 * 32", C16
 
-/* Metadata of sparse rows: the row and the number of index i, of the 16 in a word, and the lanes
- * that hold the word. */
+/* Metadata of sparse rows: row and number of index i in a word of 16 indices, and the lanes that
+ * hold the word. */
 #define ONE_LANE "i < 8 ? g : g + 8", "i & 7", "t == SELECTOR"
 #define TWO_LANES "i < 8 ? g : g + 8", "(t & 1) * 8 + (i & 7)", "t / 2 == SELECTOR"
 #define LANE_A_ROW "t & 1 ? g + 8 : g", "i", "t / 2 == SELECTOR"
@@ -91,7 +91,7 @@ const matrix_form matrix_forms[] = {
     {"m16n8k64.row.col.s32.s4.u4.s32", 16, 8, 64, "i < 8 || (i >= 16 && i < 24) ? g : g + 8",
      "t * 8 + (i & 7) + (i >= 16 ? 32 : 0)", "t * 8 + (i & 7) + (i >= 8 ? 32 : 0)", C16,
      .types = {"s32", "s4", "u4", "s32"}},
-    /* Forms with four products at once. */
+    /* Forms that compute four products at once. */
     {"m8n8k4.row.col.f32.f16.f16.f32", 8, 8, 4, A_ROWS, "i", C_SINGLES, SINGLES, B_COLUMNS},
     {"m8n8k4.row.row.f32.f16.f16.f32", 8, 8, 4, A_ROWS, "t", C_SINGLES, SINGLES, B_ROWS},
     {"m8n8k4.col.col.f32.f16.f16.f32", 8, 8, 4, A_COLUMNS, "i", C_SINGLES, SINGLES, B_COLUMNS},
@@ -99,7 +99,7 @@ const matrix_form matrix_forms[] = {
     {"m8n8k4.row.col.f16.f16.f16.f16", 8, 8, 4, A_ROWS, "i", C_HALVES, HALVES, B_COLUMNS},
     {"m8n8k4.col.row.f16.f16.f16.f16", 8, 8, 4, A_COLUMNS, "t", C_HALVES, HALVES, B_ROWS},
 
-    /* Returns the number of columns of a that registers hold. */
+    /* Forms of products of bits. */
     {"m8n8k128.row.col.s32.b1.b1.s32.xor.popc", 8, 8, 128, BITS_128,
      .types = {"s32", "b1", "b1", "s32"}},
     {"m8n8k128.row.col.s32.b1.b1.s32.and.popc", 8, 8, 128, BITS_128,
@@ -111,8 +111,7 @@ const matrix_form matrix_forms[] = {
     {"m16n8k256.row.col.s32.b1.b1.s32.and.popc", 16, 8, 256, BITS_256,
      .types = {"s32", "b1", "b1", "s32"}},
 
-    /* Writes code that fills the registers of an operand from its matrix; with `stores`, the matrix
-     * from the registers. */
+    /* Forms with sparse rows of a. */
     {"m16n8k16.row.col.f32.f16.f16.f32", 16, 8, 16, SPARSE_16,
      .types = {"f32", "f16", "f16", "f32"}, ".sp", 8, ONE_LANE, .selector = 0},
     {"m16n8k16.row.col.f16.f16.f16.f16", 16, 8, 16, SPARSE_16,
@@ -151,7 +150,7 @@ static int products(const matrix_form *f)
     return f->products ? f->products : 1;
 }
 
-/* Returns the column of a for element j of a sparse row. */
+/* Returns the number of columns of a that registers hold. */
 static int held(const matrix_form *f)
 {
     return f->sparse ? f->k / 2 : f->k;
@@ -175,8 +174,8 @@ static void add_names(char *text, size_t size, int first, int count)
     snprintf(text + n, size - n, "}");
 }
 
-/* Writes code that fills the registers of an operand from its matrix, or the matrix from the
-   registers. */
+/* Writes code that fills the registers of an operand from its matrix; with `stores`, the matrix
+ * from the registers. */
 static void add_fragment(char *text, size_t size, const matrix_form *f, int operand, bool stores)
 {
     static const char names[] = "dabc";
@@ -289,21 +288,21 @@ void matrix_fill(const matrix_form *f, uint64_t *random, matrix_data *d)
     }
 }
 
-/* Returns the column of element j of a sparse row. */
+/* Returns the column, of the k columns of a, of stored element j of a sparse row. */
 static int column_of(const matrix_form *f, const matrix_data *d, int row, int j)
 {
     const uint8_t *of_row = &d->indices[row * f->indices];
     switch (element_bits(f->types[1])) {
-    case 32: /* one of two elements: 0b0100 or 0b1110 */
+    case 32: /* one of two elements is stored; its index is 0b0100 or 0b1110 */
         return j * 2 + (of_row[2 * j] == 2);
-    case 4: /* two of the four pairs of eight elements */
+    case 4: /* of each four pairs of elements, two pairs are stored */
         return j / 4 * 8 + of_row[j / 2] * 2 + j % 2;
     default:
         return j / 2 * 4 + of_row[j];
     }
 }
 
-/* Returns the value of an element of the product. *magnitude gets the sum of the magnitudes of its
+/* Returns the value of an element of the product. *scale gets the sum of the magnitudes of its
  * terms. */
 static double evaluate(const matrix_form *f, const matrix_data *d, int row, int column,
                        double *scale)

@@ -1,9 +1,9 @@
 /* Forms of the matrix products of a warp (mma), and their expected results. The PTX ISA gives the
  * positions of fragments and of the metadata of sparse rows.
  *
- * The kernel of a form has 32 threads. Its arguments are the addresses of a, b, c and d, row by row
- * with an element in each word of 64 bits, and of the indices of sparse rows, with a byte for
- * each. */
+ * The kernel of a form has 32 threads. Its arguments are the addresses of a, b, c, d and the
+ * indices of sparse rows. Matrices are stored row by row, with 64 bits per element; an index is a
+ * byte. */
 #ifndef AUTOTUNE_MATRIX_FORMS_H
 #define AUTOTUNE_MATRIX_FORMS_H
 
@@ -12,17 +12,17 @@
 
 enum { MATRIX_MOST = 4096, MATRIX_THREADS = 32 };
 
-typedef struct matrix_form { /* g = lane / 4, t = lane % 4 in its expressions */
+typedef struct matrix_form { /* in its expressions, g = lane / 4, t = lane % 4, i = element */
     const char *opcode;
     int m, n, k;
     const char *a_row, *a_column, *b_row, *c_row, *c_column;
-    const char *types[4]; /* of d, a, b, c */
-    const char *sparse;   /* ".sp" or similar, for half the columns of a; NULL: dense */
+    const char *types[4]; /* types of d, a, b, c */
+    const char *sparse;   /* ".sp" or similar if a has half of its columns; NULL if a is dense */
     int indices;          /* number of indices of a sparse row */
     const char *index_row, *index_number, *index_lanes;
     int selector;
-    int products;         /* products at once, their rows one after the other; 0: 1 */
-    const char *b_column; /* NULL: "g" */
+    int products;         /* products at once, whose rows follow each other; 0 means 1 */
+    const char *b_column; /* NULL means "g" */
 } matrix_form;
 
 /* The last form has no opcode. */
@@ -41,7 +41,7 @@ void matrix_kernel(const matrix_form *f, char *text, size_t size); /* CUDA C++; 
  * element's position. */
 double matrix_distance(const matrix_form *f, const matrix_data *d, int *row, int *column);
 
-/* Returns the largest distance that is allowed. The sums are exact and rounded once. */
+/* Returns the largest allowed distance for sums that are exact and rounded once. */
 double matrix_allowed(const matrix_form *f);
 
 #endif

@@ -17,8 +17,7 @@ static const space_parameter sample_parameters[] = {{"algorithm", sample_algorit
                                                     {"tile", sample_tiles, 3}};
 static const uint16_t sample_baseline[] = {0, 0};
 
-/* Returns the pattern with `rows` x 8192 floats. `variables` has room for three and must outlive
- * it. */
+/* Returns the pattern with `rows` x 8192 floats. `variables` must outlive the pattern. */
 static inline pattern sample_pattern(int64_t rows, pattern_variable variables[3])
 {
     variables[0] = (pattern_variable){"rows", {.kind = VALUE_INTEGER, .integer = rows}};
@@ -37,7 +36,7 @@ static inline pattern sample_pattern(int64_t rows, pattern_variable variables[3]
     };
 }
 
-/* Replaces the message, which the result owns. */
+/* Replaces the message, which the result owns, by a copy of `message`. */
 static inline void set_message(run_result *r, const char *message)
 {
     measurement whole = r->found;

@@ -30,7 +30,7 @@ static inline int fixture_teardown(void **state)
 
 static inline const char *fixture_path(const char *name)
 {
-    static char paths[4][512]; /* some tests use several paths at once */
+    static char paths[4][512]; /* tests may use up to four paths at once */
     static int next;
     char *path = paths[next++ % 4];
     snprintf(path, sizeof paths[0], "%s/%s", fixture_dir, name);

@@ -14,13 +14,13 @@
 
 enum {
     MOST_REQUESTS = 64,
-    MOST_SAID = 16,      /* number of kept messages, which may be repeated */
-    MOST_ROUNDS = 20000, /* after so many rounds the tuner counts as hanging */
+    MOST_SAID = 16,      /* messages that are kept, to be repeated later */
+    MOST_ROUNDS = 20000, /* rounds after which the tuner is considered to hang */
     TRY_SAMPLES = 3,
     BLOCK_VARIANTS = 4
 };
 
-/* A request, as the device has read it. */
+/* A request that the device has read. */
 typedef struct received {
     uint32_t kind;
     uint64_t number, id;
@@ -56,7 +56,7 @@ static void rule(player *p, bool kept, const char *what)
         p->result.wrong = what;
 }
 
-/* The device's side. */
+/* ---- the device's side ---- */
 
 static void die(player *p)
 {
@@ -119,7 +119,7 @@ static void say_failed(player *p)
     say(p, &m);
 }
 
-/* Returns the time of a sample, which tells its variant. */
+/* Returns the time of sample `i`, from which the test recognises the variant. */
 static int64_t time_of(uint64_t id, size_t i)
 {
     return (int64_t)(1000 * (id + 1) + i);
@@ -147,7 +147,7 @@ static device_answer right_answer(const received *r)
         .number = r->number, .kind = r->kind, .found = {.id = r->id, .sample_count = r->samples}};
 }
 
-/* Reads requests until `wanted` are queued or no more arrive. Returns whether `wanted` are
+/* Reads requests until `wanted` requests are queued or no more arrive. Returns whether enough are
  * queued. */
 static bool read_requests(player *p, size_t wanted)
 {
@@ -237,7 +237,7 @@ static void send_half(player *p)
     die(p);
 }
 
-/* The tuner's side. */
+/* ---- the tuner's side ---- */
 
 static void expect(player *p, device_event_kind kind, uint64_t id)
 {
@@ -266,7 +266,7 @@ static void ask(player *p, scripted_step step)
         expect(p, DEVICE_ENERGY, id);
 }
 
-/* Claims the latest request, if its answer is still to come and not yet claimed. */
+/* Claims the latest request, if it has no answer yet and was not claimed. */
 static void claim(player *p)
 {
     expected *latest = p->waiting_count ? &p->waiting[p->waiting_count - 1] : NULL;
@@ -323,7 +323,7 @@ static void take_event(player *p, const device_event *e)
     }
 }
 
-/* Takes all answers that have arrived. Returns false if none has. */
+/* Takes all answers that have arrived. Returns false if there are none. */
 static bool pump(player *p)
 {
     device_event e;
@@ -444,8 +444,8 @@ static void step(player *p, scripted_step s)
     }
 }
 
-/* From here on the device is correct until all requests are answered. Requests that it never
- * answered can only be noticed by the watchdog. */
+/* Lets the device behave correctly until all requests are answered. For requests that it left
+ * unanswered, the watchdog must act. */
 static void finish(player *p)
 {
     size_t rounds = 0;

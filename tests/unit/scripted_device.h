@@ -1,8 +1,8 @@
-/* Plays the process of a device worker by a script, at one end of a socket in this process.
+/* Plays a device worker according to a script, at one end of a socket in this process.
  *
  * The script is a sequence of bytes. Each byte is a step: of the tuner (a request) or of the device
- * (an answer; a repeated, late, wrong or missing answer; a death). After the script the device is
- * correct, and every request must be answered. Unit tests and a fuzz target use this. */
+ * (an answer; a repeated, late, wrong or missing answer; a death). After the script the device
+ * behaves correctly, and every request must be answered. Unit tests and a fuzz target use this. */
 #ifndef AUTOTUNE_TESTS_SCRIPTED_DEVICE_H
 #define AUTOTUNE_TESTS_SCRIPTED_DEVICE_H
 
@@ -26,14 +26,14 @@ typedef enum scripted_step {
     STEP_SWAPPED,      /* the next two requests get each other's answers */
     STEP_FEW_SAMPLES,  /* the answer lacks a sample */
     STEP_OTHER_ID,     /* the answer is about another variant */
-    STEP_NOTE,         /* a note about the next request */
-    STEP_OTHER_NOTE,   /* a note about another request */
-    STEP_ENDLESS_NOTE, /* a note that asks for a timeout of a thousand years */
-    STEP_IDLE_NOTE,    /* the note "waiting for a request" */
+    STEP_NOTE,         /* the device sends a note about the next request */
+    STEP_OTHER_NOTE,   /* the device sends a note about another request */
+    STEP_ENDLESS_NOTE, /* the device sends a note that asks for a timeout of a thousand years */
+    STEP_IDLE_NOTE,    /* the device sends the note "waiting for a request" */
     STEP_OPENED,       /* the device describes itself */
-    STEP_FAILED,       /* the message "the device cannot be opened" */
-    STEP_UNKNOWN,      /* a message of unknown kind */
-    STEP_HALF,         /* a part of a frame, then the end of the stream */
+    STEP_FAILED,       /* the device says that it cannot be opened */
+    STEP_UNKNOWN,      /* the device sends a message of unknown kind */
+    STEP_HALF,         /* the device sends a part of a frame, then the socket closes */
     STEP_DEATH,        /* the socket closes */
     STEP_EXPIRY,       /* time passes until the watchdog acts */
     STEP_COUNT,
@@ -44,8 +44,8 @@ typedef enum scripted_step {
 
 /* The results of the run. */
 typedef struct scripted_result {
-    const char *wrong;      /* the broken rule; NULL if each answer was right and its request's */
-    size_t asked, answered; /* number of requests; of answered ones */
+    const char *wrong;      /* the rule that was broken; NULL if none was */
+    size_t asked, answered; /* number of requests, and of answered requests */
     size_t fine;            /* number of answers with the right result */
     int restarts;
     int failed; /* whether the tuner gave up the device */

@@ -1,5 +1,5 @@
-/* A clock for tests of the racing protocol. It times kernels of known length on a machine with
- * known misbehaviour. Only samples take time. No function allocates or fails. */
+/* A clock for tests of races: it times kernels of known length on a machine with known noise and
+ * drift. Only samples take time. No function allocates or fails. */
 #ifndef AUTOTUNE_SYNTHETIC_CLOCK_H
 #define AUTOTUNE_SYNTHETIC_CLOCK_H
 
@@ -27,8 +27,8 @@ typedef struct synthetic_clock {
     uint64_t samples;
 } synthetic_clock;
 
-/* The machine for which the protocol's targets are defined: a 3 % warm-up ramp, 0.8 % noise and 2 %
- * outliers. */
+/* Returns the machine for which the targets of races are defined: a warm-up ramp of 3 %, noise of
+ * 0.8 %, and 2 % outliers. */
 synthetic_machine synthetic_machine_usual(void);
 
 synthetic_clock synthetic_clock_start(const synthetic_machine *machine, uint64_t seed);

@@ -1,5 +1,5 @@
-/* A temporary folder for a test, which is removed with its contents, and a file in such a folder as
- * a fixture. */
+/* A temporary folder for a test, which is removed with its contents, and a fixture with a file in a
+ * temporary folder. */
 #ifndef AUTOTUNE_TEMPORARY_H
 #define AUTOTUNE_TEMPORARY_H
 

@@ -75,8 +75,7 @@ static int bits_of(const warpgroup_form *f, operand o)
     return element_bits(type);
 }
 
-/* Returns the strides of an operand in shared memory, in bytes: between neighbouring groups of
- * eight along k, and across. */
+/* The strides of an operand in shared memory, in bytes, as the descriptor has them. */
 typedef struct strides {
     int leading, stride;
 } strides;
@@ -86,7 +85,7 @@ static strides strides_of(const warpgroup_form *f, operand o)
     const bool turned = o == A ? f->turned_a : f->turned_b;
     const int across = o == A ? WARPGROUP_ROWS : f->n;
     if (!turned && f->swizzle == 16)
-        return (strides){across * 16 + 16, 128}; /* there is a gap between the two columns */
+        return (strides){across * 16 + 16, 128}; /* with a gap of 16 bytes after each column */
     if (!turned)
         return (strides){16, 8 * f->swizzle};
     if (f->swizzle == 16)
@@ -94,7 +93,8 @@ static strides strides_of(const warpgroup_form *f, operand o)
     return (strides){(o == B && f->sparse ? 4096 : 2048) / 128 * f->swizzle, 8 * f->swizzle};
 }
 
-/* Returns the position of an element's byte. `across` is the row of a or the column of b. */
+/* Returns the position of an element's byte in shared memory. `across` is the row of a or the
+ * column of b. */
 static int place_of(const warpgroup_form *f, operand o, int across, int k, int byte_of_k)
 {
     const strides s = strides_of(f, o);
@@ -147,8 +147,8 @@ static int k_of(const warpgroup_form *f)
     return held_of(f) * (f->sparse ? 2 : 1);
 }
 
-/* Chooses two of four elements of each row (one of two for tf32). The lanes whose words have the
- * choice are those in the PTX ISA's figures of mma.sp; a warp has 16 rows. */
+/* Chooses the stored elements: two of four in each row (one of two for tf32). The PTX ISA's figures
+ * of mma.sp show which lanes hold the metadata; a warp has 16 rows. */
 static void fill_metadata(const warpgroup_form *f, warpgroup_data *d, uint64_t *random)
 {
     const bool is_single = bits_of(f, A) == 32, is_byte = bits_of(f, A) == 8;

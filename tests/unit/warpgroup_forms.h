@@ -2,9 +2,9 @@
  * placed as the PTX ISA says ("canonical layouts", "register fragments").
  *
  * The kernel of a form has 128 threads and WARPGROUP_IMAGE_BYTES of dynamic shared memory. Its
- * arguments are the addresses of the image, of the registers of a and of those of d; the
- * descriptors of a and of b (as if shared memory began at 0, which is not so on a GPU); whether d
- * is added; the address of the metadata. The result replaces the registers of d. */
+ * arguments are the addresses of the image, the registers of a and the registers of d; the
+ * descriptors of a and b for shared memory that begins at 0 (on a GPU it begins elsewhere); whether
+ * d is added; the address of the metadata. The result replaces the registers of d. */
 #ifndef AUTOTUNE_WARPGROUP_FORMS_H
 #define AUTOTUNE_WARPGROUP_FORMS_H
 
@@ -28,8 +28,8 @@ typedef struct warpgroup_form {
     bool turned_a, turned_b;
     int scale_a, scale_b;
     bool keeps;
-    int offset;  /* bytes from the start of the swizzle's pattern to a and b */
-    int base;    /* start of that pattern, in rows of 128 bytes */
+    int offset;  /* bytes from the start of the swizzle's pattern to the operand */
+    int base;    /* start of the swizzle's pattern, in rows of 128 bytes */
     bool sparse; /* a has half of its columns */
     int selector;
 } warpgroup_form;

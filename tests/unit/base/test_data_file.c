@@ -44,7 +44,7 @@ TEST(a_list_in_memory_is_read_over_and_over)
 {
     const int32_t values[] = {7, -1, 5};
     unsigned char key[DATA_KEY_BYTES], other[DATA_KEY_BYTES];
-    const uint64_t count = DATA_CHUNK_BYTES / 4 + 10; /* a whole chunk and a part of a chunk */
+    const uint64_t count = DATA_CHUNK_BYTES / 4 + 10; /* more than one chunk */
     data_file *d, *shorter;
     at_error error = {0};
     void *bytes;

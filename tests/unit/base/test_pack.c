@@ -33,7 +33,7 @@ TEST(a_string_must_end_where_its_length_says)
     pack_deinit(&m);
 }
 
-/* Callers take NULL for a lack of memory, so it must not be returned here. */
+/* NULL would mean a lack of memory. */
 TEST(nothing_put_into_an_empty_pack_has_a_place)
 {
     pack m = {0};

@@ -30,7 +30,7 @@ TEST(quartiles_interpolate_between_ranks)
 {
     int64_t samples[] = {40, 10, 30, 20};
     stats_summary s = stats_summarise(samples, 4);
-    assert_int_equal(s.q1_ns, 17); /* 17.5, rounded down */
+    assert_int_equal(s.q1_ns, 17); /* the quartile is 17.5 and is rounded down */
     assert_int_equal(s.median_ns, 25);
     assert_int_equal(s.q3_ns, 32);
     assert_int_equal(s.low_ns, 10);
@@ -51,8 +51,7 @@ TEST(the_interval_uses_the_ranks_of_the_binomial)
     for (size_t i = 0; i < 40; i++)
         samples[i] = (int64_t)(40 - i);
     stats_summary s = stats_summarise(samples, 40);
-    /* 20 -+ 0.98 sqrt(40) gives 13.8 and 27.2, hence ranks 13 and 28 (the upper end is one rank
-     * higher). */
+    /* The bounds 20 -+ 0.98 sqrt(40) are 13.8 and 27.2. This gives ranks 13 and 28. */
     assert_int_equal(s.low_ns, 13);
     assert_int_equal(s.high_ns, 28);
 }

@@ -43,8 +43,7 @@ TEST(what_stands_behind_a_label_goes_on_below_it)
            "best    one two three four five\n        six seven\n");
 }
 
-/* Each item here is one value: a list of numbers, or the text between two commas of a
- * configuration. */
+/* A value is a list of numbers, or the text between two commas of a configuration. */
 TEST(nothing_is_broken_within_a_value)
 {
     expect("tile_x=64,tile_y=32,pad=0,group=4\n", 30, "tile_x=64,tile_y=32,pad=0,\n  group=4\n");
@@ -66,7 +65,7 @@ TEST(lines_that_were_broken_by_hand_flow)
            "name    one two three four five\n        six seven eight nine\nnext\n");
 }
 
-/* For random texts, only lines of a single word may be too wide, and no word is lost or split. */
+/* For random texts: only lines of a single word are too wide, and no word is lost or split. */
 TEST(every_width_keeps_every_word)
 {
     static const char text[] = "  alpha=1,beta=22,gamma=333 and  then some, words 1,2,3 of\n"

@@ -80,7 +80,7 @@ TEST(a_ceiling_that_no_run_measures_is_left_alone)
 
 TEST(a_worker_is_set_up_again_for_other_problems)
 {
-    /* The memory is too small for the sets of both problems at once. */
+    /* The memory is too small for the buffers of both set-ups at once. */
     setenv("FAKE_CUDA_MEMORY", "10000000", 1);
     fixture f;
     begin(&f);

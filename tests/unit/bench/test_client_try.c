@@ -21,7 +21,7 @@ TEST(short_kernels_are_timed_in_batches_and_so_is_the_ceiling)
     f.problems[0].reference_launch = plan_launch("good_10", TUNED_COUNT);
     set_up(&f);
     assert_in_range(f.event.ready.batch, 20, 1000);
-    /* The sets of 32 KiB together are three times as large as the L2 of 64 KiB. */
+    /* Six sets of buffers of 32 KiB are three times as large as the L2 of 64 KiB. */
     assert_int_equal(f.event.ready.buffer_sets, 6);
     assert_int_equal(f.event.ready.reference_ns, 10000);
     /* The ceiling is 2 us plus 16384 bytes at 50 bytes/ns. A single copy would be rounded to 2500
@@ -123,7 +123,7 @@ TEST(a_tolerance_forgives_small_errors_but_not_nan_or_a_race)
     end(&f);
 }
 
-/* The results of "close_to" differ by 1e-7, a few representable values, from the expected ones. */
+/* The results of "close_to" differ by 1e-7, a few ULPs, from the expected results. */
 TEST(a_buffer_has_a_tolerance_of_its_own)
 {
     static const struct {
@@ -167,7 +167,7 @@ static void in_rounds(launch_plan *plan, uint32_t rounds)
     plan->launches[0].rounds = rounds;
 }
 
-/* There are more rounds than launches that a sample queues behind its gate. */
+/* There are more rounds than a sample can queue behind its gate. */
 TEST(a_group_of_launches_runs_in_rounds)
 {
     static const uint32_t rounds[] = {2, 700};
@@ -250,8 +250,8 @@ TEST(a_refused_launch_is_a_launch_error_and_costs_no_worker)
     end(&f);
 }
 
-/* The first launch on the fake driver takes a millisecond longer than its kernel. That must not
- * make the kernel slow. */
+/* The first launch on the fake driver takes a millisecond longer than its kernel. This time must
+ * not count for the kernel. */
 TEST(what_is_too_slow_is_left_after_one_launch_unchecked)
 {
     fixture f;
@@ -284,8 +284,7 @@ TEST(variables_of_a_module_are_reset_before_each_launch)
 {
     fixture f;
     begin(&f);
-    /* The name of the section is also the name of the variable, and starts at the beginning of the
-     * table of section names. */
+    /* The variable has the name of the section. In the table of section names, it is the first. */
     const Elf64_Sym symbol = {.st_name = sizeof(Elf64_Ehdr) +
                                          CUBIN_IMAGE_SECTIONS * sizeof(Elf64_Shdr) + 1,
                               .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT),

@@ -85,7 +85,7 @@ TEST(readings_out_of_order_are_refused)
     readings[3].launches = readings[2].launches;
     assert_false(energy_estimate_launch(readings, ENERGY_READINGS, &e));
     take(readings, ENERGY_READINGS, 350, 0, 0);
-    readings[3].energy_mj = 1; /* the driver was reloaded, so its counter restarted */
+    readings[3].energy_mj = 1; /* the counter restarts when the driver is loaded again */
     assert_false(energy_estimate_launch(readings, ENERGY_READINGS, &e));
 }
 

@@ -9,7 +9,7 @@ enum { MOST_BOUNDS = 8 };
 
 struct device {
     uint64_t bounds[MOST_BOUNDS]; /* limits, in the order of the calls */
-    size_t count, launched_after; /* limits set; limits set before the launch */
+    size_t count, launched_after; /* number of limits; number of limits before the launch */
 };
 
 static void limit_work(device *d, uint64_t most_work)

@@ -3,8 +3,7 @@
 #include "base/rng.h"
 #include "scripted_device.h"
 
-/* The steps that set the worker up. The steps of the test follow. There is no process and no
- * clock. */
+/* The steps that set the worker up; a test's own steps follow. There is no process and no clock. */
 #define SET_UP STEP_BEHAVE, STEP_BEHAVE, STEP_BEHAVE
 
 #define RUN(...) run((const uint8_t[]){__VA_ARGS__}, sizeof(const uint8_t[]){__VA_ARGS__})
@@ -17,7 +16,7 @@ static scripted_result run(const uint8_t *script, size_t count)
     return r;
 }
 
-/* Asserts that a worker was lost but no answer. */
+/* Asserts that a worker was lost, but that all requests were answered. */
 static void expect_a_worker_lost(scripted_result r)
 {
     assert_int_equal(r.restarts, 1);
@@ -104,7 +103,7 @@ TEST(a_device_that_never_does_better_is_given_up)
     assert_int_equal(r.failed, 1);
 }
 
-/* Like the fuzz target, but for a short time. */
+/* This test is a short run of the fuzz target (tests/fuzz/fuzz_device_order.c). */
 TEST(no_order_of_messages_makes_a_wrong_result_or_a_hang)
 {
     enum { RUNS = 600, STEPS = 48 };
@@ -112,7 +111,7 @@ TEST(no_order_of_messages_makes_a_wrong_result_or_a_hang)
     size_t fine = 0, lost = 0;
     for (int i = 0; i < RUNS; i++) {
         uint8_t script[STEPS] = {SET_UP};
-        /* Most steps are normal steps, so that a run gets far. */
+        /* Most steps are correct, so that a run gets far. */
         for (size_t k = 3; k < STEPS; k++)
             script[k] = (uint8_t)(rng_below(&random, 8) ? rng_below(&random, STEP_CLAIM + 1)
                                                         : rng_below(&random, STEP_COUNT));

@@ -92,7 +92,7 @@ static void take_turns(int me, int count)
     gpu_turn_free(t);
 }
 
-/* Starts a process that takes its turn and does not return it. */
+/* Starts a process that takes a turn and keeps it. */
 static pid_t hold(void)
 {
     pid_t child = fork();
@@ -250,8 +250,8 @@ TEST_IN(the_folder_is_the_users_own, clear_board, NULL)
     setenv("XDG_RUNTIME_DIR", own, 1);
     gpu_turn_free(open_turns("GPU-4"));
     assert_has(own, "autotune/autotune-GPU-4.turn");
-    /* A session folder of another user is not used. /proc/1, which belongs to root, stands for
-     * it. */
+    /* A session folder of another user is not used; /proc/1, which belongs to root, is an example.
+     */
     setenv("XDG_RUNTIME_DIR", geteuid() ? "/proc/1" : "/nowhere", 1);
     setenv("TMPDIR", own, 1);
     snprintf(name, sizeof name, "/run/user/%lu", (unsigned long)geteuid());
@@ -259,7 +259,7 @@ TEST_IN(the_folder_is_the_users_own, clear_board, NULL)
         gpu_turn_free(open_turns("GPU-4"));
         snprintf(name, sizeof name, "autotune-%lu/autotune-GPU-4.turn", (unsigned long)geteuid());
         assert_has(own, name);
-        /* A file of another user in its place is not used. */
+        /* If another user has made a file of this name, it is not used. */
         snprintf(path, sizeof path, "%s/autotune-%lu", own, (unsigned long)geteuid());
         temporary_remove(path);
         assert_int_equal(symlink(folder, path), 0);

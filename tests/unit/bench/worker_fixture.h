@@ -56,7 +56,7 @@ static inline device_variant plan_variant(const char *entry)
     return v;
 }
 
-/* A worker that was started. Most tests set it up, too. */
+/* A started worker. Most tests also set it up. */
 typedef struct fixture {
     device_worker *worker;
     device_problem problems[2];

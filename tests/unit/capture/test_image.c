@@ -108,7 +108,7 @@ TEST(machine_code_alone_is_told_with_the_option_to_add)
 static size_t pack_lz4(unsigned char *to, const char *tail)
 {
     size_t n = 0, length = strlen(tail);
-    to[n++] = 2 << 4 | 14; /* 2 literals, then 18 bytes copied from 2 bytes before */
+    to[n++] = 2 << 4 | 14; /* 2 literals, then a copy of 18 bytes from 2 bytes before */
     to[n++] = '/';
     to[n++] = '/';
     to[n++] = 2;

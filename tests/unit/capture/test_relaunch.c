@@ -10,7 +10,7 @@
 
 enum { BLOCK = 32, BLOCKS = 300, COUNT = BLOCK * BLOCKS, PATH = 512 };
 
-/* A kernel on words, whose body is out[i] = in[i] + 1 or `body`. */
+/* The PTX of a kernel on words. Its body is out[i] = in[i] + 1, or a test's own. */
 static const char kernel_begin[] =
     ".version 7.8\n.target sm_80\n.address_size 64\n.global .align 4 .u32 variable = 1;\n"
     ".visible .entry add(.param .u64 out, .param .u64 in)\n{\n"

@@ -1,4 +1,4 @@
-/* The tables that processes of a captured program leave, read as one description. */
+/* Tests how the tables that processes of a captured program write are read as one description. */
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -136,7 +136,7 @@ TEST_IN(a_captured_launch_names_its_files, set_up, tear_down)
 
 TEST_IN(a_program_that_ends_during_a_launch_is_reported, set_up, tear_down)
 {
-    f.table->launches[f.table->launch_count++].row = 3; /* there is no such row */
+    f.table->launches[f.table->launch_count++].row = 3; /* the table has no row 3 */
     write_table("1.0");
     json_t *all = read_all();
     assert_int_equal(json_array_size(json_object_get(all, "captured")), 0);

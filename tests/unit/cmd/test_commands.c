@@ -1,5 +1,5 @@
-/* Every subcommand, called within the process: it parses its words, runs, and prints. tests/cli has
- * the tests of what users see; this test runs the same code under the sanitizers. */
+/* Runs every subcommand in this process, under the sanitizers: it parses its words, runs, and
+ * prints. tests/cli tests what users see. */
 #include "check.h"
 
 #include <stdio.h>
@@ -39,7 +39,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* Copies `line` to `text`: "@" stands for the source tree. */
+/* Copies `line` to `text`, with the path of the source tree in place of "@". */
 static void expand(const char *line, char *text, size_t text_bytes)
 {
     size_t used = 0;

@@ -14,7 +14,7 @@ static size_t count_words(const char *list)
     return count;
 }
 
-/* Every command takes --help, although no list names it. */
+/* Every command takes --help, although its list of options does not have it. */
 TEST(every_option_that_a_command_lists_is_one)
 {
     size_t count;

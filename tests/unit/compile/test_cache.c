@@ -177,7 +177,7 @@ TEST_IN(the_entries_used_longest_ago_make_room, make_folder, remove_folder)
         assert_ok(compile_cache_put(&c, key_of(i), contents, SIZE, &error), error);
         char path[COMPILE_CACHE_PATH_BYTES + 64];
         path_of(&c, key_of(i), path, sizeof path);
-        /* Entry 0 is the oldest, but it was used a moment ago and must stay. */
+        /* Entry 0 is the oldest, but it is used again, so it must stay. */
         struct timespec times[2] = {{.tv_sec = 1000000 + i}, {.tv_sec = 1000000 + i}};
         assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
     }
@@ -251,8 +251,8 @@ TEST_IN(a_cache_that_cannot_be_written_says_so, make_folder, remove_folder)
     assert_false(has(&c, key_of(1), "x", 1));
 }
 
-/* Several processes write, read and remove a few keys. Every entry that is found is complete, and
- * no call fails. */
+/* Several processes write, read and remove entries of a few keys. Every entry that is found must be
+ * complete, and no call may fail. */
 TEST_IN(many_processes_share_a_cache, make_folder, remove_folder)
 {
     enum { PROCESSES = 4, ROUNDS = 400, KEYS = 20, SIZE = 5000 };

@@ -83,7 +83,7 @@ TEST(code_that_refers_to_something_else_is_not_known)
 
 TEST(a_damaged_image_is_safe)
 {
-    /* on the heap, so that the sanitizer sees reads behind its end */
+    /* The image is on the heap, so that the sanitizer sees reads behind its end. */
     unsigned char *image = malloc(CUBIN_IMAGE_BYTES);
     compile_code code;
     assert_non_null(image);

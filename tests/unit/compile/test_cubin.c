@@ -49,7 +49,7 @@ TEST(a_cut_or_damaged_image_is_safe)
     unsigned char image[IMAGE_BYTES];
     for (size_t n = 0; n < IMAGE_BYTES; n++) {
         make_image(image);
-        unsigned char *cut = malloc(n + 1); /* on the heap: the sanitizer sees reads behind it */
+        unsigned char *cut = malloc(n + 1); /* on the heap, so the sanitizer sees reads behind it */
         assert_non_null(cut);
         memcpy(cut, image, n);
         unsigned char *exact = realloc(cut, n ? n : 1);

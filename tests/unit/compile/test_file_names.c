@@ -1,4 +1,4 @@
-/* Tests that PTX has the file names of the source unchanged, whatever folder NVRTC uses. */
+/* Tests that the file names of the source are unchanged in the PTX, whatever folder NVRTC uses. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

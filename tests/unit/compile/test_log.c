@@ -54,7 +54,7 @@ TEST(each_kernel_gets_its_own_figures)
     assert_int_equal(r.constant_bytes, 764);
 }
 
-/* The log of ptxas of CUDA 11 and 12, as NVRTC and as nvcc print it. */
+/* The logs are from ptxas of CUDA 11 and 12, as NVRTC and nvcc print them. */
 TEST(older_spellings_are_read)
 {
     kernel_resources r = read_log(

@@ -90,7 +90,7 @@ TEST(a_cubin_without_lines_says_nothing)
 
 TEST(a_damaged_cubin_is_safe)
 {
-    /* on the heap, so that the sanitizer sees reads behind its end */
+    /* The image is on the heap, so that the sanitizer sees reads behind its end. */
     unsigned char *image = malloc(CUBIN_IMAGE_BYTES);
     assert_non_null(image);
     for (size_t i = 0; i < CUBIN_IMAGE_BYTES; i++)

@@ -87,7 +87,7 @@ TEST(large_sources_fill_the_sockets_and_nothing_stands_still)
     compile_pool_free(pool);
 }
 
-/* The worker already has two requests when compile_prioritise() comes. */
+/* The worker already has two requests when compile_prioritise() is called. */
 TEST(what_is_in_a_hurry_goes_before_all_that_wait)
 {
     enum { REQUESTS = 6 };
@@ -97,7 +97,7 @@ TEST(what_is_in_a_hurry_goes_before_all_that_wait)
     for (uint64_t i = 0; i < REQUESTS; i++) {
         compile_request r = request_of(i, plain);
         assert_ok(compile_submit(pool, &r, &error), error);
-        if (i == 0 || i == 2 || i + 1 == REQUESTS) /* the first two were not waiting */
+        if (i == 0 || i == 2 || i + 1 == REQUESTS) /* the first two are no longer in the queue */
             compile_prioritise(pool);
     }
     for (size_t i = 0; i < REQUESTS; i++) {
@@ -202,7 +202,7 @@ TEST(the_second_compilation_comes_from_the_cache)
     compile_result_deinit(&second);
     compile_result_deinit(&error_second);
 
-    /* Each of these changes makes another compilation necessary. */
+    /* After each of these changes, the source must be compiled again. */
     compile_request other = r;
     other.arch = "sm_80";
     compile_result result = compile_one(pool, &other);

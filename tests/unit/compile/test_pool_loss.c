@@ -82,7 +82,7 @@ static bool signal_a_worker(int signal_number, unsigned which)
     return child > 0 && kill(child, signal_number) == 0;
 }
 
-/* The process of the compiler ends by SIGSEGV each time it gets this source. */
+/* The compile worker ends by SIGSEGV each time it gets this source. */
 TEST(a_source_that_crashes_the_compiler_costs_itself_alone)
 {
     compile_pool *pool = open_pool(1, 0);
@@ -93,7 +93,7 @@ TEST(a_source_that_crashes_the_compiler_costs_itself_alone)
     assert_ok(compile_submit(pool, &right, &error), error);
     compile_result result;
     int crashes = 0, waits = 0;
-    /* A signal before a worker has its job does not count, but most workers have it by now. On a
+    /* A signal to a worker without a job does not count, but by now most workers have a job. On a
      * busy machine the last worker may not exist yet. */
     while (compile_take(pool, 500, &result, &error) == AT_NOT_FOUND) {
         assert_true(++waits < 20);

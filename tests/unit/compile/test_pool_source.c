@@ -260,8 +260,8 @@ TEST(declarations_that_the_fast_path_leaves_out_are_found)
     compile_pool_free(pool);
 }
 
-/* cooperative_groups includes cuda::std. In CUDA 13, cuda::std and CUB are in a folder of their
- * own. */
+/* The header of cooperative groups includes cuda::std. In CUDA 13, cuda::std and CUB have their own
+ * folder. */
 TEST(cooperative_groups_cuda_std_and_cub_compile)
 {
     compile_pool *pool = open_pool(1, 0);
@@ -312,7 +312,7 @@ TEST(a_header_that_comes_with_the_source_is_found)
 {
     char dir[TEMPORARY_BYTES], path[TEMPORARY_BYTES + 16];
     temporary_make(dir);
-    /* The source's folder has this file, which the worker may not open. */
+    /* This file is in the source's folder, but the worker may not open it. */
     snprintf(path, sizeof path, "%s/with.h", dir);
     FILE *f = fopen(path, "w");
     assert_non_null(f);

@@ -23,8 +23,8 @@ static preamble_use begin(preambles *p, const char *source, const char *option)
     return use;
 }
 
-/* Asserts that the second source with these #include lines becomes `hoisted`; NULL: it stays as it
- * is. */
+/* Asserts that the second source with these #include lines becomes `hoisted`, or stays unchanged if
+ * `hoisted` is NULL. */
 static void expect(const char *source, const char *hoisted)
 {
     preambles p = {.folder = "/nowhere"};

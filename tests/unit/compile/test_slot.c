@@ -76,7 +76,7 @@ TEST(returned_jobs_come_before_the_waiting_ones)
     teardown(&f);
 }
 
-/* The worker recognises the end of a batch by the last request, which has another type. */
+/* The last request of a batch has another type, by which the worker knows the end of the batch. */
 TEST(a_batch_has_jobs_of_one_kind_up_to_a_limit)
 {
     static const uint64_t kinds[] = {1, 1, 1, 2, 2, 2};
@@ -105,7 +105,7 @@ TEST(a_batch_has_jobs_of_one_kind_up_to_a_limit)
     teardown(&f);
 }
 
-/* Any job of the batch may have killed the worker, so the next time each is tried alone. */
+/* Any job of the batch may have killed the worker, so each is tried alone the next time. */
 TEST(what_is_left_of_a_batch_of_several_comes_back_marked)
 {
     fixture f;

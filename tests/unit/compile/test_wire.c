@@ -61,7 +61,7 @@ TEST(a_request_crosses_unchanged)
     pack_deinit(&m);
 }
 
-/* The first eight bytes are the id, which the cache key does not cover. */
+/* The first eight bytes are the id. The cache key covers only the rest. */
 TEST(the_id_comes_first_and_alone_differs)
 {
     pack a = {0}, b = {0};

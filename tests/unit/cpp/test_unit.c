@@ -124,7 +124,7 @@ TEST(macros_that_name_themselves_are_followed_to_an_end)
     for (int i = 0; i < 100; i++)
         strcat(text, " A B");
     strcat(text, "\n#define B A A A A A A\nA int host() { return 1; }\n__global__ void k() {}");
-    char *left = cut(text, "k", "A"); /* 200 words to the power of 6, if there were no limit */
+    char *left = cut(text, "k", "A"); /* without a limit, expanding B would visit 200^6 words */
     assert_string_equal(left, "#define B A A A A A A __global__ void k() {}");
     free(left);
 }

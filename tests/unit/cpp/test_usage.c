@@ -126,7 +126,7 @@ TEST(an_array_has_indices_if_its_elements_say_where_others_are)
 
 TEST(variables_of_an_unrolled_kernel_are_followed_once_each)
 {
-    char text[8192] = ""; /* without a limit, each line is searched from each other line */
+    char text[8192] = ""; /* without a limit, the work would grow with the square of the lines */
     for (int i = 0; i < 100; i++)
         strcat(text, "a = b * v[i] * w[i]; b = c * a; c = a * b; ");
     assert_false(cpp_is_index_array(span(text), "v"));

@@ -103,7 +103,8 @@ TEST_IN(buffers_are_renewed_before_every_pass, set_up, tear_down)
     assert_int_equal(f->renewed, 5);
 }
 
-/* Each function fails in turn. The message names it, and the device counts again afterwards. */
+/* Each function of CUPTI fails in turn. The message must name it, and the device must count again
+ * afterwards. */
 TEST_IN(a_call_that_fails_is_named_and_costs_nothing_but_the_counts, set_up, tear_down)
 {
     fixture *f = *state;
@@ -183,7 +184,7 @@ TEST(what_is_declared_of_cupti_is_what_its_headers_declare)
 #endif
 }
 
-/* The host half of CUPTI knows chips and their metrics without a GPU. */
+/* The host functions of CUPTI know chips and their metrics without a GPU. */
 TEST(cupti_itself_takes_what_the_host_half_is_given)
 {
     cupti c;

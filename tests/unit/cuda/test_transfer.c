@@ -156,7 +156,7 @@ static int64_t time_of(fixture *f, const transfer_plan *how)
     return e->samples_ns[0];
 }
 
-/* Every kind of transfer delivers the data of the tuned and of the ragged problem. */
+/* Tests every kind of transfer with the data of the tuned and the ragged problem. */
 TEST(every_byte_arrives_whichever_way_it_goes)
 {
     static const uint64_t chunks[] = {0, 1024, 4096, 65536, 100000};
@@ -200,7 +200,7 @@ TEST(samples_leave_inputs_and_later_checks_alone)
     end(&f);
 }
 
-/* One copy takes 5 us, and 65536 words take 1 ns for 24 bytes. */
+/* A copy of 65536 words takes 5 us, and 1 ns for 24 bytes. */
 TEST(the_ceiling_is_one_pinned_copy_each_way_at_once)
 {
     for (transfer_direction direction = TRANSFER_TO_DEVICE; direction < TRANSFER_DIRECTIONS;

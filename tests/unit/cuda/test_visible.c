@@ -5,8 +5,8 @@
 #include "check.h"
 #include "cuda/driver.h"
 
-/* Returns the variable after visible_show_only(), or "everything" if it is not set. `visible` is
- * its value before. */
+/* Returns the value of the variable after visible_show_only(), or "everything" if it is not set.
+ * `visible` is the value before. */
 static const char *alone(const char *visible, size_t present, int ordinal)
 {
     if (visible)

@@ -32,7 +32,7 @@ static transfer_task random_task(rng *r, uint32_t buffer_count)
     return t;
 }
 
-/* Fills a plan that is zeroed. */
+/* Fills a zeroed plan with random values. */
 static void random_transfer(rng *r, transfer_plan *t)
 {
     t->task = random_task(r, PLAN_MAX_BUFFERS);
@@ -198,7 +198,7 @@ TEST(plans_come_back_as_they_were)
     }
 }
 
-/* Measurements are stored by the packed launch, so equal launches must pack equally. */
+/* The key of a measurement covers the packed launch, so equal launches must pack equally. */
 TEST(kernels_are_named_once_in_the_order_of_the_launches)
 {
     launch_plan p, back;
@@ -239,7 +239,7 @@ TEST(kernels_are_named_once_in_the_order_of_the_launches)
     assert_string_equal(entries, longest);
 }
 
-/* The journal stores a problem by its packed form. */
+/* The journal's keys cover the packed problem. */
 TEST(other_data_and_another_oracle_make_another_problem)
 {
     problem_plan p;
@@ -611,7 +611,7 @@ TEST(a_launch_is_evaluated)
     }
     assert_ok(script_reference_plan(s, PROBLEM_TUNED, NULL, &p, &error), error);
     assert_string_equal(plan_entry(&p, 0), "reference");
-    assert_int_equal(p.launches[0].grid[0], 4); /* a thread for each element of the first output */
+    assert_int_equal(p.launches[0].grid[0], 4); /* one thread per element of the first output */
     assert_int_equal(p.launches[0].block[0], 256);
     assert_int_equal(p.argument_count, 1);
     script_free(s);
@@ -647,7 +647,7 @@ TEST(launches_that_cannot_be_are_told)
         script *s = fixture_load_pattern(&(fixture_pattern){.kernel = kernel, .launch = launch});
         launch_plan p;
         at_error error = {0};
-        /* No GPU allows this grid or block, but that is no mistake of the script. */
+        /* If no GPU allows the grid or block, the script may still be right for other values. */
         assert_int_equal(script_launch_plan(s, PROBLEM_TUNED, (uint16_t[]){0, 0}, &p, &error),
                          launch_cases[i].launch ? AT_USAGE : AT_SCRIPT);
         assert_contains(error.message, launch_cases[i].message);

@@ -1,5 +1,5 @@
-/* Compares tolerances with definitions of their own: tables of all values of a type, steps to the
- * next value, and 128-bit arithmetic. */
+/* Compares tolerances with other computations: tables of all values of a type, steps to the next
+ * value, and 128-bit arithmetic. */
 #include "check.h"
 
 #include <float.h>
@@ -167,7 +167,7 @@ TEST(errors_of_floats_are_differences)
 TEST(not_a_number_and_infinities_equal_only_themselves)
 {
     static const uint64_t bits[][6] = {
-        /* nan, another nan, infinity, -infinity, the largest, 1 */
+        /* NaN, another NaN, infinity, -infinity, the largest finite value, 1 */
         [DTYPE_HALF] = {0x7e00, 0xfe01, 0x7c00, 0xfc00, 0x7bff, 0x3c00},
         [DTYPE_BFLOAT16] = {0x7fc0, 0xffc1, 0x7f80, 0xff80, 0x7f7f, 0x3f80},
         [DTYPE_FLOAT] = {0x7fc00000, 0xffc00001, 0x7f800000, 0xff800000, 0x7f7fffff, 0x3f800000},

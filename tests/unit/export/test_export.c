@@ -81,7 +81,7 @@ static char *run_consumer(fixture *f, const char *compiler, const char *globals,
     char command[1024], path[TEMPORARY_BYTES + 16], *text;
     size_t size;
     FILE *source = open_memstream(&text, &size);
-    /* Two files include the header twice each, which tests its guard and its linkage. */
+    /* Two files include the header twice each, which tests its include guard and its linkage. */
     fprintf(source,
             "#include \"exported.h\"\n#include \"exported.h\"\n#include <stdio.h>\n%s\n"
             "int main(void)\n{\n%s\n    return 0;\n}\n",
@@ -145,7 +145,7 @@ TEST_IN(a_consumer_in_c_and_cpp_finds_the_configuration, set_up, tear_down)
 }
 
 /* Ends the list of entries and appends a portfolio: three configurations for floats, a tree over n,
- * and times on a few problems, on which some of the three were slower than the default, or as
+ * and times on a few problems. On these, some configurations were slower than the default, or as
  * fast. */
 static int write_portfolio(rng *r, char *text, size_t size)
 {
@@ -170,7 +170,7 @@ static int write_portfolio(rng *r, char *text, size_t size)
     return used + snprintf(text + used, size - (size_t)used, "]}]");
 }
 
-/* Neither the tree nor an entry has this word. */
+/* Only the problems that the portfolio was made from have this word. */
 TEST_IN(a_portfolio_can_be_asked_of_what_it_was_made_on, set_up, tear_down)
 {
     fixture *f = *state;
@@ -211,7 +211,7 @@ TEST_IN(the_header_picks_what_pick_picks, set_up, tear_down)
     enum { ENTRIES = 12, QUERIES = 400 };
     static const char *const gpus[][2] = {{"A", "8.0"}, {"B", "8.6"}, {"C", "9.0"}, {"D", "9.0"}};
     static const char *const types[] = {"float", "double", "half"};
-    /* The default was not timed; the entry is faster; as fast; slower. */
+    /* The default was not timed; then the entry is faster than the default, as fast, and slower. */
     static const char *const baselines[] = {
         "", ", \"time\": {\"median_ns\": 2000, \"low_ns\": 1990, \"high_ns\": 2010}",
         ", \"time\": {\"median_ns\": 1005, \"low_ns\": 995, \"high_ns\": 1015}",
@@ -486,7 +486,7 @@ TEST_IN(names_that_meet_in_a_constant_stay_apart, set_up, tear_down)
     }
 }
 
-/* Names and texts that caused faults, and parts from which new ones are made. */
+/* Names and texts that caused faults, and parts from which new names and texts are made. */
 /* clang-format off */
 static const char *const hostile[] = {
     "INT32_MAX", "UINT8_C", "SIZE_MAX", "int64_t", "size_t", "bool", "true", "NULL", "linux",
@@ -506,7 +506,7 @@ enum {
     TEXTS = sizeof hostile_texts / sizeof *hostile_texts
 };
 
-/* Writes {"name": value, ...}. The names are not in `used`. */
+/* Writes {"name": value, ...} with names that are not in `used`. */
 static void hostile_object(rng *random, bool used[HOSTILE], char *out, size_t out_bytes)
 {
     size_t at = (size_t)snprintf(out, out_bytes, "{");
@@ -632,7 +632,7 @@ TEST_IN(results_of_another_script_are_counted_not_exported, set_up, tear_down)
     export_model_deinit(&m);
 }
 
-/* These are the records of the project. */
+/* Tests the records in results/. */
 TEST_IN(shipped_records_are_whole_and_export, set_up, tear_down)
 {
     fixture *f = *state;

@@ -13,8 +13,8 @@ enum { THREADS = 32, BUFFER_BASE = 0x10000 };
 
 static const char *const entry = "scale";
 
-/* Returns the kernels of `text`, or NULL if one of them cannot be written. The caller frees the
- * text. */
+/* Returns the kernels of `text` as inline PTX, or NULL if a kernel cannot be written. The caller
+ * frees the text. */
 static char *inlined(const char *text, const char *const *entries, size_t count)
 {
     char *out, symbols[256] = "";
@@ -45,8 +45,8 @@ static void expect(const char *text, const char *kernels)
 
 #define HEAD ".version 9.0\n.target sm_90\n.address_size 64\n"
 
-/* A kernel `scale` with a pointer and a number as parameters. It has these directives, and `body`
- * after the code that reads the parameters. */
+/* A kernel `scale` with a pointer and a number as parameters, with these directives. `body` follows
+ * the code that loads the parameters. */
 #define SCALE(directives, body)                                                                    \
     ".visible .entry scale(\n\t.param .u64 scale_param_0,\n\t.param .f32 "                         \
     "scale_param_1\n)\n" directives "{\n"                                                          \
@@ -206,7 +206,7 @@ TEST(what_is_no_ptx_is_an_error)
 
 /* ---- inlined kernels run ---- */
 
-/* Prints the lines that an asm statement's literals have. `operands` replace %0, %1 and so on. */
+/* Prints the lines in the literals of an asm statement, with `operands` in place of %0, %1 ... */
 static void print_assembly(const char *kernel, const char *const *operands, FILE *to)
 {
     const char *at = strstr(kernel, "asm volatile(") + strlen("asm volatile(");

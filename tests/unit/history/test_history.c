@@ -96,7 +96,7 @@ TEST(a_cache_that_is_still_being_written_is_read)
     recorded_deinit(&r);
 }
 
-/* Python's json module writes NaN for a missing measurement. Within a text, NaN is just letters. */
+/* Python's json module writes NaN for a missing measurement. Inside a text, NaN must stay. */
 TEST(what_is_no_number_is_a_missing_value)
 {
     static const char text[] =
@@ -156,7 +156,7 @@ TEST(a_gzip_file_is_read)
     assert_int_equal(recorded_read(path, &r, &error), AT_NOT_FOUND);
 }
 
-/* The file is a text of which three bytes take a hundred times as much memory when parsed. */
+/* When parsed, every three bytes of this file take a hundred times as much memory. */
 TEST(a_file_that_would_take_gigabytes_is_refused_before_it_does)
 {
     enum { ROWS = 1 << 14, REPEATS = 1 << 10 };
@@ -234,7 +234,7 @@ TEST(what_is_written_reads_back_the_same)
             for (size_t p = 0; p < r.parameter_count; p++)
                 assert_true(value_equal(back.results[i].values[p], r.results[i].values[p]));
         }
-        /* Outcomes, times and samples survive. Names are lost if T4 has no place for them. */
+        /* Outcomes, times and samples survive. Names that T4 has no place for are lost. */
         names = convert(written, formats[f], &error);
         again = convert(text, formats[f], &error);
         if (f == 0)

@@ -282,8 +282,7 @@ TEST_IN(each_fact_that_changes_invalidates, set_up, tear_down)
         journal_close(j);
     }
     *f = original;
-    /* The key ignores other fields, which another build of the tool or another address in memory
-     * would change. */
+    /* The key ignores other fields, because a new build of autotune may change them. */
     memset(f->problem.buffers[1].name, 'x', PLAN_NAME_BYTES);
     f->device.limits.clock_khz = 1;
     journal *j = open_journal(f);
@@ -304,7 +303,7 @@ TEST_IN(a_crash_at_any_byte_costs_one_line, set_up, tear_down)
         size_t whole = 0;
         for (size_t i = 0; i < cut; i++)
             whole += text[i] == '\n';
-        /* Only the newline is cut off. The line itself is whole. */
+        /* If only the newline is cut off, the line itself is whole. */
         bool bare = cut < size && text[cut] == '\n';
         journal *j = open_journal(f);
         assert_int_equal(journal_count(j), whole + bare);

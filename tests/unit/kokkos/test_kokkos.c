@@ -1,6 +1,6 @@
-/* The tool library as Kokkos uses it. The test finds its functions by name and calls them in
- * Kokkos' order. Launches take the time that the test says, by a simulated clock: on a busy machine
- * a real launch may take longer than a launch with a slower tile. */
+/* Tests the tool library in the way that Kokkos uses it: finds functions by name and calls them in
+ * Kokkos' order. The clock is simulated: on a busy machine, a real launch may take longer than a
+ * launch with a slower tile. */
 #include "kokkos/interface.h"
 
 #include <dlfcn.h>
@@ -179,7 +179,7 @@ TEST_IN(contexts_may_lie_within_each_other, set_up, tear_down)
     }
 }
 
-/* Trials may take all of the time, so all tiles are tried. */
+/* In this test, trials may take all of the time, so all tiles are tried. */
 TEST_IN(a_range_is_taken_in_its_steps, set_up, tear_down)
 {
     const tool *t = *state;
@@ -196,7 +196,7 @@ TEST_IN(a_range_is_taken_in_its_steps, set_up, tear_down)
     assert_true(seen[0] && seen[1] && seen[2] && seen[3]);
 }
 
-/* Kokkos passes the tile size 0, which is no candidate. */
+/* Kokkos passes the tile size 0, which is not in the range. */
 TEST_IN(without_a_default_it_begins_in_the_middle, set_up, tear_down)
 {
     const tool *t = *state;
@@ -226,7 +226,7 @@ TEST_IN(what_was_not_declared_is_left_alone, set_up, tear_down)
     assert_int_equal(outputs[0].value.integer, 5);
 }
 
-/* A thread of the tool writes decisions while the program runs. */
+/* Returns whether a decision was written. A thread of the tool does this while the program runs. */
 static bool is_decided(const tool *t)
 {
     char pattern[PATH_MAX];
@@ -237,7 +237,7 @@ static bool is_decided(const tool *t)
     return any;
 }
 
-/* A busy machine takes longer to decide. */
+/* On a busy machine it takes longer until the site is decided. */
 TEST_IN(a_later_program_recalls_what_was_decided, set_up, tear_down)
 {
     tool *t = *state;

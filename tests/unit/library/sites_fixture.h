@@ -13,7 +13,7 @@
 #include "library/sites.h"
 #include "temporary.h"
 
-/* ---- a timer of streams, whose time passes as the program says ---- */
+/* ---- a timer of streams, whose time the test sets ---- */
 
 typedef struct stream {
     int64_t now_ns;
@@ -28,8 +28,8 @@ struct site_mark {
 
 typedef struct simulated {
     site_timer timer;
-    int late;                         /* polls before a time is known */
-    atomic_int marks;                 /* marks that were taken and not returned */
+    int late;                         /* number of polls before a time is known */
+    atomic_int marks;                 /* number of marks that were taken and not returned */
     void (*meanwhile)(void *context); /* called when a time begins; may be NULL */
     void *context;
     bool *closed;

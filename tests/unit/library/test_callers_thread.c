@@ -1,6 +1,6 @@
-/* The state of a calling thread (locale, rounding mode, traps) does not change what libautotune
- * reads, writes and computes, and libautotune does not change the state. tests/locale/comma.sh runs
- * this program, and all other tests of the library, in a locale with a decimal comma. */
+/* Tests that the state of a calling thread (locale, rounding mode, traps) does not change results
+ * of libautotune, and that libautotune does not change this state. tests/locale/comma.sh runs all
+ * tests of the library in a locale with a decimal comma. */
 #define _GNU_SOURCE /* feenableexcept */
 #include <fenv.h>
 #include <locale.h>
@@ -55,7 +55,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* Goes from records to a kernel. Every text on the way has fractions. */
+/* Picks from a record and prepares a kernel. Record, script and source have fractions. */
 static void use_fractions(fixture *f)
 {
     char results_path[TEMPORARY_BYTES + 16];
@@ -78,7 +78,7 @@ static void use_fractions(fixture *f)
     assert_ok(at_prepare(choice, &options, &kernel, &f->error), f->error);
     assert_string_equal(at_kernel_text(kernel), "f=0.25,block=128");
     assert_non_null(strstr(at_kernel_source(kernel), "= 0.25f * 1.5f;"));
-    /* This tie is rounded to even, or down if the thread rounds down. */
+    /* 0.375 is rounded to 0.38 (to even), but to 0.37 if the thread rounds down. */
     assert_non_null(strstr(at_kernel_source(kernel), "0.25 of 1.5, rounded 0.38."));
     at_kernel_free(kernel);
     at_choice_free(choice);

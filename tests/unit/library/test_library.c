@@ -1,4 +1,4 @@
-/* libautotune picks configurations, and reports errors in its arguments. */
+/* Tests how libautotune picks configurations and reports errors in its arguments. */
 #define _GNU_SOURCE /* environ */
 #include <pthread.h>
 #include <sys/stat.h>
@@ -96,7 +96,7 @@ TEST_IN(a_choice_keeps_nothing_of_the_callers, set_up, tear_down)
     assert_int_equal(at_choice_rule(f->choice), AT_RULE_NEAREST);
 }
 
-/* Messages contain `with`, which tells whether the pattern's script can be read. */
+/* Asserts the messages for misspelt names; each contains `with`. */
 static void refuses_what_is_mistyped(fixture *f, const char *with)
 {
     static const struct {

@@ -98,7 +98,7 @@ TEST_IN(what_only_lua_evaluates_is_checked_all_the_same, set_up, tear_down)
         assert_int_equal(at_choice_checked(f->choice), 1);
         assert_string_not_equal(at_choice_text(f->choice), "block=256,vec=4,shared=65536");
     }
-    /* Each device and each problem evaluates the script anew. */
+    /* For each device and each problem, the script is evaluated again. */
     copy(script_path, c.lua, "where = {",
          "where = { \"block ^ 2 < device.major * 32 * 32 * 7 * 7 or n ~= 4096\",");
     open_again(&c);
@@ -106,7 +106,8 @@ TEST_IN(what_only_lua_evaluates_is_checked_all_the_same, set_up, tear_down)
         pick_size(f, &h200, 4096);
         assert_string_equal(at_choice_text(f->choice), "block=256,vec=4,shared=65536");
         pick_size(f, &(at_gpu){"NVIDIA A", 1, 0}, 4096);
-        assert_int_equal(at_choice_checked(f->choice), 0); /* no device with this name is known */
+        assert_int_equal(at_choice_checked(f->choice),
+                         0); /* limits of capability 1.0 are unknown */
         pick_size(f, &(at_gpu){"NVIDIA A100", 8, 0}, 4098);
         assert_int_equal(at_choice_checked(f->choice), 1);
         assert_string_not_equal(at_choice_text(f->choice), "block=256,vec=4,shared=65536");

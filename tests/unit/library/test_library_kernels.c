@@ -1,4 +1,4 @@
-/* libautotune compiles the configurations that it picked, and launches them. */
+/* Tests how libautotune compiles and launches the configurations that it picked. */
 
 #include "base/clock.h"
 #include "library/library.h"
@@ -187,7 +187,7 @@ TEST_IN(headers_are_found_in_folders_that_the_program_names, set_up, tear_down)
     launch_and_check(f, 4096);
 }
 
-/* NVRTC knows the kernel's parameters, but the fake driver has no kernel of this name. */
+/* The kernel is compiled but not launched: the fake driver has no kernel of this name. */
 TEST_IN(a_kernels_own_file_is_compiled, set_up, tear_down)
 {
     static const char written[] =
@@ -203,7 +203,7 @@ TEST_IN(a_kernels_own_file_is_compiled, set_up, tear_down)
     assert_ok(at_pick(f->results, "saxpy", &h200, problem, 2, &f->choice, &f->error), f->error);
     f->options.script = TEST_SOURCE_DIR "/tests/fixtures/saxpy.cu";
     assert_ok(arch_find("sm_90", &limits, &f->error), f->error);
-    /* at_prepare() gives this state to its thread, whatever the program's locale is. */
+    /* at_prepare() sets this state in its thread, so it does not depend on the program's locale. */
     thread_state before;
     assert_ok(thread_state_reset(&before, &f->error), f->error);
     assert_ok(library_source_init(&source, f->choice, &f->options, &limits, "sm_90", &f->error),

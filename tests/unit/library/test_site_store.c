@@ -1,4 +1,4 @@
-/* The stored decisions of sites are whole, even if the writing process is killed. */
+/* Tests that the stored decisions of sites are whole even if the writing process is killed. */
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -26,7 +26,7 @@ static site_key key_of(const at_variable *n, const site_space *of)
     return (site_key){"axpy", n, 1, of};
 }
 
-/* Stores the decisions of problem after problem, and reports each one. */
+/* Stores decisions, one problem after the other, and writes the number of each to `to`. */
 static void put_until_killed(const char *folder, const site_space *of, int64_t from, int to)
 {
     site_store *store = NULL;

@@ -26,9 +26,9 @@ typedef struct program {
     double first_ns;     /* extra host time of a configuration's first launch */
     double spikes;       /* share of the trials that take fifty times as long */
     double interrupted;  /* share of the calls that take twenty times as long */
-    double crowd;        /* time of others per call, on average, relative to the default's */
+    double crowd;        /* mean time that other streams add to a call / the default's time */
     bool ran[MOST];
-    int64_t lose_every; /* every n-th time is lost; 0: none is */
+    int64_t lose_every; /* every n-th time is lost; if 0, no time is lost */
     late late[MOST_LATE];
     size_t late_count;
     uint64_t calls, trials, tickets;
@@ -63,7 +63,7 @@ static void start(program *p, site_proposer *propose, double share, uint64_t see
     start_on(p, &usual, propose, share, seed);
 }
 
-/* Draws times between half the default's and three times it. Some are close to each other. */
+/* Draws times from half the default's time to three times this time. Some are nearly equal. */
 static void draw_times(program *p, size_t count, uint64_t seed)
 {
     rng random = rng_seeded(seed);
@@ -260,11 +260,11 @@ TEST(interruptions_are_no_cost_of_tuning)
         good += regret(&p) <= 0.01;
         site_tuner_free(p.tuner);
     }
-    /* A candidate whose every trial is interrupted is lost. */
+    /* If all trials of a candidate are interrupted, this candidate is lost. */
     assert_true(good >= 18);
 }
 
-/* For example, eight streams run kernels that wait for each other. */
+/* Other streams add time to each call, for example if eight streams run kernels at once. */
 TEST(what_others_add_to_each_call_hides_no_difference)
 {
     int good = 0;
@@ -296,8 +296,8 @@ TEST(luck_in_a_crowd_makes_nobody_the_incumbent)
     }
 }
 
-/* If others take six times as long as the call itself, small differences are invisible. Still, most
- * of the possible gain is reached, and almost no program becomes slower. */
+/* Other streams take six times as long as the call itself, so small differences are invisible.
+ * Still, most of the possible gain must be reached, and almost no program may become slower. */
 TEST(in_a_crowd_who_is_likely_the_fastest_takes_over)
 {
     double gained = 0, possible = 0;
@@ -475,7 +475,7 @@ TEST(a_large_space_is_searched_from_winner_to_neighbours)
     while (!is_decided(&p) && p.calls < 400000) {
         uint32_t used = call(&p);
         assert_false(refused[used]);
-        refused[used] = used % 32 == 5; /* the launch only now shows that it is impossible */
+        refused[used] = used % 32 == 5; /* that these are impossible is known only at the launch */
         if (refused[used])
             site_tuner_invalid(p.tuner, used);
     }

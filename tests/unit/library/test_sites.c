@@ -1,4 +1,4 @@
-/* The calls of a program's sites. */
+/* Tests the calls of a program's sites. */
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -98,7 +98,7 @@ TEST_IN(what_the_program_forbids_is_never_used, set_up, tear_down)
     fixture *f = *state;
     at_sites *sites = open_in(f->folder);
     at_site *site = open_axpy(sites, 5000);
-    int64_t most = 64; /* too small even for the default's 128 */
+    int64_t most = 64; /* forbids even the default, 128 */
     at_error error = {0};
     assert_ok(at_site_restrict(site, allows, &most, &error), error);
     caller c = caller_of(6);
@@ -115,7 +115,7 @@ TEST_IN(what_the_program_forbids_is_never_used, set_up, tear_down)
     at_sites_close(sites);
 }
 
-/* A launch tells the program that a configuration is impossible. */
+/* Makes one call. The launch fails if the configuration is impossible. */
 static uint32_t call_with_refusals(caller *c, at_site *site, bool *refused)
 {
     at_values v;
@@ -245,8 +245,8 @@ TEST_IN(mistakes_in_what_is_given_are_named, set_up, tear_down)
 TEST_IN(a_call_ends_once, set_up, tear_down)
 {
     fixture *f = *state;
-    /* Times are known at once or late. With late times, a second end could pass for the end of a
-     * longer call. */
+    /* Times are known at once, or late. If they are late, a second at_site_end() could be mistaken
+     * for the end of a longer call. */
     for (int late = 0; late <= 40; late += 40) {
         at_sites *sites = open_for(&(at_sites_options){.folder = f->folder}, &h200, "580", late);
         at_site *site = open_axpy(sites, 5000 + late);
@@ -338,8 +338,8 @@ TEST_IN(a_site_has_one_list_of_parameters, set_up, tear_down)
     at_sites_close(sites);
 }
 
-/* After an exception, for example, a thread never ends its call. The site gives the call up after a
- * while. */
+/* A thread may never end its call, for example after an exception. The site gives up such a call
+ * after a while. */
 TEST_IN(calls_that_never_end_hold_nothing_up, set_up, tear_down)
 {
     fixture *f = *state;

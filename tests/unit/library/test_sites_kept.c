@@ -1,4 +1,4 @@
-/* Decisions of sites are stored, and $AUTOTUNE_SITES says how they are used. */
+/* Tests how decisions of sites are stored, and used according to $AUTOTUNE_SITES. */
 #include <unistd.h>
 
 #include "base/file.h"

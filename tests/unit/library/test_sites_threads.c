@@ -1,4 +1,4 @@
-/* Sites that are called by several threads and by several ranks. */
+/* Tests sites that several threads or several ranks call. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <unistd.h>

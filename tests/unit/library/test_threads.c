@@ -28,7 +28,7 @@ typedef struct fixture {
     at_results *shared;
     atomic_bool over;
     atomic_int failures, found, written;
-    at_error first; /* the first failure; guarded by `failures` */
+    at_error first; /* the first failure; only the thread that counts failure 1 writes it */
 } fixture;
 
 static void note(fixture *f, const at_error *error)
@@ -39,7 +39,7 @@ static void note(fixture *f, const at_error *error)
 
 /* ---- readers ---- */
 
-/* Picks, prepares and launches. At times a record is missing, but it is never incomplete. */
+/* Picks, prepares and launches. A record may be missing at times, but must never be incomplete. */
 static at_status pick_and_launch(fixture *f, at_results *results, const at_gpu *gpu, int64_t size,
                                  at_error *error)
 {
@@ -173,7 +173,7 @@ static int set_up(void **state)
     f.options = (at_kernel_options){.script = TEST_SOURCE_DIR "/tests/fixtures/copied.lua",
                                     .share = TEST_BINARY_DIR "/share/autotune",
                                     .cache = f.folder};
-    /* This compiles the kernel, so that the threads find it in the cache. */
+    /* This call compiles the kernel, so that the threads find it in the cache. */
     assert_ok(use(&f, &error), error);
     assert_int_equal(atomic_load(&f.found), 1);
     assert_ok(at_open(f.results, &f.shared, &error), error);

@@ -1,5 +1,5 @@
-/* Tuning beside the program, by a stand-in for autotune and, in the last test, by autotune itself.
- * The driver is a fake. */
+/* Tests tuning beside the program. A shell script stands for autotune, except in the last test,
+ * which runs autotune itself on the fake driver. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +44,7 @@ static void write_program(fixture *f, const char *does)
     assert_int_equal(chmod(f->program, 0700), 0);
 }
 
-/* The tuner's result: the record has an entry for n = 5000 in place of 4096. */
+/* Writes the tuner's result: a record with an entry for n = 5000 in place of 4096. */
 static void find_a_result(fixture *f)
 {
     char does[512];

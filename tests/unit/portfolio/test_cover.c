@@ -85,7 +85,7 @@ TEST(exchanges_come_near_the_best_set)
         static invented in;
         size_t chosen[4], count;
         double least = INFINITY;
-        invent(&r, 40, &in); /* 91,390 sets of four: too many to try all */
+        invent(&r, 40, &in); /* there are 91,390 sets of four, too many for cover() to try all */
         double loss = cover(&in.m, 4, 0, chosen, &count);
         for (size_t a = 0; a < 40; a++)
             for (size_t b = 0; b < a; b++)
@@ -98,8 +98,8 @@ TEST(exchanges_come_near_the_best_set)
 
 TEST(no_more_are_taken_than_pay)
 {
-    /* The second configuration is best on both problems, except that the third is a little better
-     * on one. */
+    /* The second configuration is best on one problem; on the other, only the third is a little
+     * better. */
     const double ratios[] = {1.5, 1, 1.2, 1.5, 1.0005, 1}, defaults[] = {2, 2};
     const portfolio_matrix m = {2, 3, ratios, defaults};
     size_t chosen[3], count;

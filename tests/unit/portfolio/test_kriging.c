@@ -78,7 +78,7 @@ TEST_IN(a_ratio_is_over_the_best_of_what_is_compared, setup, teardown)
     fixture *f = *state;
     kriging *k;
     double ratios[COUNT + 1], others[COUNT + 1];
-    for (int i = 0; i < ROWS; i++) { /* now another configuration is three times as fast */
+    for (int i = 0; i < ROWS; i++) { /* makes another configuration the best, by a factor of 3 */
         f->ratios[COUNT * i] *= 3;
         f->ratios[COUNT * i + 1] *= 3;
         f->defaults[i] *= 3;
@@ -122,7 +122,7 @@ TEST_IN(what_may_be_slower_than_the_default_is_bewared_of_where_little_is_known,
     memcpy(others, ratios, sizeof others);
     kriging_add_risk(k, timed, others);
     assert_float_equal(others[0], ratios[0], 0.001);
-    /* Risk is relative to the default, so there is none without it. */
+    /* Risk is relative to the default: without a default there is no risk. */
     kriging_expect(k, unseen, ratios);
     ratios[COUNT] = 0;
     memcpy(others, ratios, sizeof others);
@@ -143,7 +143,7 @@ TEST_IN(where_only_a_product_matters_it_is_found, setup, teardown)
     size_t count = 0;
     double off[2] = {0};
     const portfolio_matrix m = {PROBLEMS - SIDE / 2, 2, ratios, defaults};
-    for (int i = 0; i < PROBLEMS; i++) { /* configurations that are left out move to the end */
+    for (int i = 0; i < PROBLEMS; i++) { /* the last SIDE / 2 problems have no times */
         int place = i * 7 % PROBLEMS, a = place % SIDE, b = place / SIDE;
         problems[2 * count] = number((INT64_C(1) << a) - 1);
         problems[2 * count + 1] = number((INT64_C(1) << b) - 1);
@@ -165,7 +165,7 @@ TEST_IN(where_only_a_product_matters_it_is_found, setup, teardown)
 }
 
 /* The first configuration is 1.5 times as slow on odd numbers. No timed even number is divisible by
- * 3, so kriging must find out that 2 matters and not 3. */
+ * 3. Kriging must find that the divisor 2 matters, and 3 does not. */
 TEST_IN(which_divisor_decides_is_found, setup, teardown)
 {
     enum { PROBLEMS = 60 };
@@ -192,8 +192,8 @@ TEST_IN(which_divisor_decides_is_found, setup, teardown)
     kriging_free(k);
 }
 
-/* By chance, either of the first two configurations is best, the first one more often. The times of
- * the others follow a pattern. */
+/* By chance, the first or the second configuration is best, the first more often. The times of the
+ * other configurations follow a pattern. */
 TEST_IN(what_changes_by_chance_is_not_followed, setup, teardown)
 {
     enum { PROBLEMS = 200, WIDTH = 6 };
@@ -235,8 +235,8 @@ TEST_IN(few_problems_leave_the_measure_as_it_is, setup, teardown)
     kriging_free(k);
 }
 
-/* The times rise and fall with a share of the size. Expectations for sizes in between are made with
- * and without this share as a feature. */
+/* The times rise and fall several times over the sizes. The test compares expectations for sizes
+ * between the timed ones, with and without a feature that follows the times. */
 TEST(a_feature_tells_what_sizes_do_not)
 {
     enum { TIMED = 60 };

@@ -64,7 +64,7 @@ TEST(every_class_of_every_variable_occurs)
         }
 }
 
-/* With few combinations of classes, every combination occurs. */
+/* If there are few combinations of classes, every combination occurs. */
 TEST(classes_of_all_variables_meet)
 {
     const portfolio_axis axes[] = {rows, rows};
@@ -108,7 +108,7 @@ TEST(classes_tell_what_divides)
         }
 }
 
-/* There are corners, primes and powers of two, and the range has no gap. */
+/* The problems include corners of the range, primes and powers of two, and leave no gap. */
 TEST(problems_fill_the_range)
 {
     const portfolio_axis axes[] = {rows, rows};

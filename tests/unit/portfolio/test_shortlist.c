@@ -23,8 +23,8 @@ static size_t shortlist(size_t problems, size_t width, const double *ratios, con
 
 TEST(what_is_nearly_best_everywhere_comes_before_what_is_best_once)
 {
-    /* Each of the first three configurations is best on one problem, by a hair, and bad on the
-     * next; the last configuration is nearly best on all. */
+    /* Each of the first three configurations is best on one problem, by 1 %, and bad on the next
+     * problem; the last configuration is nearly best on all. */
     const double ratios[] = {1, 1.2,  UNKNOWN,      1.01, /**/ 1.2, UNKNOWN,
                              1, 1.01, /**/ UNKNOWN, 1,    1.2,      1.01},
                  defaults[] = {2, 2, 2};
@@ -75,8 +75,8 @@ TEST(what_is_possible_nowhere_is_not_listed)
 
 TEST(a_hopeless_time_spoils_a_mean_no_more_than_one_of_twice_the_best)
 {
-    /* The first configuration is best, except on a problem on which it is a thousand times slower;
-     * there the second one helps. */
+    /* On one problem the first configuration is a thousand times slower than the best; there the
+     * second configuration helps. */
     const double ratios[] = {1000, 1, 1, 1.4, 1, 1.4}, defaults[] = {3, 3, 3};
     size_t list[2];
     assert_int_equal(shortlist(3, 2, ratios, defaults, 1, list), 1);
@@ -101,8 +101,8 @@ TEST(nothing_is_listed_twice)
         assert_false(portfolio_contains(list, i, list[i]));
 }
 
-/* With times of everything, the best few of the list are almost as good as the best few of all
- * configurations. */
+/* If everything is timed, the best few configurations of the list are almost as good as the best
+ * few of all configurations. */
 TEST(little_is_lost_by_the_list)
 {
     enum { FEW = 4 };

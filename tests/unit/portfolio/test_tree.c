@@ -73,7 +73,7 @@ static bool goes_to_then(const portfolio_axis *of, size_t axis_count, const valu
 }
 
 /* Returns the time of the tree's choice on a problem, relative to the best choice, or
- * PORTFOLIO_UNCOVERED if the tree has none. */
+ * PORTFOLIO_UNCOVERED if the tree has no possible choice. */
 static double loss_of(const portfolio_matrix *m, const portfolio_axis *of, size_t axis_count,
                       const record_node *nodes, const value *problems, size_t problem)
 {
@@ -153,7 +153,7 @@ TEST(a_product_is_found)
 }
 
 /* A configuration is impossible if its vector does not divide a row. The tree needs no question for
- * that, because the next configuration in its order is taken. */
+ * this case: a program takes the next configuration in the leaf's order. */
 static void by_constraint(int64_t rows, int64_t cols, double *ratios)
 {
     (void)rows;
@@ -220,8 +220,8 @@ TEST(noise_grows_a_small_tree)
     assert_in_range(nodes, DRAWS, DRAWS * PROBLEMS / 4);
 }
 
-/* The best configuration alternates, in more stretches than a tree has leaves. In one of five
- * stretches the choice matters. */
+/* Along the sizes, the best configuration alternates more often than a tree has leaves. In one of
+ * five stretches the choice matters. */
 TEST(of_more_questions_than_there_is_room_for_those_that_pay_most_stay)
 {
     enum { STRETCH = 16, STRETCHES = 200, EACH = 5, ALL = STRETCH * STRETCHES, WIDTH = 8 };
@@ -253,7 +253,7 @@ static void at_random(int64_t rows, int64_t cols, double *ratios)
         ratios[i] = rng_uniform(&r) < 0.4 ? 0 : 1 + rng_uniform(&r);
 }
 
-/* For every matrix, a problem gets a possible configuration if there is one, and every leaf has
+/* For every matrix: a problem gets a possible configuration if there is one, and every leaf has
  * each configuration once. */
 TEST(every_problem_gets_what_is_possible)
 {
@@ -314,8 +314,8 @@ TEST(a_gain_does_not_make_up_for_harm)
     assert_int_equal(nodes[0].default_at, 0);
 }
 
-/* A question does not pay if it gains a little on one problem and loses less than noise on another,
- * because the configuration there is expected to be as fast but may be slower. */
+/* A question is not worth it if it gains a little on one problem, and on another problem loses less
+ * than the noise: there the configuration may in fact be slower than the default. */
 TEST(harm_that_no_race_could_tell_counts)
 {
     const double ratios[] = {1, 1.005}, defaults[] = {1.006, 1};
@@ -345,7 +345,7 @@ TEST(few_problems_are_told_apart)
         assert_float_equal(loss_of(&m, axes, 2, nodes, problems, p), 0, 1e-9);
 }
 
-/* Different words may have nothing in common. Here the first configuration is very slow for "b". */
+/* Times for different words may be unrelated. Here the first configuration is very slow for "b". */
 TEST(what_words_part_is_learnt_apart)
 {
     enum { COUNT = 24 };
@@ -372,7 +372,7 @@ TEST(what_words_part_is_learnt_apart)
     assert_float_equal(sum, 0, 1e-9);
 }
 
-/* In every second range of sizes, a tile is cut badly. A few bounds of the size cannot separate
+/* In every second range of sizes, a tile does not fit. A few bounds of the size cannot separate
  * these ranges, but a feature can. */
 TEST(what_a_feature_parts_takes_one_question)
 {

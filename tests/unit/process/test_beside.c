@@ -83,8 +83,8 @@ TEST(it_has_none_of_the_process_s_descriptors)
     close(high);
 }
 
-/* Closes the standard descriptors as a daemon does. Then a file that a thread of the daemon opens
- * may get one of these numbers, and other threads may still print to it. */
+/* Closes the standard descriptors, as a daemon does. A file that is opened later may get one of
+ * these numbers, and threads that still print would write into it. */
 static bool runs_without_standard_descriptors(void)
 {
     beside b = {0};

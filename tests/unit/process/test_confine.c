@@ -1,4 +1,4 @@
-/* Tests which files and system calls each process may use. Each row here is a row of the table in
+/* Tests which files and system calls each process may use, according to the table in
  * CONTRIBUTING.md. */
 #include <errno.h>
 #include <fcntl.h>
@@ -119,7 +119,7 @@ enum {
     EVERYTHING = 127
 };
 
-/* The exit status if the process could run a program: it is that program's status. */
+/* The exit status of a process that could run a program: the program's own status. */
 enum { RAN_A_PROGRAM = 0 };
 
 static int try_all(const folders *f)

@@ -16,7 +16,7 @@
 
 static const pack nothing;
 
-/* Starts a worker with a body of the table below. */
+/* Starts a worker with one of the bodies in the table below. */
 static at_status start(worker_body body, worker *out, at_error *error);
 
 static void sleep_ms(long ms)
@@ -70,7 +70,7 @@ static int wait_for_ever(int fd, pack *settings)
     return 3;
 }
 
-/* If set, children are slow after the fork, as on a busy machine. */
+/* If true, children wait after the fork, as on a busy machine. */
 static bool children_start_late;
 
 static void start_late(void)
@@ -148,8 +148,7 @@ static void how_a_worker_ended_is_told(void **state)
     assert_string_equal(why, "not running");
 }
 
-/* Holds a pipe open. The pipe closes when its last process has ended; the test waits for that, up
- * to the test's time limit. */
+/* Holds a pipe open until the process ends. The test waits until the pipe is closed. */
 static int hold_the_pipe(int fd, pack *settings)
 {
     (void)settings;
@@ -246,7 +245,7 @@ static void a_worker_starts_clean_with_nothing_but_its_settings(void **state)
     assert_int_equal(pack_get_u32(&m.body), 4711);
     assert_int_equal(pack_get_u32(&m.body), 1);
     assert_int_equal(pack_get_u32(&m.body),
-                     0); /* the worker has fresh memory, as at the start of main() */
+                     0); /* global variables of the worker are as at the start of main() */
     message_deinit(&m);
     pack_deinit(&settings);
     worker_stop(&w, NULL, 0);

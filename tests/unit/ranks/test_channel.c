@@ -66,7 +66,7 @@ TEST(a_closing_channel_lives_until_all_is_written)
     int peer = add(&t, 1, 1);
     channel *c = channel_find(&t, 1, 1);
     char word[5] = "";
-    assert_true(channel_flush(c)); /* no byte is waiting */
+    assert_true(channel_flush(c)); /* there are no waiting bytes */
     channel_put(c, "last", 5);
     c->closing = true;
     assert_false(channel_flush(c));

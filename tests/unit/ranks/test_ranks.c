@@ -7,7 +7,7 @@
 #include "check.h"
 #include "ranks/ranks.h"
 
-/* The relay's end of the socket. In this test, the test is the relay. */
+/* The relay's end of the socket: the test plays the relay. */
 static int relay;
 
 static int be_the_relay(void **state)

@@ -216,7 +216,7 @@ TEST_IN(predictions_are_no_ceilings, set_up, temporary_file_tear_down)
     assert_contains(f->error.message, "predicted times are not ceilings");
 }
 
-/* The file lies in the folder of the records, but is none. */
+/* device.json is in the folder of records, but it is not a record. */
 TEST_IN(it_is_not_taken_for_a_record, set_up, temporary_file_tear_down)
 {
     fixture *f = *state;

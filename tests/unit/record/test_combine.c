@@ -1,4 +1,4 @@
-/* Tests which entry stays if records are merged that have two entries for one question. */
+/* Tests which entry stays if merged records have two entries for the same problem. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -98,7 +98,7 @@ TEST_IN(what_was_merged_is_read_and_picked, setup, teardown)
     record_deinit(&r);
 }
 
-/* Computes the feature "the tile divided by 10". It knows no other feature. */
+/* Computes the feature "the tile divided by 10". Returns false for other features. */
 static bool tell_tile(void *context, const record_feature *feature,
                       const record_values *configuration, double *out)
 {
@@ -155,7 +155,7 @@ TEST_IN(a_feature_is_read_and_asked_for, setup, teardown)
         assert_non_null(found);
         assert_true(asked > 0);
         assert_true(record_same_values(found, &f->configurations[below]));
-        /* The script has no such feature, or defines it in another way. */
+        /* The script lacks this feature, or defines it in another way. */
         assert_null(picked(&r, NULL, &asked));
         r.portfolios[0].features[0].definition = "tile / 11";
         assert_null(picked(&r, tell_tile, &asked));

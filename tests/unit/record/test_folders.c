@@ -1,4 +1,4 @@
-/* Tests the search in folders: the order of findings, and damaged files and entries. */
+/* Tests the search for records in folders: the order of records, and damaged files and entries. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

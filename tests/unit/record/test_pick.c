@@ -118,7 +118,7 @@ TEST_IN(and_the_default_at_last, set_up, tear_down)
     assert_int_equal(pick_for(f, "NVIDIA V100", 7, 0, 8192, "float", &tile), PICK_DEFAULT);
     const record_values *baseline = pick_default(&f->set);
     assert_non_null(baseline);
-    /* The first of the latest entries, those of the 4th, decides. */
+    /* The first of the latest entries, which are of the 4th, decides. */
     assert_int_equal(record_get(baseline, "tile")->integer, 1004);
     record_set none = {0};
     assert_null(pick_default(&none));
@@ -128,8 +128,8 @@ TEST_IN(warm_results_stand_back_behind_cold_ones, set_up, tear_down)
 {
     fixture *f = *state;
     int64_t tile;
-    /* The warm and the cold entry are equally far. The cold entry of the next problem comes only
-     * after the warm entry is refused. */
+    /* The entries with a warm and a cold cache are for the same problem. The cold entry of the next
+     * problem is taken only if both are refused. */
     assert_int_equal(pick_for(f, "NVIDIA A100", 8, 0, 8192, "float", &tile), PICK_EXACT);
     assert_int_equal(tile, 2);
     assert_true(pick_preference(&f->records[0].entries[1]) <
@@ -184,7 +184,7 @@ TEST_IN(what_is_impossible_is_never_picked, set_up, tear_down)
 #define BASELINE "\"baseline\": {\"configuration\": {\"tile\": 0}, " TIME(1000, 990, 1010) "}"
 
 /* A portfolio of the tiles 1 to 3 for floats. The tree's order is 3, 1, 2 below 4096 rows, and 2,
- * 1, 3 from there on. Tile 2 was slower than the default at 5000 rows. */
+ * 1, 3 for 4096 rows and more. Tile 2 was slower than the default at 5000 rows. */
 static const char portfolio[] =
     "{\"schema\": \"autotune-record\", \"version\": 1, \"pattern\": \"p\", \"gpu\": \"G\","
     " \"compute_capability\": \"9.0\", \"entries\": [{\"problem\": {\"rows\": 64, \"dtype\": "
@@ -295,8 +295,7 @@ TEST(of_another_problem_only_what_was_faster_than_the_default_is_picked)
         {"\"baseline\": {\"configuration\": {\"tile\": 1}, " TIME(900, 890,
                                                                   910) "}, " TIME(900, 890, 910),
          false},
-        /* The default has no time. Then the entry is taken, because the default may have been wrong
-         * there. */
+        /* The default has no time: it may have been wrong. Then the entry is taken. */
         {"\"baseline\": {\"configuration\": {\"tile\": 0}}, " TIME(900, 890, 910), true},
         {"\"baseline\": null, " TIME(900, 890, 910), true},
         {"\"speedup\": 1.001, " TIME(900, 890, 910), false},
@@ -323,8 +322,8 @@ TEST(the_record_of_the_very_problem_holds)
     assert_int_equal(tile, 1);
 }
 
-/* An entry that was faster than the default is not taken if it is farther away or of another GPU:
- * near the problem the default was as good. */
+/* The nearest entry says that the default was as fast. Then no entry that is farther away or of
+ * another GPU is taken, even if it was faster than its default. */
 TEST(the_first_that_is_possible_decides)
 {
     int64_t tile;
@@ -346,8 +345,8 @@ TEST(where_the_default_is_impossible_nothing_has_to_be_faster)
     assert_int_equal(tile, 1);
 }
 
-/* No entry tells the default. The portfolio was slower than some default; the entry is of the same
- * problem. */
+/* The default is unknown: no entry has it. The portfolio was slower than the default at that time;
+ * the entry is for the same problem. */
 TEST(where_no_default_is_known_what_was_slower_than_one_is_passed_over)
 {
     static const char text[] =
@@ -524,7 +523,7 @@ static double distance_of(const record_values *a, const record_values *b)
 enum { DRAWN = 200, VARIABLES = 5 };
 
 /* Draws a problem with sizes, a type, a variable that some problems lack, and a variable that is a
- * number in some problems and a boolean in others. */
+ * number in some problems and a boolean in other problems. */
 static record_values draw(rng *r, record_pair pairs[VARIABLES])
 {
     static const char *const dtypes[] = {"float", "double", "half"};
@@ -564,7 +563,7 @@ TEST(a_distance_is_the_sum_over_the_variables_of_both)
     pick_table_deinit(&t);
 }
 
-/* Draws a problem of the records, with some sizes changed. */
+/* Draws a problem from the records and changes some of its sizes. */
 static record_values draw_problem(rng *r, const record_set *set, record_pair pairs[])
 {
     const record *from = &set->records[rng_below(r, set->count)];
@@ -576,7 +575,7 @@ static record_values draw_problem(rng *r, const record_set *set, record_pair pai
     return (record_values){like->count - rng_below(r, 2), pairs};
 }
 
-/* Compares the order of candidates with all candidates sorted. */
+/* Compares the order of candidates with the order of a plain sort. */
 TEST(candidates_come_by_rule_then_distance)
 {
     record_set set;

@@ -263,7 +263,7 @@ TEST_IN(cold_and_warm_results_do_not_replace_each_other, set_up, temporary_file_
     record_deinit(&r);
 }
 
-/* Merges the sample run, in which the record's best configuration is not the best. */
+/* Merges the sample run, whose best configuration is another one than the record's. */
 static record_change merge_without_the_recorded_best(fixture *f, int64_t best_ns,
                                                      const char *template_hash)
 {

@@ -40,7 +40,7 @@ static size_t count_of(const char *text, const char *part)
 }
 
 typedef struct terminal {
-    int screen, line; /* the terminal's two ends: the person's and the program's */
+    int screen, line; /* the two ends of the terminal: the user's and the program's */
 } terminal;
 
 static terminal open_terminal(unsigned short columns)
@@ -262,7 +262,7 @@ TEST(a_closed_stderr_is_ignored)
     errno = 0;
     update(p, 0, 0);
     update(p, 6000 * ms, 10);
-    assert_int_equal(errno, EBADF); /* the write was tried, and its failure ignored */
+    assert_int_equal(errno, EBADF); /* the write was tried; its failure was ignored */
     progress_free(p);
 }
 

@@ -12,7 +12,7 @@ typedef struct fixture {
     pattern pattern;
     run_summary run;
     char *text;     /* the last output */
-    size_t columns; /* width of the page; 0: 100 */
+    size_t columns; /* width of the page; 0 means 100 */
 } fixture;
 
 static int set_up(void **state)
@@ -139,7 +139,7 @@ TEST_IN(the_object_has_every_message_once_and_whole, set_up, tear_down)
     json_decref(root);
 }
 
-/* Columns that do not fit beside the times come below them. No value is split. */
+/* Columns that do not fit beside the times follow in a table below. No value is split. */
 TEST_IN(narrow_pages_keep_values_whole, set_up, tear_down)
 {
     fixture *f = *state;

@@ -17,7 +17,7 @@ static bool fails(at_error *error, at_status *status)
     return true;
 }
 
-/* The compiler. */
+/* ---- the compiler ---- */
 
 typedef struct result_link {
     struct result_link *next;
@@ -160,7 +160,7 @@ const char *compile_outcome_name(compile_outcome o)
     return names[o];
 }
 
-/* The device. */
+/* ---- the device ---- */
 
 typedef struct table_event {
     struct table_event *next;
@@ -170,7 +170,7 @@ typedef struct table_event {
 } table_event;
 
 struct device_worker {
-    bool simulated; /* a worker of the prover, on which everything works */
+    bool simulated; /* a worker of the prover; all its requests succeed */
     bool elsewhere; /* a worker on a GPU other than cuda:0 */
     bool idle;
     uint64_t asked;
@@ -238,7 +238,7 @@ at_status device_worker_start(const device_worker_options *options, device_worke
     return AT_OK;
 }
 
-/* No process waits here. */
+/* Does nothing: there is no process to wait for. */
 void device_worker_begin(device_worker *w)
 {
     (void)w;
@@ -501,7 +501,7 @@ at_status device_worker_list(const char *kind, device_properties *out, size_t ca
     return error_set(error, AT_NO_DEVICE, "tables are not listed");
 }
 
-/* Sessions. */
+/* ---- sessions ---- */
 
 void tables_open(session *s)
 {

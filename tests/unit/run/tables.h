@@ -1,7 +1,7 @@
 /* A fake compiler and a fake device, which replace the pool (compile/compile.h) and the device
- * worker (bench/client.h) in tests that link tables.c. The tables say what happens to each variant,
- * without processes and at once. A variant's number is its number in the pipeline's table of
- * candidates. */
+ * worker (bench/client.h) in tests that link tables.c. Without processes, they give the results
+ * that the tables have for each variant. A variant's index in the tables is its number in the
+ * pipeline's table of candidates. */
 #ifndef AUTOTUNE_TEST_TABLES_H
 #define AUTOTUNE_TEST_TABLES_H
 
@@ -17,24 +17,24 @@ enum { TABLES_MOST = 1024 };
 
 typedef struct tables {
     compile_outcome compiles[TABLES_MOST];
-    unsigned codes[TABLES_MOST]; /* machine code of each variant; 0: unknown */
+    unsigned codes[TABLES_MOST]; /* machine code of each variant; 0 if unknown */
     bool last_first;             /* results come in reverse order */
-    size_t workers;              /* number of compile workers; 0: two */
+    size_t workers;              /* number of compile workers; 0 means two */
     const char *warning;         /* returned by compile_warning() */
     outcome works[TABLES_MOST];
-    int64_t time_ns[TABLES_MOST]; /* 0: 100 us and a little more for each number */
-    int64_t more_ns;              /* increase from each of three samples to the next; 0: 1 ns */
-    int64_t elsewhere_ns[TABLES_MOST]; /* times on other GPUs than cuda:0; 0: the same */
+    int64_t time_ns[TABLES_MOST];      /* 0 means 100 us and a little more for each number */
+    int64_t more_ns;                   /* time added from one sample to the next; 0 means 1 ns */
+    int64_t elsewhere_ns[TABLES_MOST]; /* times on GPUs other than cuda:0; 0 means time_ns */
     outcome blocks_elsewhere;          /* outcome of all blocks on other GPUs */
     outcome ragged[TABLES_MOST];       /* outcome on the ragged problem, if it is checked later */
     outcome rechecks[TABLES_MOST], blocks[TABLES_MOST];
     bool silent;           /* blocks get no answer */
-    size_t samples;        /* samples of a try; 0: as many as requested */
-    size_t interrupt_at;   /* number of the try that raises SIGINT, from 1; 0: none */
-    bool slow;             /* one answer at a time, and none every other time */
+    size_t samples;        /* samples of a try; 0 means as many as requested */
+    size_t interrupt_at;   /* number of the try that raises SIGINT, from 1; 0 for no try */
+    bool slow;             /* every second poll gives one answer, the others give no answer */
     int restarts;          /* number of restarts of the device worker */
-    const char *no_device; /* the message if opening fails; NULL: it works */
-    /* The call to either fake, counted from 1, that fails with `failure`; 0: none. */
+    const char *no_device; /* opening the device fails with this message; NULL if it succeeds */
+    /* The call to one of the fakes, counted from 1, that fails with `failure`; 0 for no call. */
     int fail_at;
     at_status failure;
     /* Counters. */
@@ -55,11 +55,11 @@ void tables_open(session *s);
 void tables_open_with(session *s, const char *script);
 void tables_close(session *s);
 
-/* Opens a journal of the session's problem in the folder. */
+/* Opens a journal for the session's problem in the folder. */
 journal *tables_journal(const session *s, const char *folder);
 
-/* A run of a script of tests/fixtures, with its own folders for journals and records. Use it as the
- * state of a test, with this set-up and teardown. */
+/* A run of a script of tests/fixtures, with its own folders for journals and records. It is the
+ * state of tests that have this set-up and teardown. */
 typedef struct tables_run {
     char folder[TEMPORARY_BYTES], results[TEMPORARY_BYTES + 16], script[512];
     settings settings;

@@ -79,7 +79,7 @@ TEST_IN(the_fastest_comes_first_and_what_failed_last, try_all, close_all)
     assert_string_equal(s->effort, "exhaustive");
 }
 
-/* A device, or a journal, may have any number of samples. */
+/* Outcomes from a device or a journal may have any number of samples. */
 TEST_IN(any_number_of_samples_is_summarised, try_all, close_all)
 {
     fixture *f = *state;

@@ -87,8 +87,8 @@ TEST_IN(a_quick_run_begins_with_what_is_recorded_of_another_problem, open_run, t
     free(best);
 }
 
-/* The record is of this GPU and problem but of another script. It does not answer the question, but
- * its configuration is tried first, races, and is recorded again. */
+/* The record is for this GPU and problem, but of another version of the script. It is no result for
+ * this run, but its configuration is tried first, races, and is recorded again. */
 TEST_IN(a_quick_run_begins_with_what_is_recorded_of_an_earlier_script, open_run, tables_run_close)
 {
     fixture *f = *state;
@@ -149,8 +149,8 @@ TEST_IN(what_settings_start_with_comes_before_what_the_script_does, open_started
     assert_true(was_tried(s, "block=64,vec=4,cached=true"));
 }
 
-/* A user who names a run to begin with wants exactly that run's configurations, perhaps to race two
- * of them. */
+/* A user who names a run for a warm start wants exactly the configurations of that run, perhaps to
+ * race two of them. */
 TEST_IN(a_warm_start_comes_before_what_the_script_starts_with, open_started, tables_run_close)
 {
     static const char text[] = "{\"pattern\": \"started\", \"problem\": {}, \"counts\": {},\n"
@@ -195,7 +195,7 @@ TEST_IN(a_quick_run_leaves_checks_on_ragged_problems_to_the_race, open_run, tabl
     assert_true(the_tables.unchecked > 0);
 }
 
-/* The variant that is tried first crashes. It is not the default. */
+/* The variant that is tried first is not the default, and crashes. */
 TEST_IN(a_quick_run_tries_others_before_the_default, open_run, tables_run_close)
 {
     fixture *f = *state;
@@ -213,7 +213,7 @@ TEST_IN(what_is_hopeless_is_left_and_counted, open_run, tables_run_close)
 {
     fixture *f = *state;
     the_tables.time_ns[7] = 60000000;
-    the_tables.time_ns[8] = 1900000; /* as slow, but it ends before it could be abandoned */
+    the_tables.time_ns[8] = 1900000; /* slow, but ends before it would be abandoned */
     assert_ok(run_it(f), f->error);
     const run_summary *s = tune_summary(f->tune);
     assert_int_equal(s->counts[OUTCOME_TOO_SLOW], 1);
@@ -286,8 +286,7 @@ static bool was_measured(const run_summary *s, int64_t time_ns)
     return false;
 }
 
-/* rgb.lua has so many variants that most of them are checked on ragged problems only in the
- * race. */
+/* rgb.lua has so many variants that most are checked on ragged problems only in the race. */
 TEST_IN(an_interrupted_run_records_the_fastest_that_was_checked_on_ragged_problems, open_run,
         tables_run_close)
 {
@@ -319,7 +318,7 @@ TEST_IN(without_anything_that_works_there_is_no_winner_and_no_record, open_run, 
     fixture *f = *state;
     for (int i = 0; i < TABLES_MOST; i++)
         the_tables.compiles[i] =
-            i > 0 ? COMPILE_ERROR : COMPILE_OK; /* 0 is the references' number */
+            i > 0 ? COMPILE_ERROR : COMPILE_OK; /* helper kernels and the reference use number 0 */
     the_tables.works[0] = OUTCOME_CRASHED;
     assert_ok(run_it(f), f->error);
     assert_false(tune_summary(f->tune)->best_found);
@@ -348,7 +347,7 @@ TEST_IN(an_architecture_alone_compiles_everything_and_measures_nothing, open_run
     assert_int_equal(run_it(f), AT_USAGE);
 }
 
-/* If any call fails, the run returns an error or a whole result, and leaks nothing. */
+/* Whichever call fails, the run returns an error or a whole result, and leaks nothing. */
 TEST_IN(a_failure_in_any_place_is_survived, open_run, tables_run_close)
 {
     fixture *f = *state;

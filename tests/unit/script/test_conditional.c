@@ -1,5 +1,5 @@
-/* Tests conditional parameters (at.when), derived values, and a baseline and starts that name only
- * differences. */
+/* Tests conditional parameters (at.when), derived values, and baselines and starts that name only
+ * some parameters. */
 #include "script/emit.h"
 #include "script_fixture.h"
 
@@ -146,7 +146,7 @@ TEST(a_conditional_parameter_that_neither_baseline_nor_start_name_is_the_first_o
         wanted, 3);
 }
 
-/* The start may be a configuration of another problem. */
+/* A start that is invalid for this problem may be valid for another problem. */
 TEST(a_start_need_not_be_a_configuration_of_the_problem)
 {
     static const char *const wanted[] = {"tile=4,mode=a"};
@@ -273,7 +273,7 @@ TEST(what_is_wrong_with_them_is_told_with_its_line)
     }
 }
 
-/* With all values written out, the last one would have 2^40 terms. */
+/* If expressions were expanded, the last value would have 2^40 terms. */
 TEST(derived_values_that_double_are_evaluated_once_each)
 {
     static const char *const wanted[] = {"tile=2,mode=a", "tile=2,mode=b"};

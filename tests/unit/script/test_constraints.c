@@ -73,7 +73,7 @@ TEST(constraints_that_bind_late_leave_a_sample_of_what_is_valid)
     script_free(s);
 }
 
-/* There are 10^20 evaluations, each within its own limit. */
+/* The space needs 10^20 evaluations, each of which is within its own limit. */
 TEST(the_evaluations_of_a_whole_space_have_a_limit)
 {
     script *s = load_late_binding(
@@ -81,7 +81,7 @@ TEST(the_evaluations_of_a_whole_space_have_a_limit)
         "p16 + p17 + p18 + p19 == 100 and not (\"a\"):rep(1 << 8):find(\".-.-b\")");
     space *sp;
     at_error error = {0};
-    /* The work of C functions is counted, so no time limit has to end the script. */
+    /* The work of C functions is counted, so the script ends before its time limit. */
     bool timed_out = true;
     script_space_limits limits = script_space_defaults();
     limits.enumerate_s = limits.sample_s = 0.2;

@@ -28,7 +28,8 @@ static void expect_emitted(const char *text, bool line_marks, const char *wanted
     emitted_deinit(&out);
 }
 
-/* Checks what the template reads of the problem and of the device, as "n sm_count ". */
+/* Checks which variables of the problem and fields of the device the template reads: "n sm_count ".
+ */
 static void expect_read(const char *text, const char *wanted)
 {
     fixture_write("p.cu.tmpl", text);
@@ -82,7 +83,8 @@ TEST(values_are_written_as_cuda_reads_them)
         "e float4 uint4 132 2\n");
 }
 
-/* The work is proportional to the number of lines, and within a tenth of the limit of scripts. */
+/* The work must be proportional to the number of lines, and within a tenth of the limit of scripts.
+ */
 TEST(a_template_may_have_ten_thousand_lines)
 {
     enum { LINES = 10 * 1000 };
@@ -334,7 +336,7 @@ TEST(hashes_follow_the_contents)
     emitted_deinit(&two);
 }
 
-/* An include whose name is computed counts, whichever variant is emitted first. */
+/* The hash covers includes with computed names, whichever variant is emitted first. */
 TEST(the_template_hash_covers_every_include)
 {
     char before[33], after[33], emitted_hash[33];

@@ -1,8 +1,8 @@
 #include "script/state.h"
 #include "script_fixture.h"
 
-/* Checks the names that an expression reads, as the loader of scripts finds them. `wanted` has them
- * with blanks between. */
+/* Checks the names that an expression reads, as the loader of scripts finds them. `wanted` lists
+ * the names with blanks between. */
 static void expect_names(const char *text, const char *wanted)
 {
     char where[512], found[512] = "";
@@ -73,7 +73,7 @@ TEST(helpers_say_what_they_promise)
     }
 }
 
-/* Strings come from Lua's own tables. Numbers and booleans are pushed. */
+/* An expression gets strings from a table in Lua, and numbers and booleans from the stack. */
 TEST(values_of_every_kind_reach_an_expression)
 {
     script *s = fixture_load_pattern(&(fixture_pattern){
@@ -97,7 +97,8 @@ TEST(values_of_every_kind_reach_an_expression)
     script_free(s);
 }
 
-/* Each constraint is evaluated in both ways, for all values of `v`, of each kind. */
+/* Each constraint is evaluated for one value at a time and for many values at once, for all values
+ * of `v`, of each kind. */
 TEST(values_tested_together_get_the_answers_that_they_get_alone)
 {
     script *s = fixture_load_pattern(&(fixture_pattern){

@@ -33,7 +33,7 @@ TEST(it_follows_from_problem_device_and_configuration)
     script_free(s);
 }
 
-/* The definition that a record has must change when the feature does. */
+/* If a derived value changes the feature, the definition, which records store, must change, too. */
 TEST(its_definition_has_the_derived_values_that_it_reads)
 {
     script *s = load_with("derived = { b = 'n // tile', other = 7, a = 'b + 1' }, "

@@ -112,7 +112,7 @@ TEST(a_refusal_names_the_templates_line)
     assert_string_equal(error.file, "my \"t\".tmpl");
 }
 
-/* More lines than C can number, spliced or in raw literals, follow the largest line number. */
+/* After the largest line number of C, more lines follow, spliced or in raw literals. */
 TEST(lines_are_counted_up_to_the_largest)
 {
     expect_refusal("#line 2147483647\na\n\n#include </etc/x>\n", "/etc/x", 2147483647);

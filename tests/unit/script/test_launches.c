@@ -100,7 +100,7 @@ TEST(a_group_of_launches_runs_so_often_in_turn)
     assert_order(&plan, "0 1 2 1 2 1 2 1 2 3 3");
 }
 
-/* This way, launches that are equal have equal plans. */
+/* So launches that are equal have equal plans. */
 TEST(a_group_that_runs_once_is_no_group)
 {
     const fixture_pattern
@@ -149,7 +149,7 @@ TEST(a_launch_in_clusters_may_be_balanced)
 {
     static const struct {
         const char *field;
-        bool of_a, of_b; /* allowed for mode=a, for mode=b */
+        bool of_a, of_b; /* whether the variants mode=a and mode=b are valid */
     } cases[] = {{"", false, false},
                  {", cluster = 4", false, false},
                  {", cluster = 4, balanced = true", true, true},
@@ -390,7 +390,7 @@ TEST(plans_that_cannot_be_are_told)
         at_status status = script_launch_plan(s, PROBLEM_TUNED, NULL, &launch, &error);
         if (!status)
             status = script_problem_plan(s, PROBLEM_TUNED, NULL, 1, &problem, &error);
-        /* A cluster that no GPU allows is no mistake of the script. */
+        /* If no GPU allows the cluster, the script may still be right for other values. */
         const bool impossible = strstr(or_else(cases[i].launch, ""), "cluster") != NULL;
         assert_int_equal(status, impossible ? AT_USAGE : AT_SCRIPT);
         assert_contains(error.message, cases[i].message);

@@ -1,6 +1,6 @@
-/* Tests the library's rooms without memory. Each function below runs with its n-th allocation
- * failing, for n = 1, 2, ... It returns AT_NO_MEMORY or does its whole job: no crash, no leak, no
- * half-written file. The other rooms end their process (base/test_memory.c). */
+/* Tests the library's rooms when memory runs out. In each test, the n-th allocation fails, for n =
+ * 1, 2, ... The tested function must return AT_NO_MEMORY or do its whole job, without a crash, a
+ * leak or a half-written file. Other rooms end their process (base/test_memory.c). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,8 @@ typedef struct fixture {
     char *output; /* the result of the last trial that succeeded */
 } fixture;
 
-/* Does the job once. On AT_OK *output is the result, which is compared; the caller frees it. */
+/* Calls the tested function once. On AT_OK *output is the result, which fail_each_allocation()
+ * compares; the caller frees it. */
 typedef at_status (*trial)(fixture *f, char **output, at_error *error);
 
 /* Fails each of the first allocations, then every 127th. (A Lua state that runs a template makes an
@@ -113,7 +114,7 @@ static at_status merge_record(fixture *f, char **output, at_error *error)
     until_failure = -1;
     char *text;
     assert_ok(file_read(path, 1 << 20, &text, NULL, &trouble), trouble);
-    /* The file must be the old one or the new one, as a whole. */
+    /* The file must have the whole old text or the whole new text. */
     if (status) {
         assert_string_equal(text, f->record);
         free(text);
@@ -148,7 +149,7 @@ TEST_IN(loading_all_records, set_up, tear_down)
     fail_each_allocation(*state, load_all);
 }
 
-/* This does not load the pattern's script; test_memory.c does. */
+/* Picks without the pattern's script; test_memory.c tests the loading of scripts. */
 static at_status pick_from_library(fixture *f, char **output, at_error *error)
 {
     setenv("AUTOTUNE_SHARE", f->folder, 1);
@@ -171,7 +172,7 @@ TEST_IN(picking, set_up, tear_down)
     fail_each_allocation(*state, pick_from_library);
 }
 
-/* Without memory there is no progress to see, but no error either. */
+/* If memory is short, no progress is shown, and there is no error. */
 TEST_IN(showing_progress, set_up, tear_down)
 {
     until_failure = 0;

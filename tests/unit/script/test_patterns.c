@@ -1,6 +1,6 @@
-/* Tests the shipped patterns and the patterns of other tests. Each script loads, each space has
- * about the expected size, and samples of variants of the tuned, the ragged and the simulated
- * problem emit and compile without a warning. */
+/* Tests the shipped patterns and the patterns of other tests. Each script must load, each space
+ * must have about the expected size, and sampled variants of the tuned, the ragged and the
+ * simulated problem must compile without a warning. */
 #include "check.h"
 
 #include <stdio.h>
@@ -70,8 +70,7 @@ static script *load(const char *path, const script_setting *settings, size_t set
     return load_for("sm_90", path, settings, setting_count);
 }
 
-/* The sources that the compiler has at present. Sources that are compiled together take half the
- * time. */
+/* The sources that are being compiled. Many sources together take half the time. */
 typedef struct batch {
     compile_pool *pool;
     const char *arch;
@@ -104,8 +103,8 @@ static void submit(batch *b, const char *what, const launch_plan *plan, const em
     assert_ok(compile_submit(b->pool, &request, &error), error);
 }
 
-/* Returns how many variants of each problem of each pattern are sampled; $AUTOTUNE_SAMPLES asks for
- * more. */
+/* Returns how many variants of each problem of each pattern are sampled: $AUTOTUNE_SAMPLES, if set.
+ */
 static int samples_wanted(void)
 {
     const char *wanted = getenv("AUTOTUNE_SAMPLES");
@@ -307,8 +306,8 @@ static uint32_t cluster_of(script *s, problem_kind problem, const uint16_t *indi
     return launch.launches[0].cluster[0];
 }
 
-/* Counts the variants for sums of columns whose blocks may share columns, and those whose blocks do
- * share on a problem on which they are checked. */
+/* Counts the variants (of sums of columns) whose blocks may share columns, and among them the
+ * variants whose blocks do share columns on a checked problem. */
 static void count_sharing(const char *arch, const char *type, size_t *may, size_t *do_share)
 {
     const script_setting settings[] = {{"axis", "columns"}, {"dtype", type}};
@@ -369,7 +368,7 @@ static kernel_launch launch_of(const char *arch, const char *path, const script_
     return plan.launches[0];
 }
 
-/* A tile has as many columns, however wide the loads are that its rows allow. */
+/* The number of a tile's columns must not depend on the width of the loads that the rows allow. */
 TEST(a_stretch_of_columns_is_as_wide_by_narrower_loads)
 {
     static const struct {
@@ -462,8 +461,8 @@ TEST(products_of_few_tiles_share_them_among_blocks_of_a_gpu_with_clusters)
     script_free(older);
 }
 
-/* Many blocks share the product if there are few tiles. With more tiles, as many blocks share it as
- * end soonest; with most tiles, none do. */
+/* If there are few tiles, many blocks share the product of a tile. With more tiles, the number of
+ * sharing blocks is the one that ends soonest; with very many tiles, blocks do not share. */
 TEST(as_many_blocks_share_a_product_as_end_soonest)
 {
     static const struct {

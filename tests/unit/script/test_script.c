@@ -281,7 +281,7 @@ TEST(whatever_is_wrong_is_told_with_its_line)
     }
 }
 
-/* Each field gets each kind of value. The value is accepted, or the error has a line. */
+/* Each field gets each kind of value. The value must be accepted, or the error must have a line. */
 TEST(any_value_in_any_field_is_taken_or_told)
 {
     static const char *const fields[] = {
@@ -537,7 +537,7 @@ TEST(settings_override_the_problem)
     const pattern *p = script_pattern(s);
     assert_int_equal(p->problems[PROBLEM_TUNED][0].value.integer, 8);
     assert_int_equal(p->problems[PROBLEM_RAGGED][0].value.integer, 7);
-    /* The user's value replaces the suggestion for slow devices. */
+    /* The user's --set replaces the value of the simulated problem. */
     assert_int_equal(p->problems[PROBLEM_SIMULATED][0].value.integer, 8);
     assert_string_equal(p->problems[PROBLEM_SIMULATED][3].value.string, "sim");
     assert_int_equal(p->problems[PROBLEM_TUNED][1].value.kind, VALUE_NUMBER);
@@ -584,7 +584,7 @@ TEST(a_problem_that_is_set_later_is_what_expressions_and_templates_see)
                                     {"f", {.kind = VALUE_INTEGER, .integer = 3}}};
     at_error error = {0};
     assert_ok(script_set_problem(s, PROBLEM_TUNED, set, 3, &error), error);
-    text[0] = '?'; /* the script has its own such text */
+    text[0] = '?'; /* the script has its own copy of the text */
     expect_variant(s, 6, "// other 3.0 6 12\n");
     const pattern *p = script_pattern(s);
     for (size_t i = 0; i < p->problem_count; i++)

@@ -11,7 +11,7 @@ static const char buffers[] =
     "dst = at.output { dtype = 'uint32', count = 'n' } }, traffic = '4 * n', "
     "reference = at.reference { template = 'p.cu.tmpl' }, ";
 
-/* Loads the pattern with this `transfer`, which is line 10. Without a kernel, `kernel` is "". */
+/* Loads the pattern with this `transfer`, which is line 10. `kernel` may be "". */
 static at_status load(const char *transfer, const char *kernel, const char *launch, script **out,
                       at_error *error)
 {

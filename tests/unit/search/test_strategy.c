@@ -52,8 +52,9 @@ static space *make_space(size_t count)
 
 typedef double (*cost_function)(const space *s, uint64_t configuration);
 
-/* A smooth cost with a step and some failures. The only optimum has the index 3 for all
- * parameters. */
+/* A smooth cost with a step and some failures. The only optimum has value index 3 in all
+ * parameters.
+ */
 static double cost_bowl(const space *s, uint64_t configuration)
 {
     uint16_t at[PARAMETERS];
@@ -230,7 +231,7 @@ TEST(every_strategy_repeats_itself_from_its_seed)
     space_free(s);
 }
 
-/* Only blind strategies are asked for many configurations in advance. */
+/* Only blind strategies get requests for many configurations in advance. */
 TEST(a_blind_strategy_proposes_the_same_whatever_it_is_told)
 {
     size_t kinds, blind = 0;
@@ -399,7 +400,7 @@ TEST(a_strategy_without_a_model_knows_no_chance_until_nothing_is_left)
     space_free(s);
 }
 
-/* Returns the mean of the best costs after so many evaluations of a bowl, if the budget is
+/* Returns the mean of the best costs after `evaluations` evaluations of a bowl, if the budget is
  * `budget`. */
 static double mean_best(const space *s, uint64_t budget, size_t evaluations)
 {
@@ -445,8 +446,8 @@ static double cost_without_least_values(const space *s, uint64_t configuration)
     return 10 - (double)least_values(s, configuration);
 }
 
-/* Returns how many tried configurations have a least value, in 40 searches of `evaluations`
- * each. */
+/* Returns how many tried configurations have a parameter at its least value, in 40 searches of
+ * `evaluations` each. */
 static size_t tries_of_least_values(const space *s, cost_function cost, uint64_t evaluations,
                                     size_t *found)
 {
@@ -488,7 +489,7 @@ TEST(a_small_budget_is_not_spent_on_filling_the_space)
     space_free(s);
 }
 
-/* If the three configurations filled the space, nearly half of them would have a least value. */
+/* Of configurations that were spread over the space, nearly half would have a least value. */
 TEST(of_a_small_budget_the_model_chooses_from_the_second_on)
 {
     space *s = make_space(MANY);

@@ -93,7 +93,7 @@ TEST(a_response_that_goes_back_and_forth_is_asked_for_everywhere)
     assert_int_equal(place, 100);
 }
 
-/* Yes up to the change, and yes again a few points beyond it. */
+/* Answers yes up to the change, and again a few points beyond the change. */
 static threshold_answer comes_back(size_t i)
 {
     return i < 100 || (i >= 112 && i < 120) ? THRESHOLD_YES : THRESHOLD_NO;

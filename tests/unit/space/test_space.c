@@ -9,8 +9,7 @@ enum { MOST_PARAMETERS = 6, MOST_VALUES = 6, MOST_CONSTRAINTS = 5, MOST_POINTS =
 
 static const value some_values[MOST_VALUES] = {{.kind = VALUE_INTEGER}};
 
-/* A random space: its constraints are truth tables made from a hash, and its points are found by
- * brute force. */
+/* A random space. Its constraints are truth tables from a hash; brute force finds its points. */
 typedef struct sample {
     space_parameter parameters[MOST_PARAMETERS];
     size_t parameter_count;
@@ -273,7 +272,7 @@ TEST(a_product_beyond_64_bits_is_counted_without_walking_it)
     assert_true(space_cartesian(s) == UINT64_MAX);
     assert_true(asked == (CHAIN - 1) * MOST_VALUES * MOST_VALUES);
 
-    /* Counts ascending sequences by a recurrence on the last value. The last 8 parameters have no
+    /* Counts ascending sequences by a recurrence over the last value; the last 8 parameters have no
      * constraint. */
     uint64_t ways[MOST_VALUES];
     for (size_t v = 0; v < MOST_VALUES; v++)

@@ -23,7 +23,7 @@ typedef struct work {
     char folder[TEMPORARY_BYTES];
     FILE *source, *expected;
     rng random;
-    long problems; /* number for each pattern */
+    long problems; /* number of problems for each pattern */
 } work;
 
 /* Returns the number of all problems: $AUTOTUNE_EXPORT_PROBLEMS, or 80. */
@@ -57,7 +57,7 @@ static at_status load(const char *name, size_t gpu, const script_setting *settin
                        out, error);
 }
 
-/* Returns a random size: a small one, a power of two, a prime or any other. */
+/* Returns a random size: a small number, a power of two, a prime or any number. */
 static int64_t random_size(rng *r)
 {
     int64_t power = (int64_t)1 << rng_below(r, 14);
@@ -109,7 +109,7 @@ static void print_configuration(FILE *to, const pattern *p, const uint16_t *indi
     fputs("}", to);
 }
 
-/* Makes a record whose configurations are random, valid or not. */
+/* Makes a record with random configurations, some of which are invalid. */
 static void invent_record(work *w, const pattern *p, size_t gpu, record *out)
 {
     char *text;
@@ -141,8 +141,8 @@ static void invent_record(work *w, const pattern *p, size_t gpu, record *out)
     free(text);
 }
 
-/* Writes the function print_<pattern>(choice), which prints the configuration as --config has
- * it. */
+/* Writes the function print_<pattern>(choice), which prints the configuration in the form of
+ * --config. */
 static void write_printer(FILE *to, const export_model *m)
 {
     fprintf(to, "static void print_%s(autotune_%s_choice c)\n{\n", m->pattern, m->pattern);
@@ -163,7 +163,7 @@ static void write_printer(FILE *to, const export_model *m)
     fputs("    printf(\" %s\\n\", autotune_rule_name(c.rule));\n}\n\n", to);
 }
 
-/* Loads a script for a random problem. Returns NULL if the script refuses it. */
+/* Loads a script for a random problem. Returns NULL if the script refuses the problem. */
 static script *random_problem(work *w, const char *name, const pattern *p, size_t gpu)
 {
     static const char *const types[] = {"float", "double", "half", "int32", "uint8"};
@@ -274,8 +274,8 @@ static void write_devices(FILE *to)
     fputs("};\n\n", to);
 }
 
-/* Reads a line "<pattern> <gpu> n=1 dtype=float" and checks whether the configuration may be
- * launched on that GPU. */
+/* Reads a question "<pattern> <gpu> n=1 dtype=float" and checks that the picked configuration is
+ * valid for this problem and GPU. */
 static void expect_possible(char *asked, char *configuration)
 {
     char *save, *name = strtok_r(asked, " ", &save);
@@ -296,7 +296,7 @@ static void expect_possible(char *asked, char *configuration)
     assert_ok(script_parse_configuration(s, configuration, indices, &error), error);
     if (script_valid(s, PROBLEM_TUNED, indices, &valid, &broken, NULL))
         valid = false;
-    /* The rule "none" comes with the default, which must be invalid then. */
+    /* With the rule "none", the configuration is the default, and it must be invalid. */
     if (valid == (strcmp(rule, "none") == 0))
         fail_msg("%s on %s: %s by rule %s", name, gpus[gpu].name, configuration, rule);
     script_free(s);
@@ -351,7 +351,7 @@ TEST(headers_say_and_pick_what_the_scripts_allow)
     }
     assert_null(said);
     assert_null(wanted);
-    /* The test needs mostly problems with a valid configuration. */
+    /* Most problems must have a valid configuration, or the test would show little. */
     assert_true(lines > problems_wanted() / 2 && none < lines / 2);
     free(out);
     free(source);

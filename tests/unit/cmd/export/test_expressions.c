@@ -7,8 +7,8 @@
 #include "header_fixture.h"
 #include "script/state.h"
 
-/* A configuration selects a chain by the parameter `chain` (0: no chain). `probe` or `text` is the
- * value that the chain should have. The chains read the other parameters. */
+/* Parameters of the script: `chain` selects a chain (0: none), and `probe` or `text` is the value
+ * with which the chain's value is compared. Chains read the other parameters. */
 enum { CHAINS = 96, PROBES = 4, SIZES = 3, QUESTIONS = PROBES * SIZES * SIZES * 2, NAMES = 7 };
 
 static const char space_text[] =
@@ -31,8 +31,7 @@ static const char main_c[] =
     "            c.word = (c.x + c.y) % 2 ? AUTOTUNE_P_WORD_BC : AUTOTUNE_P_WORD_A;\n"
     "            putchar('0' + autotune_p_fits(&d, &p, &c));\n        }\n    return 0;\n}\n";
 
-/* Sets the configuration of question `i` of a chain. The exported program's main.c does the
- * same. */
+/* Sets the configuration of question `i` of a chain, as main.c of the exported program does. */
 static void question(uint16_t chain, int i, uint16_t indices[NAMES])
 {
     const uint16_t probe = (uint16_t)(i % 4), x = (uint16_t)(i / 4 % 3), y = (uint16_t)(i / 12 % 3);
@@ -47,7 +46,7 @@ typedef enum kind { WHOLE, NUMBER, WORD, TRUTH, KINDS } kind;
 static void append_cases(rng *r, int depth, kind k, char *text);
 static void append_chain(rng *r, int depth, kind k, char *text);
 
-/* Appends operators, also without brackets, so that precedence is tested. */
+/* Appends operators, some without brackets, so that precedence is tested. */
 static void append_arithmetic(rng *r, int depth, char *text)
 {
     static const char *const leaves[] = {"x", "y", "-x", "probe", "device.major"};
@@ -112,7 +111,7 @@ static void append_condition(rng *r, int depth, char *text)
     enum { PLAIN = sizeof plain / sizeof *plain };
     const char *const bracket = rng_below(r, 2) ? "not (" : "(";
     switch (depth == 0 ? 0 : rng_below(r, 8)) {
-    case 4: /* the case is a test whether another case holds */
+    case 4: /* the condition is a chain of cases */
         append(text, "%s", bracket);
         append_cases(r, depth - 1, (kind)rng_below(r, TRUTH), text);
         append(text, ")");
@@ -140,7 +139,7 @@ static void append_condition(rng *r, int depth, char *text)
     }
 }
 
-/* Sometimes appends cases in brackets, if depth is left. Returns whether it did. */
+/* Sometimes appends cases in brackets, if depth is left. Returns whether cases were appended. */
 static bool append_cases_within(rng *r, int depth, kind k, char *text)
 {
     if (depth == 0 || rng_below(r, 6))
@@ -151,8 +150,8 @@ static bool append_cases_within(rng *r, int depth, kind k, char *text)
     return true;
 }
 
-/* Appends a case, "a and 1". Its value may be cases in turn; if all of these fail, the next case
- * decides. */
+/* Appends a case, "a and 1". The value may again be cases; if all these fail, the next case of the
+ * chain decides. */
 static void append_case(rng *r, int depth, kind k, char *text)
 {
     append_condition(r, depth, text);
@@ -180,8 +179,8 @@ static void append_chain(rng *r, int depth, kind k, char *text)
     append_value(r, depth, k, text);
 }
 
-/* Appends the constraint "chain ~= NUMBER or ...", which holds if this chain has the value of
- * `probe`. A chain without a last value gets one, or is tested for being false. */
+/* Appends the constraint "chain ~= NUMBER or ...", which holds if chain NUMBER has the value of
+ * `probe`. A chain without a last value gets a last value, or is compared with false. */
 static void append_question(rng *r, int number, char *where)
 {
     static const char *const wanted[KINDS] = {"probe", "probe / 2", "text", "(probe > 1)"};
@@ -244,7 +243,8 @@ static void ask_lua(script *s, char *answers, int *yes, int *failed)
     *answers = '\0';
 }
 
-/* Each chain that can do without Lua is evaluated once for each value of `probe` and of `text`. */
+/* Each chain that can be evaluated without Lua is evaluated at once for all values of `probe` and
+ * `text`. */
 TEST(chains_evaluated_at_once_choose_what_they_choose_in_lua)
 {
     size_t without_lua = 0;
@@ -265,7 +265,7 @@ TEST(chains_evaluated_at_once_choose_what_they_choose_in_lua)
                 fail_msg("question %d of %s: %d", i, e->text, at_once);
         }
     }
-    /* Chains of numbers are left to Lua, and some others. */
+    /* Only Lua evaluates chains of numbers that are not whole, and some other chains. */
     assert_in_range(without_lua, CHAINS / 3, CHAINS);
     script_free(s);
 }
@@ -276,7 +276,7 @@ TEST(chains_choose_in_c_what_they_choose_in_lua)
     int yes = 0, failed = 0;
     script *s = load_chains();
     ask_lua(s, wanted, &yes, &failed);
-    /* The test needs values that are found, values that are not found, and failures. */
+    /* Enough questions must hold, enough must not hold, and enough must fail. */
     assert_in_range(yes, CHAINS * QUESTIONS / 5, CHAINS * QUESTIONS / 2);
     assert_in_range(failed, CHAINS * QUESTIONS / 50, CHAINS * QUESTIONS / 5);
 

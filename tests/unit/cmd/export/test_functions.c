@@ -1,5 +1,6 @@
-/* Functions in expressions, and derived values that become functions, have the same results in an
- * exported header as in Lua. If one of them fails, no configuration is valid. */
+/* Tests that functions in expressions, and derived values that become functions, have the same
+ * results in an exported header as in Lua. A configuration for which a function fails is invalid.
+ */
 #include <inttypes.h>
 
 #include "base/rng.h"
@@ -108,7 +109,7 @@ TEST(long_derived_values_are_in_c_what_they_are_in_lua)
     append_long(derived, "truth", "tile % 2 == 0", " and true", "");
     append_long(derived, "word", "tile > 5 and 'many'", " or tile > 90 and 'most'", " or 'few'");
     append_long(derived, "some", "tile > 3 and tile", " + 0",
-                ""); /* expressions contain this value, so it is no C function */
+                ""); /* the value is copied into expressions, so it does not become a function */
     append_long(derived, "broken", "6 // (tile - 7)", " + 0", "");
     append(derived, "},");
     script *s = fixture_load_pattern(

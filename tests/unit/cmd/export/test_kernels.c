@@ -1,5 +1,6 @@
-/* Exported kernels. The launches of a configuration are the same in C and in Lua. A program that
- * nvcc or clang compiles makes the same launches as the library, on a runtime that prints them. */
+/* Tests exported kernels. The launches of a configuration must be the same in C and in Lua. A
+ * program that nvcc or clang compiles must make the same launches as the library, on a fake CUDA
+ * runtime that prints them. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -182,7 +183,7 @@ static void expect_plan(FILE *to, script *s, const uint16_t *indices)
     fputs("\n", to);
 }
 
-/* The C code that prints an autotune_plan in the same form. */
+/* C code that prints an autotune_plan in the form of expect_plan(). */
 static const char shower[] =
     "static void show(bool fine, const autotune_plan *p, const char *const *entries)\n"
     "{\n"
@@ -229,14 +230,14 @@ static void compare_lines(char *said, char *wanted, long least)
     }
     assert_null(a);
     assert_null(b);
-    /* The test needs mostly valid launches. */
+    /* Most launches must be valid, or the test would show little. */
     assert_true(lines >= least && fails < lines / 2);
 }
 
 /* ---- launches in C ---- */
 
-/* Writes questions about random problems. Each problem's first configuration is the baseline with
- * `given` changed; the others are random. */
+/* Writes questions about random problems. For each problem, the first configuration is the baseline
+ * with the values `given`; the others are random. */
 static void ask_subject(const subject *s, const char *given, rng *r, int problems, FILE *source,
                         FILE *expected)
 {
@@ -277,7 +278,7 @@ static void ask_subject(const subject *s, const char *given, rng *r, int problem
     fputs("}\n\n", source);
 }
 
-/* A record of problems with few columns and many rows, whose kernels use clusters. */
+/* A record of problems with few columns and many rows, for which kernels use clusters. */
 static const char columns_record[] =
     "{\"schema\": \"autotune-record\", \"version\": 1, \"pattern\": \"loop_order\", \"gpu\": "
     "\"NVIDIA H200\","
@@ -364,7 +365,7 @@ static int source_of(const subject *s, script *with, const uint16_t *indices)
     emitted variant;
     at_error error = {0};
     int found = -1;
-    /* The template cannot write a radius of thousands. */
+    /* Emitting fails for a radius of thousands. */
     if (emit_variant(with, PROBLEM_TUNED, indices, false, &variant, &error))
         return -1;
     for (size_t i = 0; i < s->model.kernels.source_count; i++)
@@ -387,7 +388,7 @@ static bool has_kernel(void *context, const record_values *configuration)
            source_of(c->s, check.script, indices) >= 0;
 }
 
-/* Prints the library's pick and its launches, if the exported file has its kernel. */
+/* Prints the library's pick and its launches, if the exported file has the kernel of the pick. */
 static void expect_launches(FILE *to, const subject *s, script *with)
 {
     uint16_t indices[RECORD_MAX_VALUES];
@@ -502,7 +503,7 @@ static const char copied_record[] =
     " \"configuration\": {\"block\": 128, \"vec\": 4, \"shared\": 65536},"
     " \"time\": {\"median_ns\": 1000, \"low_ns\": 990, \"high_ns\": 1010}}]}";
 
-/* Loads the script for the first recorded problem, or for the script's own problem if nothing is
+/* Loads the script for the first recorded problem; for the script's own problem if no problem is
  * recorded. */
 static script *own_problem(const subject *s, const arch_limits *limits)
 {
@@ -520,13 +521,13 @@ static script *own_problem(const subject *s, const arch_limits *limits)
     return out;
 }
 
-/* `set_variables` sets shell variables: `compiler` compiles a .cu, `include` is the folder of its
- * CUDA headers. */
+/* The argument sets shell variables: `compiler`, a command that compiles a .cu file, and `include`,
+ * the folder of its CUDA headers. */
 static void a_program_launches_what_the_library_would(const char *set_compiler_and_include)
 {
     static const struct {
         const char *file, *record;
-        int problems; /* random problems besides the recorded one */
+        int problems; /* number of random problems besides the recorded problem */
     } from[] = {{"tests/fixtures/scale", scale_record, 200},
                 {"tests/fixtures/copied", copied_record, 20},
                 {"tests/fixtures/clustered", clustered_record, 20},

@@ -1,4 +1,4 @@
-/* lua/lib/page.lua: tables, wrapped lines and plain text for a terminal. */
+/* Tests lua/lib/page.lua: tables, wrapped lines and plain text for a terminal. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -106,7 +106,7 @@ TEST(a_path_that_is_not_utf8_has_its_bytes)
     free(text);
 }
 
-/* lua/lib/markdown.lua: the pages of docs/ for a terminal. */
+/* Asserts the text that lua/lib/markdown.lua makes of a page of docs/. */
 static void assert_page(const char *text, int columns, const char *expected)
 {
     char *written = write_lines("${require \"lib.markdown\" (text, p)}", columns, false,

@@ -1,5 +1,5 @@
-/* The judge of races, on a machine whose clock drifts, jitters and has outliers. The share of wrong
- * verdicts must be as small as promised. */
+/* Tests the verdicts on races, on a machine whose clock drifts, jitters and has outliers. The share
+ * of wrong verdicts must be as small as judge.h says. */
 #include "base/rng.h"
 #include "check.h"
 #include "cmd/results/judge.h"

@@ -1,4 +1,4 @@
-/* Tests that a run finds in the cache the code that was compiled ahead of it. */
+/* Tests that code that was compiled ahead of a run is in the cache when the run needs it. */
 #include "check.h"
 
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "run/tune.h"
 
 typedef struct fixture {
-    settings settings; /* for a run that only compiles the default */
+    settings settings; /* settings of a run that only compiles the default */
     device_properties device;
     char text[CONFIGURATION_BYTES];
     const char *starts[1];
@@ -62,7 +62,7 @@ static void enqueue(fixture *f, ahead *a, int64_t rows, size_t number)
     ahead_queue(a, &f->settings, &given, 1, number);
 }
 
-/* Returns the seconds that a run with so many rows spends on compiling; a cache hit costs none. */
+/* Returns the seconds that a run with `rows` spends on compiling: 0 if the cache has the code. */
 static double compiled_s(fixture *f, const char *rows)
 {
     tune *t;

@@ -52,7 +52,7 @@ typedef struct seen {
     double ratio;
 } seen;
 
-/* Learns from a run on the problem. Its default has tile 0. */
+/* Learns from a run on problem number `problem`. The run's default has tile 0. */
 static void learn(fixture *f, size_t problem, const seen *all, size_t count, size_t most)
 {
     at_error error = {0};

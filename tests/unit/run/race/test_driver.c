@@ -13,8 +13,8 @@ typedef struct fixture {
     settings settings;
     race_driver *driver;
     bool deferred, stopped; /* the ragged check is deferred; the race ends at once */
-    size_t most;            /* most entrants; 0: no limit */
-    int64_t until_ns;       /* time limit; 0: none */
+    size_t most;            /* limit of the number of entrants; 0: no limit */
+    int64_t until_ns;       /* time limit; 0: no limit */
     bool two;               /* the race runs on two GPUs */
     at_error error;
 } fixture;
@@ -130,8 +130,8 @@ TEST_IN(one_that_is_wrong_on_a_ragged_problem_leaves_the_race_when_it_is_loaded,
     assert_int_equal(all[4]->ragged, RAGGED_PASSED);
 }
 
-/* Forty variants are about equally fast. The others are a tenth slower, but the probe samples some
- * of them, too. */
+/* Forty variants are about equally fast. The others are a tenth slower, but the probe also samples
+ * some of them. */
 TEST_IN(what_a_probe_alone_samples_is_not_checked_on_ragged_problems, open_all, close_all)
 {
     fixture *f = *state;
@@ -192,7 +192,7 @@ TEST_IN(a_quick_run_races_who_may_be_the_fastest_as_far_as_samples_of_one_varian
     fixture *f = *state;
     f->settings.search.has_effort = true;
     f->settings.search.effort = EFFORT_QUICK;
-    the_tables.more_ns = 1000 * 9; /* a hundredth of the many, between the first and the third */
+    the_tables.more_ns = 1000 * 9; /* the samples of slow variants differ by 1 % */
     assert_int_equal(entrants_sampled(f, 105000), 2);
 }
 
@@ -270,7 +270,7 @@ TEST_IN(another_gpu_samples_every_other_block_until_the_finals, open_all, close_
     assert_int_equal(2 * the_tables.sampled_elsewhere, the_tables.sampled_blocks - finals);
 }
 
-/* The home GPU's clock gives the times. On the other GPU every variant has another time. */
+/* Reported times are from the first GPU. On the second GPU every variant has another time. */
 TEST_IN(a_slower_gpu_changes_no_time, open_all, close_all)
 {
     fixture *f = *state;
@@ -330,7 +330,7 @@ TEST_IN(machine_code_that_was_dropped_is_compiled_again_for_the_race, open_all, 
     assert_int_equal(winner(f), 0);
 }
 
-/* If any call fails, the run returns its failure, and the measurements up to then can be read. */
+/* Whichever call fails, the run returns the failure, and earlier measurements can be read. */
 TEST_IN(a_failure_in_any_place_leaves_a_result, open_all, close_all)
 {
     fixture *f = *state;

@@ -1,5 +1,5 @@
-/* Races of known configurations: which side is called faster, and when the race ends. The samples
- * have noise; the true times are known. */
+/* Tests races of two sides: which side is called faster, and when the race ends. The true times are
+ * known; samples have noise. */
 #include <stdlib.h>
 
 #include "base/rng.h"
@@ -26,7 +26,7 @@ static race *race_of(const double *times_ns, size_t count, double noise, uint64_
     for (size_t i = 0; i < count; i++)
         r->sides[i] = (side){.outcome = OUTCOME_OK, .samples_ns = r->samples[i]};
     for (size_t b = 0; b < BLOCKS; b++) {
-        double drift = 1 + 0.05 * rng_uniform(&r->random); /* the whole block's drift */
+        double drift = 1 + 0.05 * rng_uniform(&r->random); /* the same for the whole block */
         for (size_t i = 0; i < count; i++)
             r->samples[i][b] =
                 (int64_t)(times_ns[i] * drift * (1 + noise * rng_normal(&r->random)));
@@ -68,7 +68,7 @@ TEST(of_kernels_that_are_alike_none_is_faster)
         blocks += finish(race_of(times, 6, 0.01, seed), 0, &found);
         wrong += found.rival != 0;
     }
-    /* The bound is half a percent plus the deviation of chance. */
+    /* Half a percent of the verdicts may be wrong; the bound allows for chance. */
     assert_true(wrong <= 12);
     assert_true(blocks > 1000 * 50); /* without a margin the race never ends early */
 }

@@ -4,8 +4,8 @@
 #include "run/tune_state.h"
 #include "script_fixture.h"
 
-/* A race on two GPUs, which variant 9 wins before variant 4. The other GPU numbers the finalists by
- * their places in the race: 0 is the winner. */
+/* A race on two GPUs, in which variant 9 wins and variant 4 is second. On the second GPU, finalists
+ * have their places in the race as numbers: the winner is number 0. */
 typedef struct fixture {
     session session;
     pipeline *pipeline;

@@ -3,7 +3,7 @@
 
 enum { GPUS = 3 };
 
-/* Addresses of workers. They get no request, so only their identity matters. */
+/* Addresses that stand for workers: the tests send no requests to them. */
 static char workers_at[GPUS];
 
 static device_worker *worker_at(size_t i)
@@ -83,7 +83,7 @@ TEST(losing_home_makes_another_home_among_the_workers_too)
     assert_int_equal(g.home, 1);
     assert_ptr_equal(w.device, worker_at(1));
     assert_int_equal(w.properties.cuda_version, 1);
-    assert_ptr_equal(w.others[0], worker_at(0)); /* all are freed at the end, the lost one too */
+    assert_ptr_equal(w.others[0], worker_at(0)); /* the lost worker is kept, to be freed later */
     assert_true(gpus_lose(&g, 1, &w));
     assert_ptr_equal(w.device, worker_at(2));
     assert_int_equal(w.properties.cuda_version, 2);
@@ -117,7 +117,7 @@ TEST(times_are_brought_home_by_the_copies_of_both)
     workers w = make_workers();
     gpus g;
     gpus_init(&g, &w);
-    assert_true(gpus_likely_ns(&g, 1, 900) == 900.0); /* no time of the copy is known */
+    assert_true(gpus_likely_ns(&g, 1, 900) == 900.0); /* the ceilings are not known yet */
     g.items[0].ceiling_ns = 100;
     g.items[1].ceiling_ns = 300;
     assert_true(gpus_likely_ns(&g, 1, 900) == 300.0);

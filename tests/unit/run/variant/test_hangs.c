@@ -1,4 +1,4 @@
-/* Tests which variants are likely to hang because others did. */
+/* Tests which variants are likely to hang because other variants hung. */
 #include <string.h>
 
 #include "run/tables.h"
@@ -82,7 +82,7 @@ TEST_IN(a_variant_that_ends_clears_what_it_has, open_session, close_session)
     note(f, "block=32,vec=2,cached=false", true);
     note(f, "block=1024,vec=2,cached=false", false);
     assert_null(cause(f, "block=256,vec=2,cached=true"));
-    /* A value with which a variant ends can no longer be a cause. */
+    /* If a variant with a value ends, this value can no longer be a cause. */
     note(f, "block=512,vec=2,cached=false", true);
     assert_null(cause(f, "block=256,vec=2,cached=true"));
 }

@@ -40,7 +40,7 @@ static void start(fixture *f)
     start_with(f, (pipeline_options){0});
 }
 
-/* Checks that each candidate was returned once. */
+/* Asserts that each candidate was returned once. */
 static void expect_all_finished(fixture *f)
 {
     const candidates *all = pipeline_candidates(f->pipeline);
@@ -175,7 +175,7 @@ TEST_IN(a_failure_in_any_place_comes_out_and_leaves_nothing_behind, open_session
         the_tables.fail_at = place;
         the_tables.failure = place % 2 ? AT_NO_MEMORY : AT_DEVICE;
         status = tables_try_all(p, &s, &f->error);
-        /* The loop ends when the number of calls is below `place`, so that no call failed. */
+        /* The loop ends when there are fewer than `place` calls, so that no call failed. */
         assert_int_equal(status, the_tables.calls < place ? AT_OK : the_tables.failure);
         pipeline_free(p);
         tables_close(&s);
@@ -215,8 +215,8 @@ static void start_with_ragged(fixture *f)
     start_with(f, (pipeline_options){.racing = 1.3, .defers_ragged = true, .is_blind = true});
 }
 
-/* The first three variants are the fastest. The first one's code for the ragged problem does not
- * compile. */
+/* The first three variants are the fastest. The first variant does not compile for the ragged
+ * problem. */
 TEST_IN(idle_compile_workers_prepare_what_the_race_is_likely_to_want, open_session, close_session)
 {
     fixture *f = *state;
@@ -241,7 +241,7 @@ TEST_IN(idle_compile_workers_prepare_what_the_race_is_likely_to_want, open_sessi
         assert_int_equal(candidate_waits(all->items[i]), i > PREPARED);
 }
 
-/* From the twentieth on, each variant is faster than all before it. */
+/* From the twentieth variant on, each variant is faster than all earlier ones. */
 TEST_IN(who_overtakes_those_that_are_prepared_is_prepared_too, open_session, close_session)
 {
     fixture *f = *state;
@@ -349,8 +349,8 @@ static void check_leaders(fixture *f)
     while (pipeline_in_flight(f->pipeline));
 }
 
-/* Of the fastest variants, the first does not compile for its ragged problem, the second is wrong
- * on it, and the third passes. A proof rejects a fourth. */
+/* The fastest variant does not compile for the ragged problem, the second fastest is wrong there,
+ * and the third is right. A proof rejects a fourth variant. */
 TEST_IN(a_check_on_ragged_problems_decides_and_the_journal_knows_it, open_session, close_session)
 {
     fixture *f = *state;

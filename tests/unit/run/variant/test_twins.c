@@ -38,7 +38,7 @@ static int close_session(void **state)
 
 static const candidates *try_all(fixture *f, journal *log)
 {
-    if (f->pipeline) /* the first pipeline took the answer to the set-up */
+    if (f->pipeline) /* an earlier pipeline took the answer to the set-up */
         assert_ok(device_worker_setup(f->session.workers->device, NULL, NULL, 1, &f->error),
                   f->error);
     pipeline_free(f->pipeline);
@@ -104,7 +104,7 @@ TEST_IN(one_machine_code_is_tried_once_for_each_launch, open_session, close_sess
     }
 }
 
-/* Merging changes the number of tries, but every variant has the outcome of its own try. */
+/* Merging twins changes the number of tries, but every variant has the outcome of its own try. */
 TEST_IN(merging_changes_no_outcome, open_session, close_session)
 {
     fixture *f = *state;
@@ -150,7 +150,7 @@ TEST_IN(what_does_not_compile_is_no_machine_code, open_session, close_session)
     one_code_for_each_launch();
     the_tables.compiles[0] = COMPILE_ERROR;
     const candidates *all = try_all(f, NULL);
-    /* The variants fail with all notes of that source, and with no note of the other. */
+    /* All variants of one source fail, and none of the other sources. */
     size_t failed = 0;
     for (size_t i = 0; i < all->count; i++)
         failed += all->items[i]->found.outcome == OUTCOME_COMPILE_ERROR;

@@ -5,8 +5,8 @@
 #include "reader_fixture.h"
 #include "script/expression/term.h"
 
-/* Returns the expression as C; as statements if `target` is not NULL. Returns NULL if the
- * expression has no C form. */
+/* Returns the expression in C, as statements that set `target` if that is not NULL. Returns NULL if
+ * C cannot express it. */
 static char *in_c(const char *text, const char *target)
 {
     tree *t = tree_new();
@@ -105,7 +105,7 @@ TEST(texts_are_escaped)
     expect("string.find(w, 'x')", "v = autotune_contains(w, \"x\");\n");
 }
 
-/* Each line contains the line before it twice. */
+/* Each expression contains the expression before it twice. */
 TEST(what_would_be_too_long_in_c_has_none)
 {
     char text[8192] = "x", longer[2 * sizeof text];

@@ -18,7 +18,7 @@ static void expect_tokens(const char *text, const char *wanted)
 
 TEST(texts_fall_apart_as_in_lua)
 {
-    expect_tokens("a.b+c_1//2..d", "a|.|b|+|c_1|//|2..d"); /* Lua calls this a malformed number */
+    expect_tokens("a.b+c_1//2..d", "a|.|b|+|c_1|//|2..d"); /* Lua: 2..d is a malformed number */
     expect_tokens("a..b ... ~=<=>===::", "a|..|b|...|~=|<=|>=|==|::");
     expect_tokens("0x1p-4 1e5 1e+5 .5 3.e2-1 0xAg", "0x1p-4|1e5|1e+5|.5|3.e2|-|1|0xAg");
     expect_tokens("'a b' \"c\\\"d\" 'e\\\nf'", "'a b'|\"c\\\"d\"|'e\\\nf'");

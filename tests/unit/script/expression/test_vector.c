@@ -10,7 +10,7 @@
 
 enum { MOST_TEXT = 4096 };
 
-/* Returns one address for equal texts. */
+/* Returns the same address for equal texts. */
 static const char *find_text(const char *text)
 {
     static const char *const texts[] = {"a", "b", "half", "float", "int8", "short", "none"};
@@ -25,7 +25,7 @@ static bool resolve(void *context, const node *leaf, vector_operand *operand)
     (void)context;
     if (leaf->op == NODE_INPUT)
         *operand = (vector_operand){.input = reader_input(leaf)};
-    else /* `device.sm_count` and texts */
+    else /* the leaf is `device.sm_count` or a text */
         *operand = (vector_operand){
             .is_constant = true,
             .constant = leaf->op == NODE_TEXT ? (int64_t)(intptr_t)find_text(leaf->name) : 1024};
@@ -258,7 +258,7 @@ TEST(texts_are_equal_or_not)
     assert_true(holds[0]);
 }
 
-/* An expression that fails in Lua is left to Lua. All others are evaluated. */
+/* Expressions that fail in Lua are not compiled. All others are evaluated. */
 TEST(functions_are_those_of_lua)
 {
     static const char *const hold[] = {
@@ -321,7 +321,7 @@ TEST(what_is_too_long_or_holds_too_much_back_is_left_to_lua)
 
     strcpy(text, "x == 1");
     for (int i = 0; i < 20; i++) {
-        snprintf(more, sizeof more, " + (x * %d", i); /* each bracket makes one more value wait */
+        snprintf(more, sizeof more, " + (x * %d", i); /* each bracket needs one more register */
         append(text, more);
     }
     for (int i = 0; i < 20; i++)

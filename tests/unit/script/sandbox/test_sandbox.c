@@ -104,8 +104,9 @@ TEST(endless_loops_end)
     }
 }
 
-/* Lua takes the length of this table of some dozen entries for more than 2^60: it tries powers of
- * two as long as they are keys, which are in the table's hash part because of the names. */
+/* A table of some dozen entries whose length is more than 2^60 for Lua: to find the length, Lua
+ * tries powers of two as long as these are keys. The names put the keys into the table's hash part.
+ */
 #define EIGHT(x) #x "0=1," #x "1=1," #x "2=1," #x "3=1," #x "4=1," #x "5=1," #x "6=1," #x "7=1,"
 #define LONG_BORDER                                                                                \
     "local t = {" EIGHT(a) EIGHT(b) EIGHT(c) EIGHT(d) EIGHT(e) EIGHT(f) EIGHT(g) EIGHT(h) EIGHT(i) \
@@ -113,7 +114,7 @@ TEST(endless_loops_end)
             EIGHT(q) "}\n"                                                                         \
                      "local i = 1 while i > 0 do t[i] = 1 i = i * 2 end assert(#t > 1 << 60) "
 
-/* Counting instructions does not bound the work of C functions. */
+/* A limit of Lua instructions alone would not limit the work of C functions. */
 TEST(work_inside_of_c_functions_is_bounded)
 {
     static const struct {
@@ -156,7 +157,7 @@ TEST(work_inside_of_c_functions_is_bounded)
 
 TEST(a_limit_cannot_be_caught)
 {
-    /* The limit also bounds comparison functions and replacement functions. */
+    /* The limit also applies to functions that table.sort() and gsub() call. */
     expect("table.sort({ 3, 2, 1 }, function() while true do end end)", "ran for more than");
     expect("('x'):gsub('x', function() while true do end end)", "ran for more than");
     expect("local t = {} for i = 1, 9 do t[i] = i end table.sort(t, function() return true end)",
@@ -176,7 +177,7 @@ TEST(a_deep_text_is_an_error_and_no_crash)
     expect(text, "");
 }
 
-/* Each allocation of Lua fails in turn, because the memory limit rises step by step. */
+/* The memory limit rises step by step, so each allocation of Lua fails in turn. */
 TEST(memory_may_run_out_anywhere)
 {
     script_options options = fixture_options();

@@ -75,7 +75,7 @@ TEST(the_bound_is_wrong_as_often_as_it_says)
         paired p = paired_compare(a, b, FEW, 0, scratch);
         wrong += p.mean > paired_half_width(&p, quantile);
     }
-    /* The rate may miss 1 % by a factor of 1.5, because Yuen's t is an approximation. */
+    /* The rate may differ from 1 % by a factor of 1.5, because Yuen's t is an approximation. */
     assert_true(wrong > TRIALS / 150 && wrong < TRIALS * 15 / 1000);
 }
 

@@ -86,8 +86,8 @@ TEST(the_same_seed_and_samples_replay_the_same_race)
     race_free(b);
 }
 
-/* A race of hundreds of entrants begins with a probe; a race of a hundred without earlier samples
- * begins with a screen. */
+/* A race of hundreds of entrants begins with a probe. A race of a hundred entrants without earlier
+ * samples begins with a screen. */
 TEST(as_many_blocks_are_alike_as_the_race_says)
 {
     static const size_t counts[] = {300, 100};

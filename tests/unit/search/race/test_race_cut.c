@@ -72,14 +72,14 @@ TEST(thousands_are_narrowed_down_in_few_samples)
     race *r = start(&options, MOST);
     synthetic_clock clock = usual_clock(26);
     const race_result *result = synthetic_clock_race(&clock, r, true_ns, samples_ns);
-    /* The winner is within a twentieth of the spread, with fewer than ten samples per variant. */
+    /* The winner is within 0.5 % of the fastest, after fewer than ten samples per variant. */
     assert_true(true_ns[result->winner] / true_ns[0] < 1.005);
     assert_true(clock.samples < 10 * MOST);
     race_free(r);
 }
 
-/* Sets up entrants in random order. The fastest of three samples on this clock is the entrant's
- * earlier sample. */
+/* Sets up entrants in random order. Each has an earlier sample: the fastest of three on this clock.
+ */
 static void set_up_tried(size_t count, double spread, synthetic_clock *clock)
 {
     set_up(count, 1e5, spread / (double)count);
@@ -147,7 +147,7 @@ TEST(a_probe_loses_the_best_no_more_often_than_alpha)
         times += lost;
     }
     assert_true(times <=
-                3); /* one is expected at most; the probability of more than three in 100 is 2 % */
+                3); /* at most one loss in 100 is expected; more than three have probability 2 % */
 }
 
 TEST(blocks_of_the_probe_do_not_compare_those_who_were_not_in_it)

@@ -31,7 +31,7 @@ TEST(the_default_is_measured_in_the_finals_however_slow)
 }
 
 /* Starts a race of two entrants and a default with this default_ratio. The default's earlier sample
- * is five times as long as theirs. */
+ * is five times as long as those of the entrants. */
 static race *start_with_slow_default(double ratio)
 {
     set_up(3, 1e5, 0.01);
@@ -148,7 +148,7 @@ TEST(the_finals_are_balanced)
 
 TEST(only_the_finals_decide)
 {
-    /* Entrant 0 has good luck in the heats, but not in the finals. */
+    /* Before the finals, entrant 0 is faster by chance; in the finals it is not. */
     set_up(2, 1e5, 0.005);
     race_options options = with_seed(11);
     race *r = start(&options, 2);
@@ -211,7 +211,7 @@ TEST(the_interval_of_a_ratio_holds_the_truth)
         held += s->low <= 1.03 && 1.03 <= s->high;
         race_free(r);
     }
-    /* A bound is wrong in 1 % of the races. */
+    /* A bound may be wrong in 1 % of the races. */
     assert_true(held >= 190);
 }
 
@@ -309,8 +309,8 @@ TEST(a_quiet_machine_is_not_called_noisy)
 
 TEST(a_coarse_clock_does_not_separate_what_it_cannot_see)
 {
-    /* The times are 10 us and 10.2 us, without noise, on a clock of 500 ns. The two readings are
-     * equal or differ by a tick. */
+    /* The times are 10 us and 10.2 us, without noise, on a clock of 500 ns. The two samples of a
+     * block are equal or differ by one tick. */
     set_up(2, 10e3, 0);
     race_options options = with_seed(17);
     options.tick_ns = 500;

@@ -86,7 +86,7 @@ TEST(least_values_are_counted_of_three_numbers_or_more)
     space_free(s);
 }
 
-/* Holds only if the name is "b"; only then several stages are allowed. */
+/* A constraint that allows several stages only if the name is "b". */
 static at_status only_b_has_stages(void *context, const space_question *q, bool *holds,
                                    at_error *error)
 {
@@ -168,7 +168,7 @@ TEST(what_is_close_together_near_the_best_is_kept_apart)
     double near = cost_scale_score(&s, 1.001) - cost_scale_score(&s, 1);
     double range = cost_scale_score(&s, 10000) - cost_scale_score(&s, 1);
     assert_true(near > 0.05 * range);
-    /* Scores go on below the lowest known cost. */
+    /* Costs below the lowest known cost still have different scores. */
     assert_true(cost_scale_score(&s, 0.999) < cost_scale_score(&s, 1));
     cost_scale_deinit(&s);
 }

@@ -24,7 +24,7 @@ static void fill_points(float *points, size_t count, rng *r)
     }
 }
 
-/* The kernel of gp.h, computed directly. */
+/* Computes the kernel of gp.h directly. */
 static double kernel(const gp_kernel *k, const float *a, const float *b)
 {
     double s = 0;
@@ -151,8 +151,8 @@ TEST(values_without_any_spread_are_no_trouble)
     assert_true(isfinite(k.weight[0]) && isfinite(k.noise) && scale > 0);
 }
 
-/* Without fitted lengths, an outcome must matter for a point that differs in all features but
- * one. */
+/* Before lengths are fitted, an outcome must matter for points that differ in all features but one.
+ */
 TEST(before_lengths_are_fitted_one_outcome_says_something_of_far_points)
 {
     enum { MANY = 8 };
