@@ -447,9 +447,10 @@ local function find_candidates(facts, file, targets, values)
     local found = find_kernels(facts, target.entry)
     if #found == 0 then
       local names = kernel_names(facts)
-      local nearest = meant(target.entry, names)
-      fail(target.path, "%s has no kernel '%s'%s there are: %s", file, target.entry, nearest == "" and ";" or nearest,
-           table.concat(names, ", "))
+      local sought = string.gsub(target.entry, "<>$", "")
+      local nearest = meant(sought, names)
+      fail(host.sketches() and {} or target.path, "%s has no kernel '%s'%s there are: %s", file, sought,
+           nearest == "" and ";" or nearest, table.concat(names, ", "))
     end
     refuse_template(file, target.entry, found)
     for _, k in ipairs(found) do candidates[#candidates + 1] = k end

@@ -236,6 +236,8 @@ problem = { n = 4096 } space = { B = { 64 } } launch = { grid = 1, block = 'B' }
     sed -i 1,2d k.cu
     tool new --from k.cu
     fails_with 2 "k.cu has 2 kernels; write which is meant: --kernel a"
+    tool new --from k.cu --kernel other
+    fails_with 2 "k.cu:1: k.cu has no kernel 'other'; there are: a, b"
     try 'int main() {}'
     fails_with 2 "k.cu has no kernel"
     try 'template <int N> __global__ void a(float *x) {}'
