@@ -478,7 +478,6 @@ static at_status fill_costs(recorded_space *rs, const recorded *r, at_error *err
                          (unsigned long long)rs->count, r->result_count);
     rs->cost = memory_new(rs->count, sizeof *rs->cost);
     rs->elapsed_s = memory_new(rs->count, sizeof *rs->elapsed_s);
-    rs->result = memory_new(rs->count, sizeof *rs->result);
     for (size_t i = 0; i < r->result_count; i++) {
         const recorded_result *result = &r->results[i];
         uint16_t indices[RECORDED_MAX_PARAMETERS];
@@ -488,7 +487,6 @@ static at_status fill_costs(recorded_space *rs, const recorded *r, at_error *err
             return error_set(error, AT_INTERNAL, "a recorded configuration is not in its space");
         rs->cost[index] = result->cost;
         rs->elapsed_s[index] = result->elapsed_s;
-        rs->result[index] = i;
     }
     return AT_OK;
 }
@@ -513,6 +511,5 @@ void recorded_space_deinit(recorded_space *rs)
     free(rs->parameters);
     free(rs->cost);
     free(rs->elapsed_s);
-    free(rs->result);
     *rs = (recorded_space){0};
 }

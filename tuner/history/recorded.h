@@ -58,8 +58,7 @@ typedef struct recorded_space {
     space *space;
     uint64_t count;
     double *cost;      /* cost of each configuration; INFINITY if it failed */
-    double *elapsed_s; /* for each configuration, time spent compiling, checking and running */
-    size_t *result;    /* for each configuration, index in the recorded results */
+    double *elapsed_s; /* time of compiling, checking and running it */
     size_t parameter_count;
     space_parameter *parameters;
     value **values; /* values of each parameter */
@@ -75,7 +74,6 @@ void recorded_space_deinit(recorded_space *rs); /* `rs` may be zeroed */
 
 typedef struct warm_start {
     uint64_t *configurations; /* for strategy_options.start; owned */
-    double *costs; /* recorded costs; strategy_tell() gets them if they are comparable; owned */
     size_t count;
     size_t unmatched; /* number of recorded, not failed configurations that the space lacks */
 } warm_start;

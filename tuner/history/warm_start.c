@@ -88,8 +88,7 @@ at_status warm_start_init(warm_start *w, const recorded *r, const space *s,
     size_t parameters = space_parameter_count(s), count = 0;
     size_t room = most < r->result_count ? most : r->result_count;
     at_status status = AT_OK;
-    *w = (warm_start){.configurations = memory_new(room, sizeof *w->configurations),
-                      .costs = memory_new(room, sizeof *w->costs)};
+    *w = (warm_start){.configurations = memory_new(room, sizeof *w->configurations)};
     match m = {.parameter_count = parameters,
                .place = memory_new(parameters, sizeof *m.place),
                .values = memory_new(parameters, sizeof *m.values)};
@@ -103,12 +102,10 @@ at_status warm_start_init(warm_start *w, const recorded *r, const space *s,
     match_values(&m, s);
     for (size_t i = 0; i < count && w->count < room; i++) {
         uint64_t index;
-        if (!match_result(all[i], s, &m, otherwise, indices, &index)) {
+        if (!match_result(all[i], s, &m, otherwise, indices, &index))
             w->unmatched++;
-        } else if (!holds(w, index)) {
-            w->configurations[w->count] = index;
-            w->costs[w->count++] = all[i]->cost;
-        }
+        else if (!holds(w, index))
+            w->configurations[w->count++] = index;
     }
 
 cleanup:
@@ -123,6 +120,5 @@ cleanup:
 void warm_start_deinit(warm_start *w)
 {
     free(w->configurations);
-    free(w->costs);
     *w = (warm_start){0};
 }
