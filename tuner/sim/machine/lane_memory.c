@@ -100,8 +100,15 @@ static bool find_in_regions(sim_block *b, sim_warp *w, const sim_instruction *c,
                      *made_of = NULL;
     uint64_t made = 0; /* the chunk of `made_of` that was made last */
     p->only = NULL;
-    if (r && mask == UINT32_MAX && resolve_within(r, bytes, is_write, p))
-        return true;
+    if (mask == UINT32_MAX) {
+        /* Kernels mostly read and write buffers by turns. */
+        if (!r || p->address[0] - r->base >= r->size_bytes)
+            r = sim_memory_find(memory, p->address[0]);
+        if (r && resolve_within(r, bytes, is_write, p)) {
+            w->region_hit = (uint64_t)(r - memory->regions) + 1;
+            return true;
+        }
+    }
     SIM_EACH_OF(l, mask)
     {
         uint64_t offset = r ? p->address[l] - r->base : 0;
