@@ -93,7 +93,7 @@ BENCHMARKS = [
               "{build}/tests/pick_cost {root}/results transpose 1000", "reading 1,000 entries of one pattern, and picking",
               r"^(open|first pick|later pick) ([\d.]+ .s)", ("tuner/library", "tuner/record", "tuner/script"),
               environment={"AUTOTUNE_SHARE": "{build}/share/autotune"}),
-    Benchmark("sim_rate", "{build}/tests/sim_rate", (0, 1)),
+    Benchmark("sim_rate", "{build}/tests/sim_rate"),
     Benchmark("counters_vs_ncu", "python3 {bench}/counters_vs_ncu.py {build} --simulate-only --variant vector_add width=4 n=4096", (0,),
               "python3 {bench}/counters_vs_ncu.py {build}", "counters of the simulated device beside Nsight Compute's",
               r"(\d+ variants compared, \d+ failed)", ("tuner/sim",), files=("run_variant.c",)),
