@@ -33,13 +33,16 @@ typedef struct compile_request {
     size_t option_count;
     const source_header *headers; /* files that the source includes and the Toolkit lacks */
     size_t header_count;          /* at most SOURCE_HEADERS_MAX */
-    bool want_ptx; /* the result also has PTX with line information, for the simulated device */
+    bool want_ptx; /* also return PTX with line information, which a simulated device runs */
+    /* with want_ptx: return PTX alone, in about half the time. Then no errors of ptxas are found,
+     * and the result has no machine code, no resources and no notes of machine code in the PTX. */
+    bool ptx_alone;
 } compile_request;
 
 typedef struct compile_result {
     uint64_t id;
     compile_outcome outcome;
-    void *cubin; /* owned; NULL unless COMPILE_OK */
+    void *cubin; /* owned; NULL unless COMPILE_OK, and for PTX alone */
     size_t cubin_bytes;
     char *ptx; /* owned, NUL-terminated; NULL without want_ptx */
     size_t ptx_bytes;

@@ -97,13 +97,15 @@ static bool has_specific(const char *arch)
 void compiler_run(const compiler *c, const compile_request *r, compile_way way, nvrtc_output *out)
 {
     char arch[128];
-    snprintf(arch, sizeof arch, "--gpu-architecture=%s%s", r->arch,
-             way.specific && has_specific(r->arch) ? "a" : "");
+    /* For the virtual architecture ("compute_90") NVRTC does not call ptxas. */
+    const bool is_virtual = r->ptx_alone && strncmp(r->arch, "sm_", 3) == 0;
+    snprintf(arch, sizeof arch, "--gpu-architecture=%s%s%s", is_virtual ? "compute_" : "",
+             r->arch + (is_virtual ? 3 : 0), way.specific && has_specific(r->arch) ? "a" : "");
     const char *options[COMPILE_OPTIONS_MAX + 11];
     size_t n = 0;
     options[n++] = arch;
-    if (way.resources)
-        options[n++] = "--ptxas-options=-v"; /* ptxas writes the resources to its output with -v. */
+    if (way.resources && !r->ptx_alone)
+        options[n++] = "--ptxas-options=-v"; /* the resources are in its output */
     if (way.minimal)
         options[n++] = "--minimal";
     for (size_t i = 0; i < c->nvrtc.include_option_count && way.include; i++)
@@ -193,8 +195,10 @@ static void compile_source(compiler *c, const compile_request *r, nvrtc_output *
     if (out->code == NVRTC_ERROR_COMPILATION && out->log && !strstr(out->log, "error"))
         ask_ptxas(c, r, way, out);
     /* The instructions of the specific architecture come from a header. */
-    if (out->code == NVRTC_ERROR_COMPILATION && out->log && !way.specific &&
-        has_specific(r->arch) && strstr(out->log, "not supported on .target")) {
+    const bool refused = out->code == NVRTC_ERROR_COMPILATION && out->log &&
+                         strstr(out->log, "not supported on .target");
+    if (!way.specific && has_specific(r->arch) &&
+        (refused || (r->ptx_alone && out->ptx && compiler_needs_specific(out->ptx)))) {
         way.specific = true;
         run_again(c, r, way, out);
     }
@@ -258,7 +262,8 @@ static void explain_missing_entry(const compile_request *r, nvrtc_output *o, com
 
 static void annotate(nvrtc_output *o)
 {
-    char *annotated = o->ptx ? machine_code_annotate(o->cubin, o->cubin_bytes, o->ptx) : NULL;
+    char *annotated =
+        o->ptx && o->cubin ? machine_code_annotate(o->cubin, o->cubin_bytes, o->ptx) : NULL;
     if (!annotated)
         return;
     free(o->ptx);
@@ -279,7 +284,7 @@ static void read_output(const compile_request *r, nvrtc_output *o, compile_resul
     out->log = o->log;
     out->outcome = COMPILE_ERROR;
     if (o->code == NVRTC_SUCCESS) {
-        if (compiler_read_resources(o->symbols, o, &out->resources, error)) {
+        if (!r->ptx_alone && compiler_read_resources(o->symbols, o, &out->resources, error)) {
             out->log = error->message;
             explain_missing_entry(r, o, out);
             return;

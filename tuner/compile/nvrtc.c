@@ -217,7 +217,7 @@ static char *fetch_log(const nvrtc_library *n, nvrtcProgram program, nvrtcResult
 static nvrtcResult fetch_cubin(const nvrtc_library *n, nvrtcProgram program, nvrtc_output *out)
 {
     nvrtcResult code = n->get_cubin_size(program, &out->cubin_bytes);
-    if (code != NVRTC_SUCCESS)
+    if (code != NVRTC_SUCCESS || out->cubin_bytes == 0) /* none for a virtual architecture */
         return code;
     out->cubin = malloc(out->cubin_bytes + 1);
     return out->cubin ? n->get_cubin(program, out->cubin) : NVRTC_ERROR_OUT_OF_MEMORY;
@@ -442,6 +442,7 @@ static uint64_t key_of(const compile_request *r, const char *lines)
     pack_put_string(&m, lines);
     pack_put_string(&m, r->arch);
     pack_put_u32(&m, r->want_ptx);
+    pack_put_u32(&m, r->ptx_alone);
     for (size_t i = 0; i < r->option_count; i++)
         pack_put_string(&m, r->options[i]);
     uint64_t key = m.failed ? 0 : XXH3_64bits(m.bytes, m.size_bytes);

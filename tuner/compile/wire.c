@@ -17,6 +17,7 @@ static const pack_field shared_fields[] = {
     PACK_FIELD(compile_request, name),
     PACK_FIELD(compile_request, arch),
     PACK_FIELD(compile_request, want_ptx),
+    PACK_FIELD(compile_request, ptx_alone),
 };
 
 static const pack_field result_fields[] = {
@@ -120,8 +121,8 @@ bool compile_wire_get_result(pack *m, compile_result *out)
         return false;
     if (out->cubin_bytes == 0)
         out->cubin = NULL;
-    /* A result has an image if and only if its outcome is COMPILE_OK. */
-    return pack_complete(m) && (out->outcome == COMPILE_OK) == (out->cubin != NULL);
+    /* There must be an image exactly if the outcome is COMPILE_OK. */
+    return pack_complete(m) && (out->outcome == COMPILE_OK) == (out->cubin || out->ptx);
 }
 
 void compile_job_free(compile_job *j)

@@ -50,6 +50,50 @@ TEST(a_kernel_becomes_a_cubin_with_its_resources)
     compile_pool_free(pool);
 }
 
+/* Drops the notes of machine code at the ends of lines. */
+static void drop_notes(char *ptx)
+{
+    for (char *note; (note = strstr(ptx, " //@"));)
+        memmove(note, note + strcspn(note, "\n"), strlen(note + strcspn(note, "\n")) + 1);
+}
+
+TEST(ptx_alone_is_the_ptx_that_comes_with_machine_code)
+{
+    compile_pool *pool = open_pool(1, 0);
+    compile_request r = request_of(1, plain);
+    r.want_ptx = true;
+    compile_result both = compile_one(pool, &r);
+    r.ptx_alone = true;
+    compile_result alone = compile_one(pool, &r);
+    assert_int_equal(alone.outcome, COMPILE_OK);
+    assert_null(alone.cubin);
+    assert_int_equal(alone.resources.registers, 0);
+    assert_string_equal(alone.symbols, "k");
+    drop_notes(both.ptx);
+    assert_string_equal(alone.ptx, both.ptx);
+    compile_result_deinit(&both);
+    compile_result_deinit(&alone);
+    compile_pool_free(pool);
+}
+
+TEST(instructions_of_a_specific_architecture_are_found_without_ptxas)
+{
+    static const char header[] =
+        "#define RAISE asm volatile(\"setmaxnreg.inc.sync.aligned.u32 232;\")\n";
+    const source_header headers[] = {{.name = "raise.h", .text = header}};
+    compile_pool *pool = open_pool(1, 0);
+    compile_request r = request_of(
+        1, "#include \"raise.h\"\nextern \"C\" __global__ void k(int *p) { RAISE; *p = 1; }");
+    r.headers = headers;
+    r.header_count = 1;
+    r.want_ptx = r.ptx_alone = true;
+    compile_result result = compile_one(pool, &r);
+    assert_string_equal(result.log, "");
+    assert_non_null(strstr(result.ptx, ".target sm_90a"));
+    compile_result_deinit(&result);
+    compile_pool_free(pool);
+}
+
 TEST(kernels_of_templates_namespaces_and_overloads_are_compiled_by_name)
 {
     static const char source[] =

@@ -19,6 +19,7 @@ static const compile_request request = {
     .headers = included,
     .header_count = 2,
     .want_ptx = true,
+    .ptx_alone = true,
 };
 
 static compile_result make_result(void)
@@ -53,6 +54,7 @@ TEST(a_request_crosses_unchanged)
     assert_string_equal(back.entry, request.entry);
     assert_string_equal(back.arch, request.arch);
     assert_true(back.want_ptx);
+    assert_true(back.ptx_alone);
     assert_int_equal(back.option_count, 2);
     assert_string_equal(back.options[1], "--use_fast_math");
     assert_int_equal(back.header_count, 2);
@@ -133,10 +135,14 @@ TEST(an_outcome_that_contradicts_its_image_is_refused)
     assert_true(accepted(&result));
     result.outcome = COMPILE_ERROR;
     assert_false(accepted(&result));
-    result.cubin_bytes = 0;
-    assert_true(accepted(&result));
-    result.outcome = COMPILE_OK;
+    result.cubin_bytes = 0; /* PTX alone is an image, too */
     assert_false(accepted(&result));
+    result.outcome = COMPILE_OK;
+    assert_true(accepted(&result));
+    result.ptx = NULL;
+    assert_false(accepted(&result));
+    result.outcome = COMPILE_ERROR;
+    assert_true(accepted(&result));
     result.outcome = (compile_outcome)77;
     assert_false(accepted(&result));
 }

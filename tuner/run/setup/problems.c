@@ -145,15 +145,15 @@ at_status problem_set_submit(problem_set *set, compile_pool *pool, const char *a
         const device_problem *p = &set->problems[number];
         const launch_plan *launch = reference ? &p->reference_launch : &p->filler_launch;
         problem_kind kind = set->kinds[number % set->slot_count];
+        const char *path = reference ? oracle_path(set) : script_pattern(set->script)->filler_path;
         if (p->absent || (!reference && !filled))
             continue;
         status = reference ? emit_reference(set->script, kind, indices, true, &source, error)
                            : emit_filler(set->script, kind, indices, true, &source, error);
         if (!status)
-            status = submit_source(pool, first_id + i, &source,
-                                   reference ? oracle_path(set)
-                                             : script_pattern(set->script)->filler_path,
-                                   launch, arch, ptx, error);
+            status =
+                ptx ? submit_ptx(pool, first_id + i, &source, path, launch, arch, error)
+                    : submit_source(pool, first_id + i, &source, path, launch, arch, false, error);
         if (!status && i == 0 && place)
             find_place(set, &source, &p->reference_launch, place, place_bytes);
         set->waiting += !status;
@@ -317,18 +317,7 @@ at_status prototypes_submit(script *s, problem_kind problem, const uint16_t *ind
     if (!status)
         status = prototype_emit(s, problem, indices, &plan, &source, error);
     if (!status)
-        status = compile_submit(pool,
-                                &(compile_request){.id = id,
-                                                   .source = source.source,
-                                                   .name = script_pattern(s)->template_path,
-                                                   .entry = "",
-                                                   .arch = arch,
-                                                   .options = source.options,
-                                                   .option_count = source.option_count,
-                                                   .headers = source.includes.headers,
-                                                   .header_count = source.includes.count,
-                                                   .want_ptx = true},
-                                error);
+        status = submit_ptx(pool, id, &source, script_pattern(s)->template_path, NULL, arch, error);
     *asked = !status;
     emitted_deinit(&source);
     return status;

@@ -86,7 +86,8 @@ static at_status ask_compiler(void *context, const script_source *source, char *
                                                    .option_count = source->option_count,
                                                    .headers = source->headers,
                                                    .header_count = source->header_count,
-                                                   .want_ptx = true},
+                                                   .want_ptx = true,
+                                                   .ptx_alone = true},
                                 error);
     if (!status)
         status = compile_take(a->pool, -1, &r, error);
@@ -290,23 +291,39 @@ void setup_show_space(void *context, const space_progress *s)
                                                .now_ns = clock_now_ns()});
 }
 
+static compile_request request_of(uint64_t id, const emitted *source, const char *name,
+                                  const char *entries, const char *arch)
+{
+    return (compile_request){.id = id,
+                             .source = source->source,
+                             .name = name,
+                             .entry = entries,
+                             .arch = arch,
+                             .options = source->options,
+                             .option_count = source->option_count,
+                             .headers = source->includes.headers,
+                             .header_count = source->includes.count};
+}
+
 at_status submit_source(compile_pool *pool, uint64_t id, const emitted *source, const char *name,
                         const launch_plan *launch, const char *arch, bool want_ptx, at_error *error)
 {
     char entries[PLAN_ENTRIES_BYTES];
     plan_entries(launch, entries);
-    return compile_submit(pool,
-                          &(compile_request){.id = id,
-                                             .source = source->source,
-                                             .name = name,
-                                             .entry = entries,
-                                             .arch = arch,
-                                             .options = source->options,
-                                             .option_count = source->option_count,
-                                             .headers = source->includes.headers,
-                                             .header_count = source->includes.count,
-                                             .want_ptx = want_ptx},
-                          error);
+    compile_request r = request_of(id, source, name, entries, arch);
+    r.want_ptx = want_ptx;
+    return compile_submit(pool, &r, error);
+}
+
+at_status submit_ptx(compile_pool *pool, uint64_t id, const emitted *source, const char *name,
+                     const launch_plan *launch, const char *arch, at_error *error)
+{
+    char entries[PLAN_ENTRIES_BYTES] = "";
+    if (launch)
+        plan_entries(launch, entries);
+    compile_request r = request_of(id, source, name, entries, arch);
+    r.want_ptx = r.ptx_alone = true;
+    return compile_submit(pool, &r, error);
 }
 
 at_status compile_source(compile_pool *pool, const emitted *source, const char *name,

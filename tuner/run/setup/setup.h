@@ -66,6 +66,11 @@ at_status submit_source(compile_pool *pool, uint64_t id, const emitted *source, 
                         const launch_plan *launch, const char *arch, bool want_ptx,
                         at_error *error);
 
+/* Does the same for PTX alone (compile_request.ptx_alone): for kernels that only check results on a
+ * simulated device. `launch` may be NULL for a source without kernels. */
+at_status submit_ptx(compile_pool *pool, uint64_t id, const emitted *source, const char *name,
+                     const launch_plan *launch, const char *arch, at_error *error);
+
 /* Compiles a source in a pool that compiles nothing else. Returns AT_COMPILE with the compiler's
  * message. The caller deinitialises *out, also after a failure. */
 at_status compile_source(compile_pool *pool, const emitted *source, const char *name,

@@ -74,15 +74,20 @@ static bool is_due(const sources *all, const candidate *c, size_t slot)
 at_status sources_submit(const sources *all, const session *s, candidate *c, at_error *error)
 {
     const workers *w = s->workers;
+    const char *path = script_pattern(s->script)->template_path;
     at_status status = AT_OK;
     uint8_t parts = 0;
     for (size_t i = 0; !status && i < DEVICE_SLOTS; i++) {
         if (!is_due(all, c, i))
             continue;
-        status = submit_source(w->pool, c->id * DEVICE_SLOTS + i, &all->of[i],
-                               script_pattern(s->script)->template_path, &c->launches[i],
-                               w->properties.arch, w->properties.predicted, error);
-        /* A finished candidate is recompiled before the hundreds of others that wait. */
+        const uint64_t id = c->id * DEVICE_SLOTS + i;
+        const bool predicted = w->properties.predicted;
+        /* A simulated device times the tuned problem alone. */
+        status = predicted && i > 0 ? submit_ptx(w->pool, id, &all->of[i], path, &c->launches[i],
+                                                 w->properties.arch, error)
+                                    : submit_source(w->pool, id, &all->of[i], path, &c->launches[i],
+                                                    w->properties.arch, predicted, error);
+        /* The source of a finished candidate goes before the hundreds of others. */
         if (candidate_is_finished(c))
             compile_prioritise(w->pool);
         parts++;
