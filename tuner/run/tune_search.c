@@ -16,9 +16,9 @@ enum {
     LAST_CHECK_MS = 500
 };
 
-/* Configurations that a search in order asks for before it tells the first outcome, on any number
- * of cores: simulating takes longer than compiling. */
-enum { AHEAD_IN_ORDER = 8 };
+/* Configurations that a search in order asks for before the first is told, on any number of cores:
+ * simulating takes longer than compiling. More would delay the first variant of a short run. */
+enum { AHEAD_IN_ORDER = 4 };
 
 /* Emitting this many variants takes less time than a GPU needs for its queued requests. */
 enum { EMIT_AT_ONCE = 8 };
