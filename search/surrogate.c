@@ -15,8 +15,17 @@
 #include "search/strategies.h"
 
 /* Bounds of the time of a decision. From more outcomes, the model keeps KEPT_ROWS: half of them the
- * best, half an even sample of the rest. Lengths are fitted to at most FITTED_ROWS. */
-enum { ROW_LIMIT = 400, KEPT_ROWS = 300, FITTED_ROWS = 150, FITTED_EACH = 50, FIT_STEPS = 25 };
+ * best, half an even sample of the rest. It then begins with at most WAITING_ROWS outstanding
+ * trials, so that it has rows for the next proposals: a host with a hundred cores has hundreds of
+ * trials outstanding. Lengths are fitted to at most FITTED_ROWS. */
+enum {
+    ROW_LIMIT = 400,
+    KEPT_ROWS = 300,
+    WAITING_ROWS = 50,
+    FITTED_ROWS = 150,
+    FITTED_EACH = 50,
+    FIT_STEPS = 25
+};
 
 /* Without start configurations, the first sample begins with the most central of CENTRE_TRIES
  * random configurations with few least values, because extremes are usually slow. Each further
@@ -278,7 +287,7 @@ static void fit(surrogate *g)
     gp_reset(&g->model, &g->kernel, g->model.scale, g->pool.count);
     for (size_t i = 0; i < count; i++)
         add_row(g, g->chosen[i]);
-    for (size_t i = 0; i < l->trial_count && g->model.rows < ROW_LIMIT; i++)
+    for (size_t i = 0; i < l->trial_count && g->model.rows < count + WAITING_ROWS; i++)
         if (isnan(l->trials[i].cost))
             add_row(g, i);
     free(g->chosen);
