@@ -115,16 +115,16 @@ at_status sim_watch_new(const sim_launch *launch, bool concurrent, sim_watch **o
     return AT_OK;
 }
 
-static void lock(const sim_watch *w, bool *which)
+static void lock(const sim_watch *w, sim_lock *which)
 {
-    while (w->concurrent && __atomic_test_and_set(which, __ATOMIC_ACQUIRE))
+    while (w->concurrent && __atomic_test_and_set(&which->taken, __ATOMIC_ACQUIRE))
         sched_yield();
 }
 
-static void unlock(const sim_watch *w, bool *which)
+static void unlock(const sim_watch *w, sim_lock *which)
 {
     if (w->concurrent)
-        __atomic_clear(which, __ATOMIC_RELEASE);
+        __atomic_clear(&which->taken, __ATOMIC_RELEASE);
 }
 
 static const sim_watched *watched_of(const sim_watch *watch, const sim_region *region)
@@ -133,16 +133,16 @@ static const sim_watched *watched_of(const sim_watch *watch, const sim_region *r
     return r->cells ? r : NULL;
 }
 
-/* Returns the lock of cell `n`. All cells of a line have the same lock. */
-static bool *lock_of(const sim_watch *watch, size_t n)
+/* Returns the lock of cell `n`. The cells of a line have the same lock. */
+static sim_lock *lock_of(const sim_watch *watch, size_t n)
 {
     _Static_assert(STRIPE_CELLS % SIM_LINE_CELLS == 0, "lines are not in two stripes");
     return &watch->locks[n / STRIPE_CELLS % STRIPES];
 }
 
-/* Locks the cell of a byte of a region, and returns it with its lock and its number. */
-static sim_cell *take_cell(sim_watch *watch, const sim_watched *p, uint64_t offset, bool **which,
-                           size_t *number)
+/* Locks and returns the cell of a byte of a region, with its lock and its number. */
+static sim_cell *take_cell(sim_watch *watch, const sim_watched *p, uint64_t offset,
+                           sim_lock **which, size_t *number)
 {
     sim_cell *cells = p->cells;
     size_t n = (size_t)(offset >> __builtin_ctz(watch->cell_bytes));
@@ -186,7 +186,7 @@ bool sim_global_touch(sim_race_access *a, uint64_t offset, uint32_t bytes, sim_t
     if (!p)
         return true;
     for (uint64_t at = offset; fine && at < offset + bytes; at += step) {
-        bool *which = NULL;
+        sim_lock *which = NULL;
         size_t n;
         sim_cell *cell = take_cell(watch, p, at, &which, &n);
         a->offset = at;
@@ -246,7 +246,8 @@ uint32_t sim_global_touch_row(sim_race_access *a, uint64_t offset, uint32_t byte
         const uint32_t mask = sim_line_lanes(j, shift, &first);
         const size_t n = (size_t)(offset / step) + (size_t)j * SIM_LINE_CELLS;
         sim_line *line = &p->lines[n / SIM_LINE_CELLS];
-        bool *which = lock_of(watch, n), touched;
+        sim_lock *which = lock_of(watch, n);
+        bool touched;
         sim_race_access_by(a, (int)first);
         a->offset = offset + (uint64_t)j * line_bytes;
         lock(watch, which);
@@ -273,7 +274,7 @@ bool sim_global_begin(sim_block *b, sim_warp *w, const sim_instruction *c, int l
     if (!p)
         return true;
     for (uint64_t at = offset; fine && at < offset + bytes; at += watch->cell_bytes) {
-        bool *which = NULL;
+        sim_lock *which = NULL;
         sim_cell *cell = take_cell(watch, p, at, &which, &n);
         a.offset = at;
         fine = sim_race_begin(&a, cell, touch, number, bulk);
@@ -295,7 +296,7 @@ void sim_global_land(sim_block *b, sim_warp *w, const sim_instruction *c, int la
     if (!p)
         return;
     for (uint64_t at = offset; at < offset + bytes; at += b->watch->cell_bytes) {
-        bool *which = NULL;
+        sim_lock *which = NULL;
         sim_cell *cell = take_cell(b->watch, p, at, &which, &n);
         sim_race_land(&a, cell, writes, number, landed);
         unlock(b->watch, which);

@@ -276,6 +276,12 @@ enum { SIM_SLICE_POLLS = 4 }; /* polls after which a slice ends */
 /* Values of sim_block.shared_valid. */
 enum { SIM_NEVER_WRITTEN, SIM_WRITTEN };
 
+/* A lock a cache line apart from the next one, so that threads do not wait for each other's. */
+typedef struct sim_lock {
+    bool taken;
+    char apart[63];
+} sim_lock;
+
 /* The race detection of one region of global memory. */
 typedef struct sim_watched {
     sim_cell *cells;  /* NULL if the region is not watched */
@@ -293,7 +299,7 @@ struct sim_watch {
     sim_clock *fenced;    /* operations known at sequentially consistent fences so far; owned */
     uint32_t cell_bytes;
     bool concurrent;
-    bool *locks; /* one lock for each group of cells */
+    sim_lock *locks; /* of groups of cells */
 };
 static inline bool sim_is_watched(const sim_watch *w, const sim_region *r)
 {
