@@ -21,8 +21,9 @@
     (UINT64_C(1) << 61) /* larger problems; shifted right by one and two for the                   \
                          * other growths */
 
-/* Simulating processes: one for eight cores; a small problem has too few blocks for more. */
-enum { MOST_WORKERS = 4, CORES_A_WORKER = 8 };
+/* Simulating processes: one for two cores. Several finalists are then proven at a time, which takes
+ * less time than more threads for each (sim/machine/run.c). */
+enum { MOST_WORKERS = 8, CORES_A_WORKER = 2 };
 
 /* Jobs sent to a worker: one runs, and the next waits at the worker. */
 enum { SENT_AHEAD = 2 };

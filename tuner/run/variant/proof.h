@@ -3,9 +3,9 @@
  * Input: configurations. Output for each: a proof that the variant is right on a small problem, on
  * the ragged problems and in sampled blocks of the tuned problem; or its fault; or the reason why
  * nothing is known (an instruction that is not simulated, a problem that is too large). Variants
- * are compiled to PTX in a pool that others may share. The prover's own device workers run them:
- * one for eight cores, four at most, so that proofs use idle cores. If the prover itself fails,
- * proofs are unknown, and the run continues. */
+ * are compiled to PTX in a pool that others may share. The prover's own device workers run them,
+ * one for two cores and eight at most, so that proofs take idle cores. If the prover itself fails,
+ * proofs are unknown, and the run goes on. */
 #ifndef AUTOTUNE_RUN_VARIANT_PROOF_H
 #define AUTOTUNE_RUN_VARIANT_PROOF_H
 
