@@ -19,7 +19,7 @@
  * trials, so that it has rows for the next proposals: a host with a hundred cores has hundreds of
  * trials outstanding. Lengths are fitted to at most FITTED_ROWS. */
 enum {
-    ROW_LIMIT = 400,
+    ROW_LIMIT = 600,
     KEPT_ROWS = 300,
     WAITING_ROWS = 50,
     FITTED_ROWS = 150,
