@@ -61,12 +61,19 @@ size_t pipeline_in_flight(const pipeline *p)
            at[CANDIDATE_CHECK_DUE] + at[CANDIDATE_CHECKING];
 }
 
-/* The further a learning search runs ahead, the less it knows, so it only keeps workers busy. */
+/* A search that learns knows less the further it runs ahead. It keeps the workers busy and, once it
+ * has tried many, runs ahead by a quarter of them, which adds little to what it knows: compilers
+ * then get groups, which take half the time. */
 size_t pipeline_room(const pipeline *p)
 {
-    size_t width = p->options.is_blind
-                       ? compile_group_width(p->session->workers->pool)
-                       : compile_width(p->session->workers->pool) + TRYING_QUEUE * p->gpus.count;
+    enum { TRIED_AHEAD = 4 };
+    const size_t groups = compile_group_width(p->session->workers->pool),
+                 busy = compile_width(p->session->workers->pool) + TRYING_QUEUE * p->gpus.count;
+    size_t width = p->state.finished / TRIED_AHEAD;
+    if (p->options.is_blind || width > groups)
+        width = groups;
+    else if (width < busy)
+        width = busy;
     size_t under_way = p->options.is_blind ? course_compiling(p) : pipeline_in_flight(p);
     if (p->compiled_bytes >= COMPILED_AHEAD_BYTES || under_way >= width)
         return 0;
