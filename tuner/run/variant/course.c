@@ -26,7 +26,7 @@ static next_step next_of_finished(const next_facts *f)
     const bool checked = f->ragged == RAGGED_WITH_TUNED || f->ragged == RAGGED_PASSED;
     if (f->leads && f->checks && !checked && f->gains)
         return NEXT_CHECK;
-    if (f->leads && f->checks && checked && f->cores_idle && !f->has_proof)
+    if (f->leads && f->checks && checked && f->proof_pays && !f->has_proof)
         return NEXT_PROVE;
     if (f->ragged == RAGGED_DEFERRED && f->faster < f->entrants && f->compilers_idle)
         return NEXT_PREPARE;
@@ -279,6 +279,14 @@ static size_t count_faster(const pipeline *p, const candidate *than)
     return count;
 }
 
+/* Returns true if the leader is likely to win: it has led for half of the variants. */
+static bool has_led_long(const pipeline *p)
+{
+    enum { LEAST_LED = 50 };
+    const uint64_t led = p->state.finished - p->led_from;
+    return led >= LEAST_LED && led >= p->state.finished / 2;
+}
+
 static void fill_finished(const pipeline *p, const candidate *c, next_facts *f)
 {
     compile_pool *pool = p->session->workers->pool;
@@ -294,8 +302,8 @@ static void fill_finished(const pipeline *p, const candidate *c, next_facts *f)
     f->gains = is_faster(p, c, checked && checked->found.outcome == OUTCOME_OK ? checked : NULL,
                          LEADER_GAIN);
     f->checks = p->checks_leader && !p->checking;
-    f->cores_idle = compile_pending(pool) < compile_width(pool) &&
-                    (!p->options.prover || prover_pending(p->options.prover) == 0);
+    f->proof_pays = (!p->options.prover || prover_pending(p->options.prover) == 0) &&
+                    (compile_pending(pool) < compile_width(pool) || has_led_long(p));
     f->compilers_idle = course_compiling(p) < compile_width(pool);
     f->entrants = p->entrants;
     f->faster = p->entrants && c->ragged == RAGGED_DEFERRED ? count_faster(p, c) : 0;
@@ -317,8 +325,10 @@ void course_finish(pipeline *p, candidate *c)
     course_move(p, c, c->parts > 0 ? CANDIDATE_RECOMPILING : CANDIDATE_FINISHED);
     count_finished(p, c);
     note_hang(p, c);
-    if (is_faster(p, c, p->state.leader, 0))
+    if (is_faster(p, c, p->state.leader, 0)) {
         p->state.leader = c;
+        p->led_from = p->state.finished;
+    }
     for (candidate *twin = c->next_twin; twin; twin = twin->next_twin)
         finish_twin(p, twin);
     if (course_next(p, c) == NEXT_DROP_CODE)

@@ -43,14 +43,13 @@ typedef struct next_facts {
                     * kept anyway */
     double racing; /* ratio above which a race leaves the candidate out; 0 if no race follows */
     candidate_ragged ragged;
-    bool leads;      /* the candidate is the fastest */
-    bool gains;      /* the candidate is faster, by more than noise, than the last leader that was
-                      * checked */
-    bool has_proof;  /* the candidate's proof has begun or ended */
-    size_t faster;   /* number of faster candidates for the race */
-    size_t entrants; /* entrants of a race that begins soon; 0 if no race is near */
-    bool checks;     /* the run wants its leader checked */
-    bool cores_idle; /* compilation and proofs leave a core idle */
+    bool leads;      /* it is the fastest */
+    bool gains;      /* it is faster than the last checked leader by more than noise */
+    bool has_proof;  /* its proof has begun or ended */
+    size_t faster;   /* faster candidates for the race */
+    size_t entrants; /* entrants of a race that begins soon; 0 if none does */
+    bool checks;     /* the leader's check is wanted */
+    bool proof_pays; /* no proof runs, and a core is idle or the leader is likely to win */
     bool compilers_idle;
 } next_facts;
 
@@ -66,7 +65,9 @@ typedef struct next_facts {
  *             failed                                                             WAIT
  *             leads by more than noise, and      wants its leader checked        CHECK
  *             was not checked on ragged problems
- *             leads, is checked, not proven      the same; cores are idle        PROVE
+ *             leads, is checked, not proven      the same, and no proof runs;    PROVE
+ *                                                cores are idle, or it has led
+ *                                                for half of the variants
  *             one of the fastest, not compiled   a race is near, and compile     PREPARE
  *             for ragged problems                workers are idle
  *             else                                                               WAIT
@@ -128,9 +129,12 @@ struct pipeline {
     bool checks_leader;
     uint64_t prepared_at; /* state.finished when no candidate was left to compile for the race */
 
-    candidate *checked;  /* the latest leader that passed on all its problems; may be NULL */
-    candidate *checking; /* the candidate in a check on its ragged problems; may be NULL */
-    size_t check_gpu;    /* the GPU that checks `checking` while that candidate is CHECKING */
+    uint64_t led_from; /* state.finished when the leader took the lead */
+    candidate
+        *checked; /* the latest leader that passed on all its problems; NULL if there is none */
+    candidate
+        *checking; /* the candidate that is checked on its ragged problems; NULL if there is none */
+    size_t check_gpu; /* the GPU that checks it, if it is CHECKING */
 };
 
 /* Moves a candidate to another stage. */

@@ -62,13 +62,13 @@ TEST(the_leader_is_checked_and_then_proven)
     static const row rows[] = {
         {"deferred", {LEADS, .gains = true, .ragged = RAGGED_DEFERRED}, NEXT_CHECK},
         {"prepared", {LEADS, .gains = true, .ragged = RAGGED_UNCHECKED}, NEXT_CHECK},
-        {"within noise", {LEADS, .ragged = RAGGED_DEFERRED, .cores_idle = true}, NEXT_WAIT},
+        {"within noise", {LEADS, .ragged = RAGGED_DEFERRED, .proof_pays = true}, NEXT_WAIT},
         {"not wanted", {WORKS, .leads = true, .gains = true, .ragged = RAGGED_DEFERRED}, NEXT_WAIT},
         {"not the leader", {WORKS, .checks = true, .ragged = RAGGED_DEFERRED}, NEXT_WAIT},
-        {"passed", {LEADS, .ragged = RAGGED_PASSED, .cores_idle = true}, NEXT_PROVE},
-        {"nothing to pass", {LEADS, .cores_idle = true}, NEXT_PROVE},
+        {"passed", {LEADS, .ragged = RAGGED_PASSED, .proof_pays = true}, NEXT_PROVE},
+        {"nothing to pass", {LEADS, .proof_pays = true}, NEXT_PROVE},
         {"busy", {LEADS, .ragged = RAGGED_PASSED}, NEXT_WAIT},
-        {"proven", {LEADS, .cores_idle = true, .has_proof = true}, NEXT_WAIT},
+        {"proven", {LEADS, .proof_pays = true, .has_proof = true}, NEXT_WAIT},
     };
     EXPECT(rows);
 }
