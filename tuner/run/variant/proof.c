@@ -21,8 +21,9 @@
     (UINT64_C(1) << 61) /* larger problems; shifted right by one and two for the                   \
                          * other growths */
 
-/* Simulating processes: one for two cores. Several finalists are then proven at a time, which takes
- * less time than more threads for each (sim/machine/run.c). */
+/* Simulating processes: at most one for two cores. Several finalists are then proven at a time,
+ * which takes less time than more threads for each (sim/machine/run.c). Each process runs the
+ * references itself, so another one starts only for a job that would wait. */
 enum { MOST_WORKERS = 8, CORES_A_WORKER = 2 };
 
 /* Jobs sent to a worker: one runs, and the next waits at the worker. */
@@ -138,18 +139,16 @@ static void give_up(prover *p, const char *why)
         decide(p, p->jobs[i], PROOF_UNKNOWN, p->why);
 }
 
-static at_status start_workers(prover *p, at_error *error)
+static at_status start_worker(prover *p, at_error *error)
 {
     char spec[32];
-    size_t wanted = cores_usable() / CORES_A_WORKER;
-    at_status status = AT_OK;
+    device_worker **started = &p->workers[p->worker_count];
     snprintf(spec, sizeof spec, "sim:%s", p->arch);
-    wanted = wanted < 1 ? 1 : wanted > MOST_WORKERS ? MOST_WORKERS : wanted;
-    while (!status && p->worker_count < wanted) {
-        status = device_worker_start(&(device_worker_options){.spec = spec, .proves = true},
-                                     &p->workers[p->worker_count], error);
-        p->worker_count += !status;
-    }
+    at_status status =
+        device_worker_start(&(device_worker_options){.spec = spec, .proves = true}, started, error);
+    p->worker_count += !status;
+    if (!status && p->set_up)
+        status = problem_set_send(&p->problems, *started, NULL, true, error);
     return status;
 }
 
@@ -181,7 +180,7 @@ static void begin(prover *p)
 {
     script *s = p->script;
     at_error trouble = {0};
-    at_status status = start_workers(p, &trouble);
+    at_status status = start_worker(p, &trouble);
     if (!status)
         status =
             problem_set_init(&p->problems, s, NULL, p->chosen.kinds, p->chosen.count, &trouble);
@@ -409,7 +408,14 @@ static size_t most_urgent(prover *p)
     return found;
 }
 
-/* Sends jobs to the workers that have room, each job to the worker with the fewest jobs. */
+static size_t most_workers(void)
+{
+    const size_t most = cores_usable() / CORES_A_WORKER;
+    return most < 1 ? 1 : most > MOST_WORKERS ? MOST_WORKERS : most;
+}
+
+/* Sends jobs to the workers that have room, each to the one with the fewest jobs, and starts
+ * workers for jobs that would wait. */
 static at_status feed(prover *p, at_error *error)
 {
     at_status status = AT_OK;
@@ -418,9 +424,15 @@ static at_status feed(prover *p, at_error *error)
         for (size_t i = 1; i < p->worker_count; i++)
             if (p->sent[i] < p->sent[idlest])
                 idlest = i;
-        if (number == p->job_count || p->sent[idlest] >= SENT_AHEAD)
+        const bool full = p->sent[idlest] >= SENT_AHEAD;
+        if (number == p->job_count || (full && p->worker_count == most_workers()))
             break;
-        status = send(p, number, idlest, error);
+        if (full) {
+            idlest = p->worker_count;
+            status = start_worker(p, error);
+        }
+        if (!status)
+            status = send(p, number, idlest, error);
     }
     return status;
 }

@@ -4,7 +4,7 @@
  * the ragged problems and in sampled blocks of the tuned problem; or its fault; or the reason why
  * nothing is known (an instruction that is not simulated, a problem that is too large). Variants
  * are compiled to PTX in a pool that others may share. The prover's own device workers run them,
- * one for two cores and eight at most, so that proofs take idle cores. If the prover itself fails,
+ * at most one for two cores, and eight, so that proofs take idle cores. If the prover itself fails,
  * proofs are unknown, and the run goes on. */
 #ifndef AUTOTUNE_RUN_VARIANT_PROOF_H
 #define AUTOTUNE_RUN_VARIANT_PROOF_H
