@@ -100,8 +100,7 @@ static int gone_ordinal(void)
     return ordinal;
 }
 
-/* Returns the item of number `device` in a comma-separated list, or NULL if the list is too short.
- */
+/* Returns item number `device` of a comma-separated list, or NULL if the list is too short. */
 static const char *piece(const char *list, int device)
 {
     for (; list && device > 0; device--)

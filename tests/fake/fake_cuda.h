@@ -24,8 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Every image must start with one of these texts. The rest is ignored: each image has all kernels
- * of this driver. */
+/* Texts with which images must start. The rest is ignored: each image has all kernels. */
 #define FAKE_IMAGE "FAKE"
 #define CUBIN_IMAGE "\177ELF"
 
@@ -67,8 +66,7 @@ bool fake_is_capturing(void);
 /* Returns all present allocations, for kernels that write out of bounds. */
 size_t fake_allocations(const unsigned char ***starts, const size_t **sizes);
 
-/* Keeps the flag and the ticket of a queued gate. A call that synchronises before the host opens
- * the gate fails. */
+/* Keeps the flag and the ticket of a queued gate. Synchronising while it is closed fails. */
 void fake_gate(const volatile uint32_t *flag, uint32_t ticket);
 
 /* Returns the time of the fake host and chip. Replaces the tuner's function of this name. */

@@ -13,8 +13,7 @@
 
 enum { MOST = 1024 };
 
-/* Sizes in bytes of the arguments of the next launches, in order; a size of 0 ends a launch's list.
- */
+/* Sizes in bytes of the arguments of the next launches, in order; a 0 ends each launch's list. */
 VISIBLE unsigned fake_sizes[MOST];
 VISIBLE unsigned fake_size_count;
 

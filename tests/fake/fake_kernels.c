@@ -357,8 +357,7 @@ static fake_end misaligned(const fake_launch *l)
     return FAKE_MISALIGNED;
 }
 
-/* The first launch in a process works, later launches hang: the variant passes its check and hangs
- * in a race. */
+/* Hangs from the second launch on: the variant passes its check and hangs in a race. */
 static fake_end late_hang(const fake_launch *l)
 {
     static int launches;

@@ -69,8 +69,7 @@ bool fake_find_allocation(CUdeviceptr address, CUdeviceptr *start, size_t *size_
     return true;
 }
 
-/* Does nothing: work on the first stream ends at once, and programs of `capture` use only this
- * stream. */
+/* Does nothing: programs of `capture` use only the first stream, whose work ends at once. */
 CUresult cuCtxSynchronize(void)
 {
     return fake.capturing ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : fake_enter();

@@ -42,8 +42,8 @@ bool fake_stream_is_first(CUstream stream);
 CUstream fake_stream_new(void);
 void fake_stream_free(CUstream stream);
 
-/* Queues work that takes `time_ns` and starts at `now_ns` or later. Returns false if memory is
- * short. */
+/* Queues work that takes `time_ns` and starts at `now_ns` or later. Returns false without
+ * memory. */
 bool fake_stream_queue(CUstream stream, const fake_work *work, fake_engine engine, uint64_t time_ns,
                        uint64_t now_ns);
 /* Runs the queued work. Returns the time when it ends, or `now_ns` if that is later. */

@@ -1,5 +1,4 @@
-/* Tensor maps, textures and surfaces of the fake driver. A kernel gets a handle, and finds the view
- * by this handle. */
+/* Tensor maps, textures and surfaces of the fake driver, which kernels find by a handle. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,4 @@
-/* Fuzzes values of --config and --set: a value must be a usage error, or be written as the same
- * text. */
+/* Fuzzes values of --config and --set: each is a usage error, or is written as the same text. */
 #include "script_folder.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

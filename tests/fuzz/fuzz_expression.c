@@ -63,9 +63,7 @@ static const node *read_any(void *context, tree *t, token name, token next)
     return reader_plain_name(t, name);
 }
 
-/* Expects that the text is read if Lua accepts it also without brackets: "1) or (2" is no
- * expression.
- */
+/* Expects that a text is read if Lua accepts it also without brackets, unlike "1) or (2". */
 static void expect_read(lua_State *L, const char *text)
 {
     char chunk[MOST_TEXT + 16];

@@ -1,5 +1,4 @@
-/* Fuzzes #include lines of emitted sources. An accepted name must stay within the script's folder.
- */
+/* Fuzzes #include lines of sources. Accepted names must stay within the script's folder. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>

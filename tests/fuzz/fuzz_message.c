@@ -1,6 +1,5 @@
-/* Fuzzes the bytes from a worker's socket. They must be a whole frame or be refused, with the same
- * result if they come in pieces. A decoder must refuse a nonsensical payload, or stay within its
- * bounds. */
+/* Fuzzes the bytes from a worker's socket. They must be a whole frame or be refused, also in
+ * pieces. A decoder must refuse a nonsensical payload, or stay within its bounds. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

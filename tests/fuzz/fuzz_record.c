@@ -1,5 +1,4 @@
-/* Fuzzes records. Any bytes must be read or refused; a record that was read must satisfy its
- * contract. */
+/* Fuzzes records. Any bytes are refused, or are read as a record that satisfies its contract. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

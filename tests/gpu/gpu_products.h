@@ -9,9 +9,8 @@
 
 enum { GPU_PRODUCTS_SKIPPED = 77 };
 
-/* A larger difference means a wrong product. On GPUs of compute capability 9.0, sums of 8-bit
- * floats keep about 14 bits (DeepSeek-V3 Technical Report, 3.3.2); sums of other types keep more.
- */
+/* A larger difference means a wrong product. On GPUs of capability 9.0, sums of 8-bit floats keep
+ * about 14 bits (DeepSeek-V3 Technical Report, 3.3.2); sums of other types keep more. */
 static const double gpu_products_most_apart = 0x1p-9;
 
 /* Makes the context of the first GPU current. Prints a message and returns false if its compute

@@ -234,8 +234,7 @@ static void try_form(work *w, size_t index, CUmodule module, int number)
     free(sim);
 }
 
-/* Returns whether the value of a register is not compared: a step before it has a known difference.
- */
+/* Returns whether a register is not compared: a step before it has a known difference. */
 static bool is_open(const random_program *p, const difference *const of[PROGRAM_STEPS],
                     uint64_t index, int thread, int number)
 {
@@ -423,8 +422,7 @@ static int report(const work *w, const char *path)
     return unexpected;
 }
 
-/* Chooses the forms for random programs: those that are equal when tried alone, according to the
- * list. */
+/* Chooses the forms for random programs: those that the list calls equal when tried alone. */
 static void draw(work *w)
 {
     w->drawn = allocate(w->form_count, sizeof *w->drawn);

@@ -8,8 +8,7 @@
 
 enum { MOST_TESTS = 1024, MOST_FILES = 64 };
 
-/* Lists that the constructors of tests fill before main(). Then `tests` is sorted by file and line.
- */
+/* Lists that constructors of tests fill before main(). main() sorts `tests` by file and line. */
 static struct {
     struct CMUnitTest tests[MOST_TESTS];
     const char *files[MOST_TESTS];

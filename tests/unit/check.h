@@ -1,6 +1,5 @@
-/* The header of all unit tests: cmocka with the headers that it needs, and the macros that list
- * tests. The tests of a room are one program; `test_ROOM unit/ROOM/test_FILE.c` runs the tests of
- * one file. */
+/* The header of all unit tests: cmocka, and the macros that list tests. The tests of a room are one
+ * program; `test_ROOM unit/ROOM/test_FILE.c` runs the tests of one file. */
 #ifndef AUTOTUNE_CHECK_H
 #define AUTOTUNE_CHECK_H
 

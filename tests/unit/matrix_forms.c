@@ -52,8 +52,8 @@ enum { LANES = 32 };
     "i < 8 || (i >= 16 && i < 24) ? g : g + 8", "t * 8 + (i & 7) + (i >= 16 ? 32 : 0)",            \
         "t * 8 + (i & 7) + i / 8 * 32", C16
 
-/* Metadata of sparse rows: row and number of index i in a word of 16 indices, and the lanes that
- * hold the word. */
+/* Metadata of sparse rows: row and number of index i in a word, and the lanes that hold the
+ * word. */
 #define ONE_LANE "i < 8 ? g : g + 8", "i & 7", "t == SELECTOR"
 #define TWO_LANES "i < 8 ? g : g + 8", "(t & 1) * 8 + (i & 7)", "t / 2 == SELECTOR"
 #define LANE_A_ROW "t & 1 ? g + 8 : g", "i", "t / 2 == SELECTOR"
@@ -302,8 +302,7 @@ static int column_of(const matrix_form *f, const matrix_data *d, int row, int j)
     }
 }
 
-/* Returns the value of an element of the product. *scale gets the sum of the magnitudes of its
- * terms. */
+/* Returns an element of the product. *scale gets the sum of the magnitudes of its terms. */
 static double evaluate(const matrix_form *f, const matrix_data *d, int row, int column,
                        double *scale)
 {

@@ -147,8 +147,7 @@ static device_answer right_answer(const received *r)
         .number = r->number, .kind = r->kind, .found = {.id = r->id, .sample_count = r->samples}};
 }
 
-/* Reads requests until `wanted` requests are queued or no more arrive. Returns whether enough are
- * queued. */
+/* Reads requests until `wanted` are queued or no more arrive. Returns whether enough are queued. */
 static bool read_requests(player *p, size_t wanted)
 {
     while (p->fd >= 0 && p->queued < wanted) {

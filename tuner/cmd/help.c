@@ -20,8 +20,7 @@ enum { MOST_BYTES = 1 << 20, MOST_TOPICS = 96, TOPIC_BYTES = 48 };
 
 #define BUILDERS "development"
 
-/* Topics of help, in this order: pages for users with the tutorial first, pages for developers,
- * commands. */
+/* Topics of help, in this order: pages for users, tutorial first; for developers; commands. */
 typedef struct topics {
     char pages[MOST_TOPICS][TOPIC_BYTES];
     const char *names[MOST_TOPICS];

@@ -126,8 +126,7 @@ static int end_output(at_status status, int code, at_error *error)
     return exit_code_of(status);
 }
 
-/* Replaces --config baseline and --config best by configurations. `text` holds the text of the best
- * configuration. */
+/* Replaces --config baseline and --config best by configurations; `text` holds the best one. */
 static at_status name_configuration(options *o, char text[CONFIGURATION_BYTES], at_error *error)
 {
     if (!o->configuration || !o->operand)
@@ -181,8 +180,7 @@ static const char *misspelt_command(const char *word)
     return nearest_name(word, names, count);
 }
 
-/* Ends the program. Runs only while no code holds interrupts back: then there is nothing to save.
- */
+/* Ends the program. Runs only while nothing needs to be saved (interrupts are not held back). */
 static void end_at_once(int signal_number)
 {
     static const char said[] = "autotune: interrupted\n";

@@ -61,8 +61,7 @@ static void read_define(parser *p, cpp_lexer *l, cpp_token directive)
     add(p, &p->u->macros, &p->u->macro_count, &m, sizeof m);
 }
 
-/* Returns the header of #include NAME: the quoted value of the last macro NAME above. "" if there
- * is none. */
+/* Returns the header of #include NAME: the quoted value of the last macro NAME above, or "". */
 static cpp_span included_macro(const parser *p, cpp_token name)
 {
     for (size_t i = p->u->macro_count; i-- > 0 && name.kind == CPP_WORD;) {
@@ -119,8 +118,7 @@ static void take(parser *p)
     p->token = cpp_next(&p->lexer);
 }
 
-/* Skips a group, whose opening bracket is the next token. At #else, the nesting depth is again that
- * at #if. */
+/* Skips a group, whose opening bracket is next. #else restores the nesting depth of its #if. */
 static void skip_group(parser *p)
 {
     int depth = 0, saved[MAX_CONDITIONS], conditions = 0;
@@ -142,9 +140,7 @@ static void skip_group(parser *p)
     } while (depth > 0);
 }
 
-/* Skips template parameters and returns their text. If > is missing, stops at ; or { and returns
- * "".
- */
+/* Skips template parameters, and returns them. If > is missing, stops at ; or {, returns "". */
 static cpp_span skip_angles(parser *p)
 {
     const char *begin = end_of(p->token);

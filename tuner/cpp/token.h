@@ -1,7 +1,6 @@
 /* The tokens and comments of C++ text, for modules that look for declarations. Comments and blanks
  * separate tokens. A directive with its continued lines is one token. Of C++'s translation phases,
- * only the splicing of lines is done. No function fails: text that is not C++ still gives tokens.
- */
+ * only lines are spliced. No function fails: text that is not C++ still gives tokens. */
 #ifndef AUTOTUNE_CPP_TOKEN_H
 #define AUTOTUNE_CPP_TOKEN_H
 

@@ -1,8 +1,8 @@
-/* Parses CUDA C++ text into declarations, macros and includes, which point into the text, and cuts
- * the text to the declarations that a kernel needs, with the same line numbers. This module uses no
+/* Parses CUDA C++ text into declarations, macros and includes, which point into the text, and
+ * cuts the text to the declarations that a kernel needs, with the same line numbers. Uses no
  * compiler and evaluates no conditions: the lines below every #if and #else are read. The only
- * error is a lack of memory. Text that is not C++ gives wrong declarations; the compiler rejects
- * these later. */
+ * error is a lack of memory. Text that is not C++ gives wrong declarations, which the compiler
+ * rejects later. */
 #ifndef AUTOTUNE_CPP_UNIT_H
 #define AUTOTUNE_CPP_UNIT_H
 

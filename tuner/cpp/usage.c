@@ -187,8 +187,7 @@ static void add_words(words *w, cpp_span text)
     }
 }
 
-/* Adds the words of the file's declarations of `name`. Skips the function that contains the launch.
- */
+/* Adds the words of the file's declarations of `name`, but not of the function that launches. */
 static void add_declared(words *w, const cpp_unit *units, size_t count, const cpp_launch *launch,
                          cpp_span name)
 {
@@ -275,9 +274,8 @@ static void add_variable(variables *v, cpp_span name)
         v->all[v->count++] = name;
 }
 
-/* Tells whether `name`, a variable or (with is_array) an element of an array, is used in brackets
- * or in a sum with an address, as in *(p + array[i]). If not, adds the variables that are computed
- * from `name`. */
+/* Tells whether `name`, a variable or (is_array) an element of an array, is used in brackets or in
+ * a sum with an address, *(p + array[i]). If not, adds the variables computed from `name`. */
 static bool is_index(cpp_span text, cpp_span name, bool is_array, variables *in)
 {
     cpp_lexer l = cpp_lexer_make(text.text, text.length, 1);
@@ -367,8 +365,7 @@ static void add_extent(word_list *w, cpp_lexer *l)
     }
 }
 
-/* Lists the factors of an index: BLOCK and VEC in blockIdx.x * BLOCK * VEC. `at` is after the word
- * blockIdx. */
+/* Lists the factors in blockIdx.x * BLOCK * VEC: BLOCK and VEC. `at` is after "blockIdx". */
 static void add_factors(word_list *w, cpp_lexer at, const cpp_token before[2])
 {
     if (cpp_is(before[1], "*"))

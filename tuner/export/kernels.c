@@ -127,8 +127,7 @@ static const number *number_of(uint64_t size_bytes)
     return NULL;
 }
 
-/* Returns the kernel parameter that the statement loads, if the load has the parameter's size;
- * NULL otherwise. */
+/* Returns the kernel parameter that the statement loads as a whole, or NULL. */
 static const ptx_variable *parameter_read(const kernel *k, const ptx_statement *s)
 {
     ptx_type type;
@@ -215,8 +214,7 @@ static void print_text(ptx_text text, FILE *to)
     }
 }
 
-/* Prints the token with its quotes. Before it, prints a line end or a blank if the source has one
- * after `last`. */
+/* Prints the token with its quotes, after a line end or a blank if the source has one there. */
 static void print_token(const ptx_token *t, const char *last, FILE *to)
 {
     uint32_t quote = t->kind == PTX_TOKEN_STRING;

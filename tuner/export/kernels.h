@@ -1,6 +1,5 @@
-/* The kernel sources of an exported .cu file, and the configurations that use each source. If a
- * source contains sizes of the problem or limits of the device, only this problem and device may
- * use it. */
+/* The kernel sources of an exported .cu file, and the configurations that use each source. A source
+ * that contains sizes of the problem or limits of the device is only for these. */
 #ifndef AUTOTUNE_EXPORT_KERNELS_H
 #define AUTOTUNE_EXPORT_KERNELS_H
 

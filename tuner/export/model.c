@@ -337,8 +337,7 @@ static size_t first_row(const chooser *c, const record_comparison *s)
     return class == RECORD_NO_CLASS ? 0 : c->heads[class];
 }
 
-/* Keeps the timings of configurations that have a row and were not always faster than the default.
- */
+/* Keeps timings of configurations that have a row and were not always faster than the default. */
 static void choose_seen(export_model *m, const chooser *c, const record *from)
 {
     /* For each class of configurations and a cold or warm cache: was it once not faster? */

@@ -71,8 +71,7 @@ typedef struct export_seen {
 /* A value that a portfolio's tree may test besides the problem's variables. */
 typedef struct export_feature {
     const pattern_feature *of;
-    /* The feature in C, owned; NULL if C cannot express it. Then portfolios that test it are not
-     * used. */
+    /* The feature in C, owned. If NULL, portfolios that test the feature are not used. */
     char *c, *assignment;
 } export_feature;
 
@@ -104,8 +103,7 @@ typedef struct export_model {
 } export_model;
 
 /* Makes a model. If `p` is NULL, variables, parameters and default come from the latest entry.
- * AT_NOT_FOUND if there is neither a script nor an entry; AT_SCRIPT if a name is too long for
- * records. */
+ * AT_NOT_FOUND without script and entry; AT_SCRIPT if a name is too long for records. */
 at_status export_model_init(export_model *m, const char *pattern_name, const record_set *records,
                             const pattern *p, at_error *error);
 /* Frees what the model owns, and zeroes it. Accepts a zeroed model. */
@@ -128,9 +126,8 @@ void export_model_set_feature(export_model *m, size_t feature, char *c, char *as
 at_status export_model_add_problems(export_model *m, const record_values *problems, size_t count,
                                     at_error *error);
 
-/* Writes the variable or parameter `name` as an expression for autotune_<pattern>_fits() that needs
- * no brackets. Returns the column, or NULL if the name is unknown or has values of several types.
- */
+/* Writes the variable or parameter `name` as an expression for autotune_<pattern>_fits() without
+ * brackets. Returns its column; NULL if the name is unknown or has values of several types. */
 const export_column *export_spell(const export_model *m, const char *name, char *text,
                                   size_t size_bytes);
 

@@ -23,8 +23,7 @@ static const size_t size_limit_bytes = (size_t)512 << 20;
 /* The limit of memory for the parsed document. */
 static const size_t memory_limit_bytes = (size_t)4 << 30;
 
-/* Parses a cache of Kernel Tuner. While its search may continue, the file lacks the last two
- * brackets. */
+/* Parses a cache of Kernel Tuner, which lacks the last two brackets until its search ends. */
 static at_status parse_unclosed(const char *text, size_t size_bytes, const char *path,
                                 json_t **root, at_error *error)
 {
@@ -56,8 +55,7 @@ static size_t parsed_bytes(const char *text, size_t size_bytes)
 /* Words for numbers that are not finite, as Python's json module writes them. */
 static const char *const nonfinite[] = {"NaN", "Infinity", "-Infinity"};
 
-/* Returns the length of the word of `nonfinite` at `at`; 0 if there is none. `left` bytes remain.
- */
+/* Returns the length of the word of `nonfinite` at `at`, or 0. `left` bytes remain there. */
 static size_t nonfinite_length(const char *at, size_t left)
 {
     for (size_t i = 0; i < sizeof nonfinite / sizeof *nonfinite; i++) {

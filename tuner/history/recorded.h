@@ -48,8 +48,7 @@ at_status recorded_parse(const char *text, size_t size_bytes, const char *path, 
 
 void recorded_deinit(recorded *r); /* `r` may be zeroed */
 
-/* Returns the results that did not fail, best first, equal ones in the file's order. The caller
- * frees the array. */
+/* Returns the results that did not fail, best first. The caller frees the array. */
 const recorded_result **recorded_rank(const recorded *r, size_t *count);
 
 /* ---- recorded measurements as a search space ---- */

@@ -137,8 +137,7 @@ AT_API at_status at_open(const char *folder, at_results **out, at_error *error);
 AT_API const char *at_results_problem(const at_results *results, size_t index);
 AT_API void at_close(at_results *results);
 
-/* Describes the GPU of the calling thread's current context. AT_NO_DEVICE without a driver or
- * context. */
+/* Describes the GPU of the thread's current context. AT_NO_DEVICE without driver or context. */
 AT_API at_status at_current_gpu(at_gpu *out, at_error *error);
 
 /* ---- picking ---- */
@@ -204,9 +203,9 @@ typedef enum at_tune_state {
 } at_tune_state;
 
 typedef struct at_tune_options {
-    /* Time for the tuning, at least 1 s; 0 means 60 s. If a proof does not end in time, the winner
-     * is recorded without it, and the record says so. After 1.5 * budget_s + 30 s, the library
-     * kills the tuner. */
+    /* Time for the tuning, at least 1 s; 0 means 60 s. If a proof does not end in time, the
+     * winner is recorded without it, and the record says so. At 1.5 * budget_s + 30 s the tuner
+     * is killed. */
     double budget_s;
     double share;        /* share of the GPU's time that the tuner may use; 0 means 0.1 */
     const char *script;  /* path of the pattern script; NULL: the installed one */
@@ -408,8 +407,7 @@ AT_API at_status at_site_end(at_site *site, void *stream, const at_values *value
  * these values; begin a new call. */
 AT_API at_status at_site_invalid(at_site *site, const at_values *values, at_error *error);
 
-/* Ends the tuning of a site: the present choice stays. A choice is stored only if the site was
- * decided before. */
+/* Ends a site's tuning: the present choice stays. It is not stored if the site was undecided. */
 AT_API at_status at_site_freeze(at_site *site, at_error *error);
 
 /* Reports the state of a site and its present choice. AT_NOT_FOUND if no configuration is valid. */

@@ -27,15 +27,13 @@ at_status journal_folder(char *out, size_t out_bytes, at_error *error);
 at_status journal_open(const char *folder, const journal_facts *facts, journal **out,
                        at_error *error);
 
-/* Flushes the journal to the disk and frees `j`, which may be NULL. Entries stay for the next run.
- */
+/* Flushes the journal to the disk and frees `j` (may be NULL). Entries stay for the next run. */
 void journal_close(journal *j);
 
 /* Returns a variant's key on GPU `gpu` (journal_entry.gpu). GPUs do not share measurements. */
 journal_key journal_key_on(const journal *j, size_t gpu, journal_key variant);
 
-/* Sets the UUID of GPU number `gpu` if the facts lack it. Call this before the GPU's first append.
- */
+/* Sets the UUID of GPU number `gpu` if the facts lack it, before the GPU's first append. */
 void journal_name_gpu(journal *j, size_t gpu, const char *uuid);
 
 /* Returns true if the file has entries of unfinished runs with any facts. Entries of a GPU whose
@@ -45,8 +43,7 @@ bool journal_has_unfinished(const journal *j);
 /* Returns the key of a race on GPU number `gpu`; `plan` describes the race as text. */
 journal_key journal_key_of_race(const journal *j, size_t gpu, const char *plan);
 
-/* Finds an entry of this run or of an unfinished run. *out is a view, valid until the next append.
- */
+/* Finds an entry of this or an unfinished run. *out is a view, valid until the next append. */
 bool journal_find(const journal *j, journal_key key, journal_entry *out);
 
 /* Appends an entry, which replaces an earlier entry with the same key. Returns AT_IO once, when the
@@ -57,8 +54,7 @@ at_status journal_append(journal *j, journal_key key, const journal_entry *e, at
  * as for journal_append(). */
 at_status journal_finish(journal *j, at_error *error);
 
-/* Closes `part`, a journal with the same file as `j`. Then journal_finish(j) also finishes the runs
- * of `part`. */
+/* Closes `part`, which has the same file. journal_finish(j) then also finishes its runs. */
 void journal_join(journal *j, journal *part);
 
 const char *journal_path(const journal *j);

@@ -1,9 +1,8 @@
-/* Kokkos' C interface for tuning tools: the functions that Kokkos calls in a library that
+/* Kokkos' C interface for tuning tools: functions that Kokkos calls in a library that
  * KOKKOS_TOOLS_LIBS names. Layouts and names are as in Kokkos 3.4 to 4.6
  * (Kokkos_Profiling_C_Interface.h); only the parts used here are declared. A program declares input
- * variables, which describe a piece of work, and output variables, which the tool chooses. The
- * program opens a context, passes inputs, requests outputs, does the work and closes the context.
- */
+ * variables, which describe a piece of work, and output variables, which the tool chooses. It opens
+ * a context, passes inputs, requests outputs, does the work and closes the context. */
 #ifndef AUTOTUNE_KOKKOS_INTERFACE_H
 #define AUTOTUNE_KOKKOS_INTERFACE_H
 

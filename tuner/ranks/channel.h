@@ -38,8 +38,7 @@ void channel_remove(channel_table *t, channel *c);
 void channel_put(channel *c, const void *bytes, size_t size_bytes);
 
 /* Writes as many waiting bytes as the socket takes without blocking. Returns false if the channel
- * is no longer needed: the peer of the socket is gone, or the channel is closing and all bytes are
- * written. */
+ * has ended: its peer is gone, or it is closing and all bytes are written. */
 bool channel_flush(channel *c);
 
 void channel_table_deinit(channel_table *t);

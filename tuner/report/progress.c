@@ -15,8 +15,7 @@ static const int64_t second_ns = 1000000000;
 static const int64_t redraw_ns = 100000000;
 /* A log file needs few lines. */
 static const int64_t plain_line_ns = 5000000000;
-/* The rate over the last one or two windows follows changes, such as the end of compiling, but does
- * not jump. */
+/* Rates over one or two windows follow changes, such as the end of compiling, without jumps. */
 static const int64_t rate_window_ns = 5000000000;
 
 enum { LINE_BYTES = 512, DEFAULT_COLUMNS = 80, MOST_FIELDS = 8 };

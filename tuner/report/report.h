@@ -12,8 +12,7 @@
 /* Makes the object that --json prints (members: report.c), with at most `top` results. */
 json_t *report_pack(const run_summary *s, size_t top);
 
-/* Makes the further values for the text (members: report.c): `top` rows, and the baseline if it is
- * not among them. */
+/* Makes the text's further values (members: report.c): `top` rows, and always the baseline. */
 json_t *report_pack_text_values(const run_summary *s, size_t top);
 
 /* ---- curves: the best configuration at each point of a sweep over variables of the problem ----
@@ -22,8 +21,7 @@ json_t *report_pack_text_values(const run_summary *s, size_t top);
 
 enum { CURVE_MAX_AXES = 8 };
 
-/* If memory is short, a JSON member becomes NULL and stays NULL, so callers check once, at the end.
- */
+/* If memory is short, a JSON member is NULL and stays NULL: callers check once, at the end. */
 typedef struct curve {
     json_t *over, *points, *words;  /* owned */
     char pattern[128], device[256]; /* "" until a point has a summary */

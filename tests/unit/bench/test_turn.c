@@ -250,8 +250,7 @@ TEST_IN(the_folder_is_the_users_own, clear_board, NULL)
     setenv("XDG_RUNTIME_DIR", own, 1);
     gpu_turn_free(open_turns("GPU-4"));
     assert_has(own, "autotune/autotune-GPU-4.turn");
-    /* A session folder of another user is not used; /proc/1, which belongs to root, is an example.
-     */
+    /* A session folder of another user, such as /proc/1 of root, is not used. */
     setenv("XDG_RUNTIME_DIR", geteuid() ? "/proc/1" : "/nowhere", 1);
     setenv("TMPDIR", own, 1);
     snprintf(name, sizeof name, "/run/user/%lu", (unsigned long)geteuid());

@@ -304,8 +304,7 @@ TEST(declarations_that_the_fast_path_leaves_out_are_found)
     compile_pool_free(pool);
 }
 
-/* The header of cooperative groups includes cuda::std. In CUDA 13, cuda::std and CUB have their own
- * folder. */
+/* Cooperative groups include cuda::std. In CUDA 13, cuda::std and CUB have their own folder. */
 TEST(cooperative_groups_cuda_std_and_cub_compile)
 {
     compile_pool *pool = open_pool(1, 0);

@@ -103,8 +103,7 @@ TEST_IN(buffers_are_renewed_before_every_pass, set_up, tear_down)
     assert_int_equal(f->renewed, 5);
 }
 
-/* Each function of CUPTI fails in turn. The message must name it, and the device must count again
- * afterwards. */
+/* Each function of CUPTI fails in turn. The message names it, and later the device counts again. */
 TEST_IN(a_call_that_fails_is_named_and_costs_nothing_but_the_counts, set_up, tear_down)
 {
     fixture *f = *state;

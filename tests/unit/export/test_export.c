@@ -145,8 +145,7 @@ TEST_IN(a_consumer_in_c_and_cpp_finds_the_configuration, set_up, tear_down)
 }
 
 /* Ends the list of entries and appends a portfolio: three configurations for floats, a tree over n,
- * and times on a few problems. On these, some configurations were slower than the default, or as
- * fast. */
+ * and times on a few problems, on some of which they were no faster than the default. */
 static int write_portfolio(rng *r, char *text, size_t size)
 {
     int used = snprintf(

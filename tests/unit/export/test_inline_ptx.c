@@ -13,8 +13,7 @@ enum { THREADS = 32, BUFFER_BASE = 0x10000 };
 
 static const char *const entry = "scale";
 
-/* Returns the kernels of `text` as inline PTX, or NULL if a kernel cannot be written. The caller
- * frees the text. */
+/* Returns the kernels as inline PTX; NULL if a kernel cannot be written. The caller frees it. */
 static char *inlined(const char *text, const char *const *entries, size_t count)
 {
     char *out, symbols[256] = "";

@@ -82,8 +82,7 @@ TEST(a_run_that_has_evaluated_nothing_yet_is_not_charged_the_slowest)
     recorded r;
     recorded_space rs;
     make_recorded(&r, &rs);
-    /* One of 12 configurations takes long to try although its cost is low, and one takes very long.
-     */
+    /* One of 12 configurations takes long to try although its cost is low; one takes very long. */
     for (uint64_t i = 0; i < rs.count; i += SIDE)
         rs.elapsed_s[i] = 8;
     rs.cost[SIDE + 1] = 10000;

@@ -338,8 +338,7 @@ TEST_IN(a_site_has_one_list_of_parameters, set_up, tear_down)
     at_sites_close(sites);
 }
 
-/* A thread may never end its call, for example after an exception. The site gives up such a call
- * after a while. */
+/* A thread may never end its call, for example after an exception. Later, the call is given up. */
 TEST_IN(calls_that_never_end_hold_nothing_up, set_up, tear_down)
 {
     fixture *f = *state;

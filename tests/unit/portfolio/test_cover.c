@@ -98,8 +98,7 @@ TEST(exchanges_come_near_the_best_set)
 
 TEST(no_more_are_taken_than_pay)
 {
-    /* The second configuration is best on one problem; on the other, only the third is a little
-     * better. */
+    /* The second configuration is best; on one problem, the third is a little better. */
     const double ratios[] = {1.5, 1, 1.2, 1.5, 1.0005, 1}, defaults[] = {2, 2};
     const portfolio_matrix m = {2, 3, ratios, defaults};
     size_t chosen[3], count;

@@ -1,5 +1,4 @@
-/* Tests which files and system calls each process may use, according to the table in
- * CONTRIBUTING.md. */
+/* Tests which files and system calls each process may use (the table in CONTRIBUTING.md). */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

@@ -1,5 +1,4 @@
-/* Tests conditional parameters (at.when), derived values, and baselines and starts that name only
- * some parameters. */
+/* Tests conditional parameters (at.when), derived values, and incomplete baselines and starts. */
 #include "script/emit.h"
 #include "script_fixture.h"
 

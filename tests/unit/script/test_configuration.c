@@ -41,9 +41,7 @@ TEST(configurations_read_back_as_written)
 
 enum { MANY = 64, LONG = 250 };
 
-/* Loads a space of many parameters whose names have `name_letters` letters and whose values are
- * long.
- */
+/* Loads a space of many parameters, with names of `name_letters` letters and long values. */
 static script *load_long(int name_letters, at_error *error)
 {
     static char field[1 << 15], baseline[1 << 15];

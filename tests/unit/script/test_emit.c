@@ -28,8 +28,7 @@ static void expect_emitted(const char *text, bool line_marks, const char *wanted
     emitted_deinit(&out);
 }
 
-/* Checks which variables of the problem and fields of the device the template reads: "n sm_count ".
- */
+/* Checks which variables and fields of the device the template reads, such as "n sm_count ". */
 static void expect_read(const char *text, const char *wanted)
 {
     fixture_write("p.cu.tmpl", text);
@@ -83,8 +82,7 @@ TEST(values_are_written_as_cuda_reads_them)
         "e float4 uint4 132 2\n");
 }
 
-/* The work must be proportional to the number of lines, and within a tenth of the limit of scripts.
- */
+/* The work must be proportional to the lines, and within a tenth of the limit of scripts. */
 TEST(a_template_may_have_ten_thousand_lines)
 {
     enum { LINES = 10 * 1000 };

@@ -103,8 +103,7 @@ static void submit(batch *b, const char *what, const launch_plan *plan, const em
     assert_ok(compile_submit(b->pool, &request, &error), error);
 }
 
-/* Returns how many variants of each problem of each pattern are sampled: $AUTOTUNE_SAMPLES, if set.
- */
+/* Returns how many variants of each problem are sampled: $AUTOTUNE_SAMPLES, if set. */
 static int samples_wanted(void)
 {
     const char *wanted = getenv("AUTOTUNE_SAMPLES");

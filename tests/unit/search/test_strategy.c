@@ -52,9 +52,7 @@ static space *make_space(size_t count)
 
 typedef double (*cost_function)(const space *s, uint64_t configuration);
 
-/* A smooth cost with a step and some failures. The only optimum has value index 3 in all
- * parameters.
- */
+/* A smooth cost with a step and some failures. At the optimum, all value indices are 3. */
 static double cost_bowl(const space *s, uint64_t configuration)
 {
     uint16_t at[PARAMETERS];
@@ -400,8 +398,7 @@ TEST(a_strategy_without_a_model_knows_no_chance_until_nothing_is_left)
     space_free(s);
 }
 
-/* Returns the mean of the best costs after `evaluations` evaluations of a bowl, if the budget is
- * `budget`. */
+/* Returns the mean best cost after `evaluations` evaluations of a bowl with this budget. */
 static double mean_best(const space *s, uint64_t budget, size_t evaluations)
 {
     enum { SEEDS = 60 };

@@ -272,8 +272,7 @@ TEST(a_product_beyond_64_bits_is_counted_without_walking_it)
     assert_true(space_cartesian(s) == UINT64_MAX);
     assert_true(asked == (CHAIN - 1) * MOST_VALUES * MOST_VALUES);
 
-    /* Counts ascending sequences by a recurrence over the last value; the last 8 parameters have no
-     * constraint. */
+    /* Counts ascending sequences by their last value; the last 8 parameters have no constraint. */
     uint64_t ways[MOST_VALUES];
     for (size_t v = 0; v < MOST_VALUES; v++)
         ways[v] = 1;

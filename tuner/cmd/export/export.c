@@ -25,8 +25,7 @@ typedef struct own_template {
     char name[PATHS_BYTES], extension[OWN_EXTENSION_BYTES];
 } own_template;
 
-/* The script is loaded for this architecture; any would do, because constraints are exported and
- * not evaluated. */
+/* The script is loaded for this architecture, but its constraints are not evaluated. */
 static const char any_arch[] = "sm_90";
 
 /* Loads the script: its parameters and default are newer than the records'. AT_NOT_FOUND. */
@@ -79,8 +78,7 @@ static void warn_of_missing(const options *o, const export_model *m)
                 m->skipped, m->pattern);
 }
 
-/* Prints how many kernels and problems are exported, and which variables have fixed values in the
- * kernels. */
+/* Prints how many kernels and problems are exported, and which variables kernels fix. */
 static void print_kernel_count(const export_model *m, size_t problem_count)
 {
     char names[1024] = "";

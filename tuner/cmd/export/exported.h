@@ -1,5 +1,4 @@
-/* The model of an exported pattern, with constraints in C, and the problems whose kernels are
- * exported. */
+/* The model of an exported pattern, with constraints in C, and the problems of its kernels. */
 #ifndef AUTOTUNE_CMD_EXPORT_EXPORTED_H
 #define AUTOTUNE_CMD_EXPORT_EXPORTED_H
 

@@ -67,8 +67,7 @@ static at_status keep_ptx(const compile_result *r, const export_launch *launch,
     return error_ignore(status, AT_FORMAT, error); /* legal PTX that the parser does not know */
 }
 
-/* Waits for all compilations, and sets the inline PTX of each source. Errors are those of
- * compile_take(). */
+/* Waits for all compilations, and sets the inline PTX of sources. Errors as compile_take(). */
 static at_status take_all(kernel_ptx *k, const export_launch *launch, export_kernels *kernels,
                           at_error *error)
 {
@@ -150,8 +149,7 @@ static at_status ready_script(kernel_builder *k, script **kept, at_error *error)
     return script_set_problem(*kept, PROBLEM_TUNED, values, k->problem->count, error);
 }
 
-/* Returns whether the option of NVRTC can be dropped for nvcc: it is nvcc's default, or does not
- * change results. */
+/* Returns whether nvcc can do without the option: it is the default, or changes no results. */
 static bool is_harmless(const char *option)
 {
     static const char *const harmless[] = {
@@ -164,9 +162,7 @@ static bool is_harmless(const char *option)
     return option[0] == '\0';
 }
 
-/* Returns NAME=VALUE of an option -DNAME=VALUE, which a #define can replace; NULL for other
- * options.
- */
+/* Returns NAME=VALUE of -DNAME=VALUE, which a #define can replace; NULL for other options. */
 static const char *definition_in(const char *option)
 {
     static const char longer[] = "--define-macro=";

@@ -31,8 +31,7 @@ char *edit_apply(const edit_list *list, const char *text);
  * Prints nothing if the texts are equal. */
 void edit_print(const edit_list *list, const char *before, const char *path, FILE *to);
 
-/* Replaces the file's text by `after` and keeps its mode. AT_USAGE if the file's text is no longer
- * `before`; AT_IO. */
+/* Replaces the text `before` of the file by `after`. AT_USAGE for another text; AT_IO. */
 at_status edit_write(const char *path, const char *before, const char *after, at_error *error);
 
 #endif

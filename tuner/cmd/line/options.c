@@ -253,8 +253,7 @@ bool options_are_words(const char *argument)
            strchr(argument, '|');
 }
 
-/* Returns the accepted words, or NULL if the option takes any text or its reader checks the text.
- */
+/* Returns the accepted words; NULL if the option takes any text or its reader checks it. */
 static const char *words_of(const command *c, const option_info *info)
 {
     if (c->chooses && strcmp(c->chooses, info->name) == 0)

@@ -149,8 +149,7 @@ at_status page_draw(const char *program, char **picture, size_t *size_bytes, at_
     close(in[0]);
     close(out[1]);
     in[0] = out[1] = -1;
-    /* This error is ignored: if gnuplot ends before it has read everything, its exit code says so.
-     */
+    /* The error is ignored: if gnuplot ends before it has read everything, it fails. */
     file_write_all(in[1], "gnuplot", program, strlen(program), &unread);
     close(in[1]);
     in[1] = -1;

@@ -23,8 +23,7 @@ typedef struct series {
 } series;
 
 /* Parses the list of values; `name` is for messages. AT_USAGE if "..." cannot reach the value after
- * it, if a value is repeated, or above SERIES_MOST values. The caller always calls series_deinit().
- */
+ * it, for a repeated value, or above SERIES_MOST. The caller always calls series_deinit(). */
 at_status series_parse(const char *name, const char *list, series *out, at_error *error);
 void series_deinit(series *s); /* `s` may be zeroed */
 

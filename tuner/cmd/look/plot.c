@@ -93,8 +93,7 @@ static at_status choose_format(const options *o, const char **out, at_error *err
     return AT_OK;
 }
 
-/* Prints the name of the file that has all variants, if it is known: a record keeps only the best.
- */
+/* A record keeps only the best variants. Prints the name of the file with all, if it is known. */
 static void mention_landscape(const options *o, const json_t *drawn)
 {
     char path[PATHS_BYTES];

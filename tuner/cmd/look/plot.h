@@ -9,8 +9,7 @@
 #include "base/error.h"
 #include "record/folders.h"
 
-/* Returns the file's name as UTF-8, a new reference. It stands for the name of a kernel without a
- * name. */
+/* Returns the file's name as UTF-8, a new reference. It is the title of unnamed kernels. */
 json_t *plot_file_name(const char *path);
 
 /* Lists the ceilings {name, unit, rate} of `gpu` for a roofline; an unknown rate is 0. The rates

@@ -25,8 +25,7 @@ static const char style[] = {
 #include "page.css.inc"
 };
 
-/* The script of the page: sorts a table by the clicked column, as numbers if each cell begins with
- * a number. */
+/* The page's script sorts a table by the clicked column: as numbers if all cells begin with one. */
 static const char script_text[] = {
 #include "page.js.inc"
 };

@@ -1,5 +1,4 @@
-/* autotune compare: lists problems that became faster or slower between records, runs or journals.
- */
+/* autotune compare: lists problems that became faster or slower between records, runs, journals. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,8 +34,7 @@ static at_status compute(const char *step, const char *path, json_t *given, json
     return status;
 }
 
-/* Reads the best of each problem, as {gpu, subjects}, from a record, run, journal or a file of
- * another tool. */
+/* Reads each problem's best, as {gpu, subjects}, from a record, run, journal or another tool. */
 static at_status read_side(const char *path, json_t **out, at_error *error)
 {
     record_set set = {.records = memory_new(1, sizeof *set.records), .count = 1};

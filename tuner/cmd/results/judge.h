@@ -1,6 +1,5 @@
 /* The verdict on a race of two kernels. It depends on the bounds of the confidence interval of the
- * ratio of their times, not on the centre. lua/lib/judge.lua has the same rule for recorded times.
- */
+ * ratio of their times, not on its centre. lua/lib/judge.lua has the rule for recorded times. */
 #ifndef AUTOTUNE_CMD_RESULTS_JUDGE_H
 #define AUTOTUNE_CMD_RESULTS_JUDGE_H
 
@@ -23,8 +22,7 @@ typedef struct ratio {
 verdict judge_interval(double low, double high, double margin);
 
 /* Compares samples of the same blocks, at most JUDGE_BLOCKS, from a clock of resolution `tick_ns`.
- * At most one in two hundred equal kernels is judged slower, even if times drift from block to
- * block. */
+ * Of equal kernels, at most one in two hundred is judged slower, even if times drift. */
 ratio judge_samples(const int64_t *a_ns, const int64_t *b_ns, size_t blocks, int64_t tick_ns,
                     double margin);
 

@@ -101,8 +101,7 @@ static at_status choose(const options *o, verification *v, at_error *error)
     return status ? status : refuse_unknown(v, error);
 }
 
-/* Lists the entries of this GPU, those with a warm cache last: then the device is set up at most
- * twice. */
+/* Lists this GPU's entries, those with a warm cache last: the device is set up twice at most. */
 static at_status list_questions(const options *o, verification *v, at_error *error)
 {
     at_status status = AT_OK;

@@ -28,8 +28,7 @@ static void inspected_deinit(inspected *a)
     script_free(a->script);
 }
 
-/* Compiles the rows of the sweep for `arch`. rows[w->row_count], zeroed before, gets the results.
- */
+/* Compiles the sweep's rows for `arch`. rows[w->row_count], zeroed before, gets the results. */
 static at_status compile_rows(script *s, const sweep *w, const arch_limits *arch,
                               compile_pool *pool, inspect_row *rows, at_error *error)
 {

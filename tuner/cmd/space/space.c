@@ -166,9 +166,8 @@ const command cmd_space = {
     .run = show_space,
 };
 
-/* Limits of the search for unused parameters: number of configurations whose neighbours are
- * compared, pairs of variants per parameter, and Lua instructions for all parameters (some
- * seconds). */
+/* Limits of the search for unused parameters: configurations with compared neighbours, pairs of
+ * variants per parameter, and Lua instructions for all parameters (some seconds). */
 enum { MOST_LOOKED_AT = 48, MOST_PAIRS = 256, MOST_INSTRUCTIONS = 1000000000 };
 
 typedef struct linting {

@@ -68,8 +68,7 @@ at_status spill_map_init(spill_map *m, script *s, problem_kind problem, const ar
                          compile_pool *pool, const spill_request *request, at_error *error);
 void spill_map_deinit(spill_map *m); /* `m` may be zeroed */
 
-/* Compiles points until every line is solved. Errors are those of inspect_submit() and
- * compile_take(). */
+/* Compiles points until every line is solved. Errors as inspect_submit() and compile_take(). */
 at_status spill_map_solve(spill_map *m, at_error *error);
 
 /* Returns the value of a point on an axis. */

@@ -221,8 +221,7 @@ static at_status leave_out(checking *c, const options *o, size_t number, bool *l
     return report(c, o, &(proof){.id = number, .verdict = PROOF_UNKNOWN, .message = why}, error);
 }
 
-/* Submits variants until a proof has ended: workers stay busy, and few variants are compiled ahead.
- */
+/* Submits variants until a proof ends: workers stay busy, and few variants are compiled ahead. */
 static at_status feed(checking *c, const options *o, at_error *error)
 {
     const size_t busy = compile_width(c->pool);
@@ -271,9 +270,7 @@ static at_status refuse_source(const checking *c, const char *why, at_error *err
                      c->count > 1 ? "\nNone of the variants compiles." : "");
 }
 
-/* Shows the completed share of the tuned problem if it runs whole, otherwise the number of
- * variants.
- */
+/* Shows how much is done: of the tuned problem if it runs whole, otherwise of the variants. */
 static void show_progress(const checking *c, progress *shown)
 {
     const uint64_t permille = prover_permille(c->prover);

@@ -46,8 +46,7 @@ static at_status sweep_points_init(sweep_points *c, const options *o, at_error *
     return status;
 }
 
-/* Returns the settings of the run at a point; sets the values of its axes. The first axis varies
- * slowest. */
+/* Returns the settings of the run at a point, and its values. The first axis varies slowest. */
 static settings settings_at(const sweep_points *c, const options *o, size_t point,
                             const char *values[CURVE_MAX_AXES])
 {

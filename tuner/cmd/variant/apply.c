@@ -52,9 +52,8 @@ static void add_number(const change *c, cpp_span at, long number)
     edit_add(c->edits, begin, at.length, text);
 }
 
-/* Replaces the number `c->before` in the text, in the values of variables that the text uses, and
- * in the file's constants; also `c->before` - 1 where it is added to round up. Returns the number
- * of replacements. */
+/* Replaces the number `c->before` in the text, in variables that the text uses, and in constants;
+ * also `c->before` - 1 where it is added to round up. Returns the number of replacements. */
 static size_t change_numbers(const change *c, cpp_span text, int depth)
 {
     enum { MOST_DEPTH = 4, MOST_VALUES = 4 };
@@ -243,10 +242,9 @@ static void find_dependences(script *s, const uint16_t *indices, const bool *is_
 }
 
 /* Adds the changes of the host code's launches for the configuration `indices` to `edits`, which
- * has one list per unit of the file. For parameters that are not macros of the file (`is_macro`),
- * numbers change in the launches and in the values that they use. If a launch cannot be changed, or
- * does not use a macro on which it depends, prints its grid and block on stderr and returns false.
- */
+ * has one list per unit. For parameters that are not macros of the file, numbers change in the
+ * launches and in the values that they use. If a launch cannot be changed, or does not use a macro
+ * on which it depends, prints its grid and block on stderr and returns false. */
 static bool follow_launches(script *s, const uint16_t *indices, const bool *is_macro,
                             edit_list *edits)
 {
@@ -372,8 +370,7 @@ static at_status check_host(const application *a, const char *name, at_error *er
     return AT_OK;
 }
 
-/* Returns the definition with the new value, or with an #if for each architecture. The caller frees
- * it. */
+/* Returns the definition with the new value, or with an #if per architecture. Caller frees it. */
 static char *redefined(const application *a, size_t parameter, const cpp_macro *m)
 {
     char text[RECORD_TEXT_BYTES];
@@ -438,8 +435,7 @@ static at_status apply_parameter(application *a, size_t parameter, at_error *err
     return AT_OK;
 }
 
-/* Adds definitions of macros that the file takes from -D, after its first comment or at its start.
- */
+/* Adds definitions of macros that the file takes from -D, after its first comment, if any. */
 static void add_definitions(application *a)
 {
     char *text = memory_require(pack_take_text(&a->added));

@@ -14,9 +14,7 @@
 
 enum { NAME_BYTES = 512 };
 
-/* Launches with fewer warp instructions run whole, in about a second; others run a sample of
- * blocks.
- */
+/* Launches with fewer warp instructions run whole, in about a second; others run a sample. */
 static const double whole_instructions = 4e6;
 
 void explained_deinit(explained *x)
@@ -57,8 +55,7 @@ static at_status compile(explained *x, at_error *error)
                                    x->chip.arch, true, &x->compiled, error);
 }
 
-/* Finds the template line of each source line. For this, emits the source again, with #line
- * directives. */
+/* Finds the template line of each source line: emits the source again with #line marks. */
 static at_status find_places(explained *x, at_error *error)
 {
     emitted marked = {0};
@@ -168,8 +165,7 @@ static void take_predictions(explained *x, const explained *tuned)
     x->predicts_tuned = true;
 }
 
-/* Predicts times for the tuned problem. If that cannot run here, the predictions for the simulated
- * problem stay. */
+/* Predicts times for the tuned problem; if it cannot run here, keeps those of the smaller one. */
 static void predict_tuned(const settings *wanted, explained *x)
 {
     explained tuned = {0};

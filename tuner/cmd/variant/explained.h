@@ -53,8 +53,7 @@ at_status explained_count(const settings *wanted, const char *configuration, boo
 void explained_deinit(explained *x); /* `x` may be zeroed */
 
 /* Returns Nsight Compute's name of metric `i` of those that the simulated device counts; NULL after
- * the last. *count is the metric of the whole grid, even if only a sample of blocks was executed.
- */
+ * the last. *count is for the whole grid, even if only a sample of blocks was executed. */
 const char *explained_metric(const explained *x, uint32_t launch, size_t i, double *count);
 
 /* Returns whether a launch ended in a fault of the kernel. */

@@ -141,8 +141,7 @@ static void invent_record(work *w, const pattern *p, size_t gpu, record *out)
     free(text);
 }
 
-/* Writes the function print_<pattern>(choice), which prints the configuration in the form of
- * --config. */
+/* Writes the function print_<pattern>(choice), which prints the configuration as for --config. */
 static void write_printer(FILE *to, const export_model *m)
 {
     fprintf(to, "static void print_%s(autotune_%s_choice c)\n{\n", m->pattern, m->pattern);

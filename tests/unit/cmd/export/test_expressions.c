@@ -150,8 +150,7 @@ static bool append_cases_within(rng *r, int depth, kind k, char *text)
     return true;
 }
 
-/* Appends a case, "a and 1". The value may again be cases; if all these fail, the next case of the
- * chain decides. */
+/* Appends a case, "a and 1". Its value may be a chain; if that fails, the next case decides. */
 static void append_case(rng *r, int depth, kind k, char *text)
 {
     append_condition(r, depth, text);
@@ -243,8 +242,7 @@ static void ask_lua(script *s, char *answers, int *yes, int *failed)
     *answers = '\0';
 }
 
-/* Each chain that can be evaluated without Lua is evaluated at once for all values of `probe` and
- * `text`. */
+/* If a chain needs no Lua, it is evaluated at once for all values of `probe` and `text`. */
 TEST(chains_evaluated_at_once_choose_what_they_choose_in_lua)
 {
     size_t without_lua = 0;

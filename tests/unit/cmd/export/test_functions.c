@@ -1,6 +1,5 @@
 /* Tests that functions in expressions, and derived values that become functions, have the same
- * results in an exported header as in Lua. A configuration for which a function fails is invalid.
- */
+ * results in an exported header as in Lua. If a function fails, the configuration is invalid. */
 #include <inttypes.h>
 
 #include "base/rng.h"

@@ -503,8 +503,7 @@ static const char copied_record[] =
     " \"configuration\": {\"block\": 128, \"vec\": 4, \"shared\": 65536},"
     " \"time\": {\"median_ns\": 1000, \"low_ns\": 990, \"high_ns\": 1010}}]}";
 
-/* Loads the script for the first recorded problem; for the script's own problem if no problem is
- * recorded. */
+/* Loads the script for the first recorded problem or, without one, for its own problem. */
 static script *own_problem(const subject *s, const arch_limits *limits)
 {
     char texts[SETTINGS_MAX_VARIABLES][VALUE_BYTES];

@@ -130,8 +130,7 @@ TEST_IN(one_that_is_wrong_on_a_ragged_problem_leaves_the_race_when_it_is_loaded,
     assert_int_equal(all[4]->ragged, RAGGED_PASSED);
 }
 
-/* Forty variants are about equally fast. The others are a tenth slower, but the probe also samples
- * some of them. */
+/* Forty variants are about equally fast. The probe also samples some of the others, 10 % slower. */
 TEST_IN(what_a_probe_alone_samples_is_not_checked_on_ragged_problems, open_all, close_all)
 {
     fixture *f = *state;

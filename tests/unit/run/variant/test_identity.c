@@ -131,8 +131,7 @@ TEST(text_layout_and_problems_make_another_variant)
             assert_differs(keys[k], keys[i]);
 }
 
-/* A run that defers the check on ragged problems knows less about a variant than a run that checks
- * at once. */
+/* A run that defers the check on ragged problems knows less than a run that checks at once. */
 TEST(a_deferred_check_makes_another_variant)
 {
     static candidate c;

@@ -215,8 +215,7 @@ static void start_with_ragged(fixture *f)
     start_with(f, (pipeline_options){.racing = 1.3, .defers_ragged = true, .is_blind = true});
 }
 
-/* The first three variants are the fastest. The first variant does not compile for the ragged
- * problem. */
+/* The first three variants are the fastest; the first does not compile for the ragged problem. */
 TEST_IN(idle_compile_workers_prepare_what_the_race_is_likely_to_want, open_session, close_session)
 {
     fixture *f = *state;

@@ -104,9 +104,8 @@ TEST(endless_loops_end)
     }
 }
 
-/* A table of some dozen entries whose length is more than 2^60 for Lua: to find the length, Lua
- * tries powers of two as long as these are keys. The names put the keys into the table's hash part.
- */
+/* For Lua, the length of this table of some dozen entries is more than 2^60: Lua tries powers of
+ * two as long as these are keys. The names put the keys into the table's hash part. */
 #define EIGHT(x) #x "0=1," #x "1=1," #x "2=1," #x "3=1," #x "4=1," #x "5=1," #x "6=1," #x "7=1,"
 #define LONG_BORDER                                                                                \
     "local t = {" EIGHT(a) EIGHT(b) EIGHT(c) EIGHT(d) EIGHT(e) EIGHT(f) EIGHT(g) EIGHT(h) EIGHT(i) \

@@ -78,8 +78,7 @@ TEST(thousands_are_narrowed_down_in_few_samples)
     race_free(r);
 }
 
-/* Sets up entrants in random order. Each has an earlier sample: the fastest of three on this clock.
- */
+/* Sets up entrants in random order, each with an earlier sample: the fastest of three. */
 static void set_up_tried(size_t count, double spread, synthetic_clock *clock)
 {
     set_up(count, 1e5, spread / (double)count);

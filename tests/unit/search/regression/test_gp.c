@@ -151,8 +151,7 @@ TEST(values_without_any_spread_are_no_trouble)
     assert_true(isfinite(k.weight[0]) && isfinite(k.noise) && scale > 0);
 }
 
-/* Before lengths are fitted, an outcome must matter for points that differ in all features but one.
- */
+/* Before lengths are fitted, an outcome matters even if points differ in all features but one. */
 TEST(before_lengths_are_fitted_one_outcome_says_something_of_far_points)
 {
     enum { MANY = 8 };
