@@ -170,7 +170,7 @@ CUresult cuGetErrorString(CUresult result, const char **text)
     return e ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* Devices. */
+/* ---- devices ---- */
 
 /* Returns the number of the GPU that $CUDA_VISIBLE_DEVICES shows as `ordinal`, or -1 if there is
  * none. If the variable is absent or "", all GPUs are visible with their own numbers. */

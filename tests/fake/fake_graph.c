@@ -29,7 +29,7 @@ CUresult fake_capture(fake_node n)
     return CUDA_SUCCESS;
 }
 
-/* Graphs. */
+/* ---- graphs ---- */
 
 CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode mode)
 {
@@ -144,7 +144,7 @@ CUresult cuGraphExecDestroy(CUgraphExec g)
     return fake_enter();
 }
 
-/* Events. */
+/* ---- events ---- */
 
 CUresult cuEventCreate(CUevent *event, unsigned int flags)
 {

@@ -32,7 +32,7 @@ static struct {
     pinned_range pinned[MAX_PINNED];
 } streams;
 
-/* Streams. */
+/* ---- streams ---- */
 
 CUstream fake_stream_new(void)
 {
@@ -98,7 +98,7 @@ uint64_t fake_stream_finish(CUstream stream, uint64_t now_ns)
     return stream->free_ns > now_ns ? stream->free_ns : now_ns;
 }
 
-/* Host memory. */
+/* ---- host memory ---- */
 
 static const pinned_range *find_pinned(const void *memory)
 {

@@ -18,10 +18,11 @@
  *   pattern, problem {name: value}, version, record: path,
  *   device {kind, name, arch}: kind is "none" if variants were only compiled, for this arch,
  *   space {cartesian, valid}, counts {outcome: n},
- *   unraced: variants counted as "ok" that were too slow to race: only the tuned problem was
- * checked, twins: variants with the machine code of another variant, best, baseline: variants;
- * speedup, wall_s, stages {enumerate_s, ...}, traffic_bytes, flops, items: work of a launch; item:
- * name of an item, ceiling: name of the ceiling; ceiling_rate: its rate in rate_unit; ceiling_gbps,
+ *   unraced: variants among "ok" that were too slow to race, checked on the tuned problem only,
+ *   twins: variants with the machine code of another variant,
+ *   best, baseline: variants; speedup, wall_s, stages {enumerate_s, ...},
+ *   traffic_bytes, flops, items: work of a launch; item: name of an item,
+ *   ceiling: name of the ceiling; ceiling_rate: its rate in rate_unit; ceiling_gbps,
  *   rate: the member that states the speed of a variant (gbps, gflops or gitems),
  *   rate_unit: "GB/s", "GFLOP/s" ...; verdict, tied: number; end, strategy, seed, cache,
  *   oracle: source of the expected results; warnings [text], results [variant],
@@ -29,12 +30,12 @@
  *
  * A variant (unknown values are null):
  *
- *   config {name: value}, outcome, time_ns: median; ci_ns [low, high]: 95 % interval, or, if the
- * time is predicted, the interval that holds nine in ten times;
- * min_ns, samples, gbps, gflops, gitems: 10^9 per second;
- * ceiling_fraction, registers, spill_bytes: stores and loads; shared_bytes: static and dynamic;
- * occupancy: 0 to 1; tied, twin_of: config of the tried variant with the same machine code, or
- * null, message: why it is not ok; proven: on a simulated device; unproven: why not */
+ *   config {name: value}, outcome, time_ns: median,
+ *   ci_ns [low, high]: 95 % interval; for a prediction, the interval of nine in ten times,
+ *   min_ns, samples, gbps, gflops, gitems: 10^9 per second,
+ *   ceiling_fraction, registers, spill_bytes: stores and loads; shared_bytes: static and dynamic,
+ *   occupancy: 0 to 1; tied, twin_of: config of the tried variant with the same machine code,
+ *   message: why it is not ok; proven: on a simulated device; unproven: why not */
 
 enum { FIGURE_DIGITS = 6 };
 
