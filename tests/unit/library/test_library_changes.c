@@ -106,8 +106,7 @@ TEST_IN(what_only_lua_evaluates_is_checked_all_the_same, set_up, tear_down)
         pick_size(f, &h200, 4096);
         assert_string_equal(at_choice_text(f->choice), "block=256,vec=4,shared=65536");
         pick_size(f, &(at_gpu){"NVIDIA A", 1, 0}, 4096);
-        assert_int_equal(at_choice_checked(f->choice),
-                         0); /* limits of capability 1.0 are unknown */
+        assert_int_equal(at_choice_checked(f->choice), 0); /* capability 1.0 is unknown */
         pick_size(f, &(at_gpu){"NVIDIA A100", 8, 0}, 4098);
         assert_int_equal(at_choice_checked(f->choice), 1);
         assert_string_not_equal(at_choice_text(f->choice), "block=256,vec=4,shared=65536");

@@ -41,8 +41,7 @@ typedef struct option_info {
     cell_type type;
     size_t offset; /* offset of the member in `options` */
     double least, most, scale;
-    const char
-        *takes; /* for messages: the accepted values of an option that takes no whole number */
+    const char *takes; /* accepted values, for messages about numbers that are not whole */
     const char *words; /* the accepted words, "a|b|c"; if NULL, words_of() gives them */
 } option_info;
 

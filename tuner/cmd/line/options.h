@@ -85,9 +85,8 @@ enum { OPTION_WORDS_BYTES = 256 };
 
 typedef struct option_description {
     const char *name, *help;
-    const char *argument; /* NULL if the option takes none */
-    char
-        words[OPTION_WORDS_BYTES]; /* the accepted words, "cold|warm"; "" if any text is accepted */
+    const char *argument;           /* NULL if the option takes none */
+    char words[OPTION_WORDS_BYTES]; /* accepted words, "cold|warm"; "" if any text is accepted */
 } option_description;
 
 /* Describes option `i` of those that the command takes. Returns false after the last. */
