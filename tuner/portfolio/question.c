@@ -28,13 +28,7 @@ record_node question_node(const question *q, const portfolio_axis *axes)
                          .bound = q->bound};
 }
 
-/* Returns whether the axis may be a factor. The script itself names useful products of features. */
-static bool may_be_factor(const portfolio_axis *axis)
-{
-    return !axis->feature && question_has_numbers(axis);
-}
-
-bool question_has_numbers(const portfolio_axis *axis)
+static bool has_numbers(const portfolio_axis *axis)
 {
     for (size_t i = 0; i < axis->value_count; i++)
         if (!value_is_number(axis->values[i]))
@@ -42,6 +36,13 @@ bool question_has_numbers(const portfolio_axis *axis)
     return true;
 }
 
+/* Returns whether the axis may be a factor. The script itself names useful products of features. */
+static bool may_be_factor(const portfolio_axis *axis)
+{
+    return !axis->feature && has_numbers(axis);
+}
+
+/* The arguments of question_each(). */
 typedef struct asking {
     const portfolio_axis *axes;
     size_t axis_count;
@@ -86,7 +87,7 @@ static void ask_axis(const asking *a, size_t place)
         a->each(a->context, &q);
     }
     q.multiple_of = 0;
-    if (question_has_numbers(axis)) {
+    if (has_numbers(axis)) {
         ask_bounds(a, q);
         return;
     }
@@ -110,20 +111,4 @@ void question_each(const portfolio_axis *axes, size_t axis_count, const value *p
             if (may_be_factor(&axes[i]) && may_be_factor(&axes[j]))
                 ask_bounds(&a, (question){.axis = i, .times = j});
     free(a.numbers);
-}
-
-bool question_of_words(const value *problems, size_t axis_count, const size_t *rows, size_t count,
-                       question *out)
-{
-    for (size_t a = 0; a < axis_count; a++) {
-        value first = problems[rows[0] * axis_count + a];
-        if (value_is_number(first))
-            continue;
-        for (size_t i = 1; i < count; i++)
-            if (!value_equal(problems[rows[i] * axis_count + a], first)) {
-                *out = (question){.axis = a, .times = QUESTION_ALONE, .bound = first};
-                return true;
-            }
-    }
-    return false;
 }

@@ -133,8 +133,7 @@ typedef struct grower {
     size_t axis_count;
     const value *problems;
     size_t problem_count;
-    double least_gain; /* least gain of a question, summed over all problems */
-    bool words_first;  /* first split problems with different strings */
+    double least_gain; /* summed over all problems */
     size_t *rows, *scratch;
     branch branches[MOST_GROWN];
     size_t branch_count;
@@ -233,8 +232,6 @@ static bool find_question(const grower *g, const branch *of, question *by)
                            .count = of->count,
                            .least = g->problem_count < FEW_ROWS ? 1 : LEAST_ROWS,
                            .cost = of->cost};
-    if (g->words_first && question_of_words(g->problems, g->axis_count, best.rows, best.count, by))
-        return true;
     question_each(g->axes, g->axis_count, g->problems, best.rows, best.count, MOST_BOUNDS,
                   try_question, &best);
     bool is_good = best.has_cost && of->cost - best.cost >= good_share * of->avoidable;
@@ -242,21 +239,16 @@ static bool find_question(const grower *g, const branch *of, question *by)
     return is_good || best.parting > 0;
 }
 
-/* Returns the leaf with the greatest loss, or first a leaf with different strings. Returns SIZE_MAX
- * if no leaf is worth a question. */
+/* ---- growing ---- */
+
+/* Returns the leaf with the greatest loss; SIZE_MAX if none is worth it. */
 static size_t next_leaf(const grower *g)
 {
     size_t next = SIZE_MAX;
     double most = g->least_gain;
-    question by;
     for (size_t i = 0; i < g->branch_count; i++) {
         const branch *b = &g->branches[i];
-        if (b->is_split || b->is_done)
-            continue;
-        if (g->words_first &&
-            question_of_words(g->problems, g->axis_count, &g->rows[b->first], b->count, &by))
-            return i;
-        if (b->avoidable > most) {
+        if (!b->is_split && !b->is_done && b->avoidable > most) {
             most = b->avoidable;
             next = i;
         }
@@ -318,25 +310,23 @@ static size_t weakest(const grower *g, size_t from)
     return least;
 }
 
-/* Removes questions that save too little, and then questions that save least, until the tree fits
- * into a record (weakest-link pruning of Breiman et al.). Returns the cost of the tree. */
-static double prune(grower *g)
+/* Removes questions that do not pay, and then those that pay least until the tree fits into a
+ * record (weakest-link pruning of Breiman et al.). */
+static void prune(grower *g)
 {
     for (take_back(g); 2 * g->branches[0].leaves - 1 > RECORD_MAX_NODES; take_back(g))
         g->branches[weakest(g, 0)].is_split = false;
-    return g->branches[0].pruned;
 }
 
-static double grow(grower *g, bool words_first)
+static void grow(grower *g)
 {
-    g->words_first = words_first;
     for (size_t row = 0; row < g->problem_count; row++)
         g->rows[row] = row;
     g->branches[0] = branch_of(g, 0, g->problem_count);
     g->branch_count = 1;
     for (size_t leaf; g->branch_count + 2 <= MOST_GROWN && (leaf = next_leaf(g)) != SIZE_MAX;)
         part(g, leaf);
-    return prune(g);
+    prune(g);
 }
 
 static void write_nodes(grower *g, size_t from)
@@ -352,14 +342,6 @@ static void write_nodes(grower *g, size_t from)
     write_nodes(g, b->then);
     n->otherwise = g->node_count;
     write_nodes(g, b->otherwise);
-}
-
-static bool has_words(const portfolio_axis *axes, size_t axis_count)
-{
-    for (size_t a = 0; a < axis_count; a++)
-        if (!question_has_numbers(&axes[a]))
-            return true;
-    return false;
 }
 
 size_t portfolio_grow(const portfolio_matrix *m, const portfolio_axis *axes, size_t axis_count,
@@ -379,9 +361,7 @@ size_t portfolio_grow(const portfolio_matrix *m, const portfolio_axis *axes, siz
                   .scratch = places + rows,
                   .nodes = nodes};
     leaf_set_costs(m, &g->costs);
-    double by_words = has_words(axes, axis_count) ? grow(g, true) : INFINITY;
-    if (grow(g, false) > by_words)
-        grow(g, true);
+    grow(g);
     write_nodes(g, 0);
     size_t count = g->node_count;
     free(costs);

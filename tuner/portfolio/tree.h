@@ -4,11 +4,10 @@
  *
  * Trees grow as in CART (Breiman, Friedman, Olshen & Stone, "Classification and Regression Trees",
  * 1984), the leaf with the greatest loss first. A leaf is split by the question that saves most of
- * its loss, if that is a good part. Otherwise it is split by the question that best separates the
- * losses of all configurations: if several questions are needed together, each of them alone saves
- * nothing. In the end, questions that save too little are removed, and, if the record has no room
- * for the tree, the questions that save least. Problems with different strings are split first if
- * that gives a better tree. Nothing prevents overfitting: a tree is grown on thousands of predicted
+ * its loss, if that is a good part; otherwise by the question that best separates the losses of all
+ * configurations, because each of several questions that are needed together saves nothing alone.
+ * Questions that do not pay in the end are removed, and if the record has no room for the tree,
+ * those that pay least. Nothing prevents overfitting: a tree is grown on thousands of expected
  * times (portfolio/kriging.h). */
 #ifndef AUTOTUNE_PORTFOLIO_TREE_H
 #define AUTOTUNE_PORTFOLIO_TREE_H
@@ -52,12 +51,5 @@ record_node question_node(const question *q, const portfolio_axis *axes);
 void question_each(const portfolio_axis *axes, size_t axis_count, const value *problems,
                    const size_t *rows, size_t count, size_t most_bounds,
                    void (*each)(void *context, const question *q), void *context);
-
-/* Finds a question that splits problems by their strings. Returns false if these are all equal. */
-bool question_of_words(const value *problems, size_t axis_count, const size_t *rows, size_t count,
-                       question *out);
-
-/* Returns whether all values of an axis are numbers. */
-bool question_has_numbers(const portfolio_axis *axis);
 
 #endif

@@ -345,34 +345,7 @@ TEST(few_problems_are_told_apart)
         assert_float_equal(loss_of(&m, axes, 2, nodes, problems, p), 0, 1e-9);
 }
 
-/* Times for different words may be unrelated. Here the first configuration is very slow for "b". */
-TEST(what_words_part_is_learnt_apart)
-{
-    enum { COUNT = 24 };
-    const value words[] = {{.kind = VALUE_STRING, .string = "a"},
-                           {.kind = VALUE_STRING, .string = "b"}};
-    const portfolio_axis worded[] = {{.name = "rows", .least = 100, .most = 100000},
-                                     {.name = "word", .values = words, .value_count = 2}};
-    value problems[2 * COUNT];
-    double ratios[3 * COUNT], defaults[COUNT], sum = 0;
-    for (size_t p = 0; p < COUNT; p++) {
-        bool a = p % 2, large = p >= COUNT / 2;
-        problems[2 * p] = (value){.kind = VALUE_INTEGER, .integer = 100 + 4000 * (int64_t)p};
-        problems[2 * p + 1] = words[!a];
-        ratios[3 * p] = a ? large ? 1 : 1.3 : 80;
-        ratios[3 * p + 1] = a ? large ? 1.3 : 1 : 0;
-        ratios[3 * p + 2] = a ? 0 : 1;
-        defaults[p] = 100;
-    }
-    const portfolio_matrix m = {COUNT, 3, ratios, defaults};
-    record_node nodes[RECORD_MAX_NODES];
-    portfolio_grow(&m, worded, 2, problems, nodes);
-    for (size_t p = 0; p < COUNT; p++)
-        sum += loss_of(&m, worded, 2, nodes, problems, p);
-    assert_float_equal(sum, 0, 1e-9);
-}
-
-/* In every second range of sizes, a tile does not fit. A few bounds of the size cannot separate
+/* In every second range of sizes, a tile is cut badly. A few bounds of the size cannot separate
  * these ranges, but a feature can. */
 TEST(what_a_feature_parts_takes_one_question)
 {
