@@ -30,7 +30,6 @@ enum {
 static const uint64_t support_id = UINT64_MAX - DEVICE_SUPPORT_PARTS;
 
 typedef struct work {
-    bool prepared;
     script *script;
     problem_set problems;
     size_t count; /* number of sides; the first is the winner */
@@ -103,7 +102,7 @@ static void work_deinit(work *w)
     free(w->sides);
     free(w->entrants);
     script_free(w->script);
-    *w = (work){.prepared = true};
+    *w = (work){0};
 }
 
 /* ---- preparing: from a record to compile requests ---- */
@@ -223,7 +222,6 @@ static at_status prepare(run *r, size_t number, at_error *error)
     at_error why = {0};
     at_status status = AT_OK;
     const char *refused = refusal(r, q);
-    w->prepared = true;
     if (refused) {
         say(a, STANDING_NOT_VERIFIABLE, "%s", refused);
         return AT_OK;
