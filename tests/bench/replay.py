@@ -2,7 +2,7 @@
 
 Usage: replay.py AUTOTUNE RECORDED SPACE_T1 [SEEDS [STRATEGY...]]
 
-The score is that of `autotune replay` (history/replay.h), computed here from each run's evaluations: the mean over
+The score is that of `autotune replay` (lua/commands/replay.lua), computed here from each run's evaluations: the mean over
 50 equidistant points of (S - F) / (S - optimum), up to the budget at which random search is expected to have gone 95
 % of the way from the median to the optimum. S is the exact expectation of random search without replacement, and F
 is the mean best cost over seeds. After the end of a strategy its best cost stays. Random search by Kernel Tuner is

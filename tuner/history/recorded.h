@@ -86,4 +86,20 @@ at_status warm_start_init(warm_start *w, const recorded *r, const space *s,
                           const uint16_t *otherwise, size_t most, at_error *error);
 void warm_start_deinit(warm_start *w); /* `w` may be zeroed */
 
+/* ---- replaying a search ---- */
+
+typedef struct replay_options {
+    const char *strategy; /* NULL for the default */
+    uint64_t evaluations; /* evaluations of a run; if 0, as many as the scores need */
+    uint64_t seed;        /* seed of the first run; each further run adds 1 */
+    size_t repeat;        /* number of runs, at least 1 */
+} replay_options;
+
+/* Searches the recorded space with the strategy; compiles and runs nothing. Has the runs scored by
+ * lua/commands/replay.lua. *out is a new reference to [the command's JSON, the figures that only
+ * its text needs]; both have the names in `r`, and `path`. Returns AT_USAGE if the strategy is
+ * unknown, AT_NOT_FOUND if no recorded configuration works. */
+at_status replay_run(const recorded *r, const recorded_space *rs, const char *path,
+                     const replay_options *options, json_t **out, at_error *error);
+
 #endif

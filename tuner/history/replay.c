@@ -1,4 +1,4 @@
-#include "history/replay.h"
+#include "history/recorded.h"
 
 #include <math.h>
 #include <pthread.h>

@@ -4,7 +4,6 @@
 
 #include "check.h"
 #include "history/recorded.h"
-#include "history/replay.h"
 #include "script/render.h"
 
 enum { SIDE = 12 };

@@ -9,7 +9,6 @@
 #include "cmd/line/page.h"
 #include "cmd/look/plot.h"
 #include "history/recorded.h"
-#include "history/replay.h"
 #include "script/render.h"
 
 static at_status importance(const options *o, at_error *error)
