@@ -217,9 +217,7 @@ static json_t *pack_launch(const sim_estimated *s, const launch_plan *plan, uint
     json_object_set_new(
         one, "shared_bytes",
         json_integer((json_int_t)r->static_shared_bytes + plan->launches[i].dynamic_shared_bytes));
-    json_object_set_new(
-        one, "local_bytes",
-        json_integer(r->stack_bytes > 0 ? r->stack_bytes : s->kernel.programs[i]->local_bytes));
+    json_object_set_new(one, "local_bytes", json_integer(r->stack_bytes));
     json_object_set_new(one, "spill_bytes",
                         json_integer(r->spill_load_bytes + r->spill_store_bytes));
     return one;

@@ -49,6 +49,16 @@ kernel_script() {
 
 made='extern "C" __global__ void made(const float *src, float *dst, long long n, double factor)'
 
+@test "explain takes no parameter of a function for local memory that ptxas keeps in registers" {
+    kernel_script "struct pair { float a, b; };
+__device__ __noinline__ pair twice(pair p) { pair q = {p.a * 2, p.b + 1}; return q; }
+$made
+{ long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; pair p = {src[i % n], 1}; p = twice(p); if (i < n) dst[i] = p.a + p.b; }"
+    tool explain made.lua --config block=256,vec=1
+    says 'Occupancy'
+    says_nothing_of 'local memory'
+}
+
 @test "explain keeps loads, stores and atomics of one line apart" {
     kernel_script "$made
 { long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; if (i < n) dst[i] = src[i * 8 % n] * factor; }"

@@ -221,6 +221,8 @@ void explain_variant(const sim_estimated *s, const sim_chip *chip, const explain
         out->scale = (double)s->profile.blocks / (double)s->profile.sampled;
     for (size_t i = 0; i < p->code_count; i++) {
         const sim_counter *c = &s->counters[i];
+        if (p->code[i].space == PTX_SPACE_LOCAL && s->profile.issue.locals == 0)
+            continue; /* ptxas keeps the variable in registers */
         if (c->requests > 0 || c->shared_requests > 0 || c->constant_requests > 0)
             add_instruction(out, s->kernel.module, source, &p->code[i], c);
     }

@@ -577,7 +577,8 @@ at_status sim_device_profile(device *d, const device_kernel *k, const launch_pla
     sim_needs needs = {
         .registers = k->registers,
         .shared_bytes = (uint64_t)static_shared_bytes(k, i) + launch->dynamic_shared_bytes,
-        .local_bytes = k->stack_bytes > 0 ? k->stack_bytes : k->kernel.programs[i]->local_bytes,
+        /* Machine code has registers and a stack; without it, both are 0. */
+        .local_bytes = k->registers > 0 ? k->stack_bytes : k->kernel.programs[i]->local_bytes,
         .spill_bytes = k->spill_bytes,
         .warm = warm};
     sim_sampling how;

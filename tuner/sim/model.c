@@ -103,14 +103,16 @@ static double short_runs(double bytes, double runs, double wave_sectors, double 
     return pow(1 + pow(piece / run, sharpness), 1 / sharpness);
 }
 
-/* Returns the accesses to local memory, in sectors per block: those of the machine code if it is
- * known, else those of the PTX and of spilled registers. A spill runs as often as an average
- * instruction. */
+/* Returns the accesses to local memory, in sectors per block. The machine code decides whether
+ * there are any: ptxas keeps variables and parameters in registers that are local memory in the
+ * PTX. The PTX tells how wide they are. Without machine code, the accesses are those of the PTX and
+ * of spilled registers. A spill runs as often as an average instruction. */
 static double local_sectors(const sim_profile *p, const sim_needs *needs)
 {
     const double own = (double)p->totals.local.sectors / (double)p->sampled;
     if (p->issue.locals >= 0)
-        return fmax(p->issue.locals * SIM_LANES * 4 / SIM_SECTOR_BYTES, own);
+        return p->issue.locals > 0 ? fmax(p->issue.locals * SIM_LANES * 4 / SIM_SECTOR_BYTES, own)
+                                   : 0;
     const double warps = ceil((double)p->threads / SIM_LANES);
     return own + needs->spill_bytes / 4.0 * 4 * p->trips * warps;
 }
@@ -425,19 +427,18 @@ void sim_model_predict(const sim_profile *p, const sim_needs *needs, const sim_c
         p->sampled == 0)
         return;
     find_terms(p, needs, chip, out);
-    double longest =
-        norm(flight_norm, out->terms_ns[SIM_TERM_DRAM], out->terms_ns[SIM_TERM_LATENCY]);
-    for (int i = 0; i < SIM_TERM_LAST; i++) {
-        longest = fmax(longest, out->terms_ns[i]);
-        if (out->terms_ns[i] > out->terms_ns[out->limit])
+    double *t = out->terms_ns, longest = norm(flight_norm, t[SIM_TERM_DRAM], t[SIM_TERM_LATENCY]);
+    out->limit = t[SIM_TERM_DRAM] >= t[SIM_TERM_LATENCY] ? SIM_TERM_DRAM : SIM_TERM_LATENCY;
+    for (int i = SIM_TERM_BLOCKS; i < SIM_TERM_LAST; i++)
+        if (t[i] > longest) {
+            longest = t[i];
             out->limit = (sim_term)i;
-    }
+        }
     /* A warp that waits for dependences waits in no queue. */
-    out->terms_ns[SIM_TERM_TURNS] = fmax(out->terms_ns[SIM_TERM_TURNS] - longest, 0);
-    if (out->terms_ns[SIM_TERM_LAST] > out->terms_ns[out->limit])
+    t[SIM_TERM_TURNS] = fmax(t[SIM_TERM_TURNS] - longest, 0);
+    if (t[SIM_TERM_LAST] > longest)
         out->limit = SIM_TERM_LAST;
-    out->time_ns =
-        chip->launch_ns + longest + out->terms_ns[SIM_TERM_LAST] + out->terms_ns[SIM_TERM_TURNS];
+    out->time_ns = chip->launch_ns + longest + t[SIM_TERM_LAST] + t[SIM_TERM_TURNS];
     out->low_ns = out->time_ns / error_factor(out->limit, chip);
     out->high_ns = out->time_ns * error_factor(out->limit, chip);
 }

@@ -57,7 +57,8 @@ typedef struct sim_prediction {
                                for a chip with few measured figures */
     double terms_ns[SIM_TERM_COUNT]; /* time that each mechanism alone would take, without the
                                         launch */
-    sim_term limit;                  /* the longest mechanism */
+    sim_term limit; /* the mechanism that gives the time. DRAM and latency count as one, by the name
+                       of the longer */
     occupancy occupancy;
     double waves; /* number of blocks, divided by the number that the chip holds at a time */
     double dram_read_bytes, dram_written_bytes;

@@ -80,7 +80,33 @@ TEST(each_overloaded_resource_is_the_limit)
     assert_int_equal(predict(&p).limit, SIM_TERM_BLOCKS);
 }
 
-TEST(more_work_takes_no_less_time)
+TEST(the_limit_is_the_term_that_gives_the_time)
+{
+    sim_profile p = transpose_like();
+    const sim_prediction base = predict(&p);
+    /* DRAM and latency take as long: together longer than either, and than issue. */
+    p.critical_clocks *= base.terms_ns[SIM_TERM_DRAM] / base.terms_ns[SIM_TERM_LATENCY];
+    p.issue.pipes[SIM_PIPE_INTEGER] *=
+        1.1 * base.terms_ns[SIM_TERM_DRAM] / base.terms_ns[SIM_TERM_ISSUE];
+    const sim_prediction both = predict(&p);
+    assert_true(both.terms_ns[SIM_TERM_ISSUE] > both.terms_ns[SIM_TERM_DRAM]);
+    assert_true(both.time_ns > 1.1 * both.terms_ns[SIM_TERM_ISSUE]);
+    assert_true(both.limit == SIM_TERM_DRAM || both.limit == SIM_TERM_LATENCY);
+}
+
+TEST(there_is_no_local_memory_where_the_machine_code_has_none)
+{
+    sim_profile p = transpose_like();
+    p.totals.local.sectors = 4096 * p.sampled;
+    p.issue.locals = -1;
+    const double unknown = predict(&p).terms_ns[SIM_TERM_L1];
+    p.issue.locals = 0;
+    assert_true(predict(&p).terms_ns[SIM_TERM_L1] < unknown / 10);
+    p.issue.locals = 1;
+    assert_float_equal(predict(&p).terms_ns[SIM_TERM_L1], unknown, 1e-6);
+}
+
+TEST(more_of_anything_takes_no_less)
 {
     const sim_profile base = transpose_like();
     const double least = predict(&base).time_ns;

@@ -314,13 +314,16 @@ static void resume(sim_trace *t, traced_warp *w, uint32_t rank)
     w->waits = -1;
 }
 
-/* Returns whether the branch is also a branch in machine code: ptxas predicates short skipped code.
- * A store before a branch stays before the branch, and has waited for its operands. */
+/* Returns whether it is a branch forward in machine code, too, where a store before it has waited
+ * for its operands. ptxas predicates up to eight skipped instructions of arithmetic instead (CUDA
+ * 13, sm_90: the notes of 1 to 20 skipped multiply-adds). */
 static bool is_jump(const sim_program *p, const sim_instruction *c)
 {
-    enum { MOST_PREDICATED = 12 };
-    const ptrdiff_t pc = c - p->code;
-    return c->target > pc + MOST_PREDICATED;
+    enum { MOST_PREDICATED = 8 };
+    const ptrdiff_t skipped = c->target - (c - p->code) - 1;
+    if (p->module->has_notes && c->statement != PTX_NONE)
+        return skipped > 0 && p->module->statements[c->statement].note.others > 0;
+    return skipped > MOST_PREDICATED;
 }
 
 /* Adds a backward branch. Later instructions wait for all earlier instructions, unless ptxas
