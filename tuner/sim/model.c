@@ -22,7 +22,8 @@ enum { OTHER_REGISTERS = 10, FEWEST_FREE = 8, UNKNOWN_REGISTERS = 64 };
 /* Latencies that all chips share. Shared memory and L1: Luo et al., "Benchmarking and Dissecting
  * the Nvidia Hopper GPU Architecture" (arXiv:2402.13499). Arithmetic: Jia et al., "Dissecting the
  * NVIDIA Volta GPU Architecture via Microbenchmarking" (2018): 4 clocks, doubles 8, special
- * functions and shuffles about 20. Barriers: measured (microbenchmarks.cu "barrier"). */
+ * functions and shuffles about 20. Barriers: measured (microbenchmarks.cu "barrier"). Atomics and
+ * fences: measured on an H200 (mechanisms.cu "base"). */
 static const sim_latencies same_latencies = {.compute = 4,
                                              .wide = 8,
                                              .special = 20,
@@ -30,6 +31,8 @@ static const sim_latencies same_latencies = {.compute = 4,
                                              .constant = 8,
                                              .shared = 29,
                                              .barrier = 16,
+                                             .atomic = 496,
+                                             .fence = 578,
                                              .levels = {[SIM_LEVEL_L1] = 33}};
 
 static double norm(double p, double a, double b)
@@ -378,16 +381,10 @@ static void find_terms(const sim_profile *p, const sim_needs *needs, const sim_c
     t[SIM_TERM_L2] =
         fmax(blocks * l2_ns(chip, &f), SIM_SECTOR_BYTES * busiest * (f.l2_read + f.l2_written) /
                                            chip->l2_bytes_per_clock_sm / clock);
+    /* A slice of the L2 serves other sectors while it adds: 480 us of atomics on one address and
+     * 469 us of reads take 539 us together, and unequal times only the longer one (mechanisms.cu
+     * "overlap", on an H200). */
     t[SIM_TERM_ATOMICS] = atomics_ns(p, chip);
-    /* The slice of the L2 that has the address also serves its share of all other sectors. */
-    if (t[SIM_TERM_ATOMICS] > 0) {
-        const double others = fmax(1 - p->atomic_sectors / fmax(f.l2_written, 1), 0);
-        flow rest = f;
-        rest.l2_written *= others;
-        rest.l2_parts *= others;
-        rest.l2_written_lines *= others;
-        t[SIM_TERM_ATOMICS] += blocks * l2_ns(chip, &rest);
-    }
     t[SIM_TERM_LAST] = fmax(p->last_clocks - p->critical_clocks, 0) / clock;
     /* Blocks that wait for memory more than once loop. No source is known for the limit of 1.5. */
     const bool stays = blocks <= sms * out->occupancy.blocks_per_sm && rounds > 1.5;

@@ -41,11 +41,12 @@ typedef struct sim_wave {
                      the wave; 0 if no wave was sampled */
 } sim_wave;
 
-/* Atomics on the hottest line of 128 bytes. The L2 executes them one after another. */
+/* Atomics on the lines of a slice of the L2, of those that get the most. They are executed one
+ * after the other. */
 typedef struct sim_hot {
-    double operations; /* operations of lanes on the line's busiest word; the integers of a warp
-                          count once, because the hardware adds them up first */
-    double sectors;    /* sectors of the operations of warps */
+    double operations; /* operations of lanes on the busiest word; integers of a warp count once,
+                          because the hardware adds them up before */
+    double sectors;    /* sectors of the operations of warps, times the lanes that meet at a word */
     double doubles;    /* share of the sectors with additions of doubles */
     double floats;     /* share of the sectors with additions of floats */
 } sim_hot;

@@ -5,14 +5,28 @@
 #include "base/array.h"
 #include "sim/profile_parts.h"
 
-enum { LINE_WORDS = 128 / 4 };
+/* A slice of the L2 executes the atomics on its lines one after the other. Of neighbouring lines,
+ * it has those whose addresses are equal in bit 8 and in all bits from 10 on (mechanisms.cu
+ * "atomics": on 2, 4 and 8 lines that are 128, 256, 512 and 4096 bytes apart, on an H200). */
+enum { GROUP_LINES = 4, GROUP_WORDS = GROUP_LINES * 128 / 4 };
 
-typedef struct hot_line {
+typedef struct hot_lines {
     sim_hot sum; /* `doubles` and `floats` count sectors; `operations` is unused */
-    float words[LINE_WORDS];
-    uint64_t first; /* first cluster that updated the line */
-    bool shared;    /* another cluster updated it, too */
-} hot_line;
+    float words[GROUP_WORDS];
+    uint64_t first; /* first cluster that updated one of the lines */
+    bool shared;    /* another cluster updated one, too */
+} hot_lines;
+
+static uint64_t group_of(uint64_t sector)
+{
+    return sector / 32 * 2 + sector / 8 % 2;
+}
+
+/* Returns the index of a sector among those of its group. */
+static uint64_t place_of(uint64_t sector)
+{
+    return sector / 16 % 2 * 8 + sector % 8;
+}
 
 /* Returns the mean number of lanes per accessed word of a sector. */
 static double meeting(const sim_instruction *c, const sim_sectors *s, int i)
@@ -21,32 +35,41 @@ static double meeting(const sim_instruction *c, const sim_sectors *s, int i)
     return words > 0 ? s->lanes[i] / words : 1;
 }
 
+/* Returns how often a slice executes the atomics of a warp on a sector: once for each of the lanes
+ * that meet at a word, unless all lanes meet there (mechanisms.cu "atomics", random words). */
+static double passes_of(const sim_instruction *c, const sim_sectors *s, int i)
+{
+    return s->count > 1 ? meeting(c, s, i) : 1;
+}
+
 static bool note_line(atomics *a, uint64_t cluster, const sim_instruction *c, const sim_sectors *s)
 {
     const bool floats = c->type == PTX_F32 || c->type == PTX_F64;
     a->sectors += s->count;
     for (int i = 0; i < s->count; i++) {
+        const uint64_t group = group_of(s->sector[i]);
         bool is_new;
-        if (!sector_set_add(&a->lines, s->sector[i] / 4, 0, &is_new))
+        if (!sector_set_add(&a->lines, group, 0, &is_new))
             return false;
-        uint32_t *index = &a->lines.used[sector_set_index(&a->lines, s->sector[i] / 4)];
+        uint32_t *index = &a->lines.used[sector_set_index(&a->lines, group)];
         if (is_new) {
-            hot_line *grown = array_grow(a->hot, a->lines.count - 1, sizeof *grown);
+            hot_lines *grown = array_grow(a->hot, a->lines.count - 1, sizeof *grown);
             if (!grown)
                 return false;
             a->hot = grown;
             *index = (uint32_t)(a->lines.count - 1);
-            grown[*index] = (hot_line){.first = cluster};
+            grown[*index] = (hot_lines){.first = cluster};
         }
-        hot_line *line = &a->hot[*index];
+        hot_lines *line = &a->hot[*index];
+        const double passes = passes_of(c, s, i);
         line->shared = line->shared || line->first != cluster;
-        line->sum.sectors++;
+        line->sum.sectors += passes;
         for (int k = 0; k < SIM_SECTOR_BYTES / 4; k++)
             if (s->used[i] >> (4 * k) & 1)
-                line->words[s->sector[i] % 4 * (SIM_SECTOR_BYTES / 4) + (uint64_t)k] +=
+                line->words[place_of(s->sector[i]) * (SIM_SECTOR_BYTES / 4) + (uint64_t)k] +=
                     floats ? (float)meeting(c, s, i) : 1;
-        line->sum.doubles += c->type == PTX_F64;
-        line->sum.floats += c->type == PTX_F32;
+        line->sum.doubles += c->type == PTX_F64 ? passes : 0;
+        line->sum.floats += c->type == PTX_F32 ? passes : 0;
     }
     return true;
 }
@@ -55,14 +78,14 @@ sim_hot atomics_find_hottest(const atomics *a, double scale)
 {
     sim_hot most = {0};
     for (size_t i = 0; i < a->lines.count; i++) {
-        const hot_line *line = &a->hot[i];
+        const hot_lines *line = &a->hot[i];
         const double times = line->shared ? scale : 1;
         if (line->sum.sectors * times <= most.sectors)
             continue;
         most = (sim_hot){.sectors = line->sum.sectors * times,
                          .doubles = line->sum.doubles / line->sum.sectors,
                          .floats = line->sum.floats / line->sum.sectors};
-        for (int k = 0; k < LINE_WORDS; k++)
+        for (int k = 0; k < GROUP_WORDS; k++)
             most.operations = fmax(most.operations, line->words[k] * times);
     }
     return most;
@@ -114,6 +137,12 @@ bool atomics_note(atomics *a, const sim_memory *memory, uint64_t cluster, const 
     return note_line(a, cluster, c, s);
 }
 
+void atomics_put_back(const atomics *a, const sim_memory *memory)
+{
+    for (size_t i = 0; i < a->ticket_count; i++)
+        put_ticket(memory, &a->tickets[i], a->tickets[i].initial);
+}
+
 at_status atomics_run_last(const atomics *a, sim_launch *l, uint64_t sampled, uint64_t total,
                            double *clocks, at_error *error)
 {
@@ -145,8 +174,7 @@ at_status atomics_run_last(const atomics *a, sim_launch *l, uint64_t sampled, ui
         status = sim_run(l, &fault, error);
         *clocks = fmax(*clocks, (double)sim_trace_end(l->trace));
     }
-    for (size_t i = 0; i < count; i++)
-        put_ticket(l->memory, drawn[i], drawn[i]->initial);
+    atomics_put_back(a, l->memory);
     return status;
 }
 

@@ -55,9 +55,9 @@ enum { MOST_TICKETS = 8 };
 
 /* The atomics of the sampled blocks. A zeroed struct has no atomics. */
 typedef struct atomics {
-    sector_set lines;     /* lines of 128 bytes with atomics; the word is the index in `hot` */
-    struct hot_line *hot; /* owned */
-    double sectors;       /* sectors of all atomics */
+    sector_set lines;      /* groups of lines with atomics; the word is the index in `hot` */
+    struct hot_lines *hot; /* owned */
+    double sectors;        /* sectors of all atomics */
     ticket tickets[MOST_TICKETS];
     size_t ticket_count;
 } atomics;
@@ -66,8 +66,8 @@ typedef struct atomics {
 bool atomics_note(atomics *a, const sim_memory *memory, uint64_t cluster, const sim_instruction *c,
                   const sim_sectors *s);
 
-/* Returns the line with the most sectors, and the operations on its busiest word. Multiplies them
- * by `scale` (launched blocks divided by sampled blocks) unless only one cluster uses the line. */
+/* Returns the group of lines with the most sectors, and the operations on its busiest word, times
+ * `scale` (launched over sampled blocks) unless only one cluster uses the group. */
 sim_hot atomics_find_hottest(const atomics *a, double scale);
 
 /* If all `sampled` clusters drew tickets, runs a cluster that draws the last tickets, and finds
@@ -75,6 +75,9 @@ sim_hot atomics_find_hottest(const atomics *a, double scale);
  * tickets. */
 at_status atomics_run_last(const atomics *a, sim_launch *l, uint64_t sampled, uint64_t total,
                            double *clocks, at_error *error);
+
+/* Restores the counters from which blocks took numbers. */
+void atomics_put_back(const atomics *a, const sim_memory *memory);
 
 void atomics_deinit(atomics *a);
 

@@ -171,14 +171,16 @@ TEST(code_larger_than_the_instruction_cache_is_issued_more_slowly)
     assert_float_equal(predict(&p).terms_ns[SIM_TERM_ISSUE], 1.7 * held, 0.01 * held);
 }
 
-TEST(a_hot_line_delays_the_other_sectors_of_its_l2_slice)
+TEST(a_slice_of_the_l2_serves_other_sectors_while_it_adds)
 {
     sim_profile p = transpose_like();
-    p.write.sent = p.write.sectors, p.write.moved = p.write.lines;
-    p.hot.sectors = 1e6, p.atomic_sectors = 0;
-    const double others = predict(&p).terms_ns[SIM_TERM_ATOMICS];
-    p.atomic_sectors = p.write.sent;
-    assert_true(predict(&p).terms_ns[SIM_TERM_ATOMICS] < others);
+    p.read.missed *= 16;
+    const sim_prediction reads = predict(&p);
+    p.hot.sectors = 0.8 * reads.terms_ns[SIM_TERM_L2] / chip_of("h200").atomic_sector_ns;
+    const sim_prediction both = predict(&p);
+    assert_float_equal(both.terms_ns[SIM_TERM_ATOMICS], 0.8 * both.terms_ns[SIM_TERM_L2], 1);
+    assert_int_equal(both.limit, SIM_TERM_L2);
+    assert_float_equal(both.time_ns, reads.time_ns, 1);
 }
 
 TEST(doubles_cost_more_than_integers_at_one_address)

@@ -35,6 +35,8 @@ static sim_profile profile_sampled(const char *source, uint32_t blocks, uint32_t
                                             .shuffle = 20,
                                             .shared = 20,
                                             .barrier = 10,
+                                            .atomic = L2,
+                                            .fence = L2,
                                             .levels = {L1, L2, DRAM}}};
     assert_ok(sim_profile_launch(&launch, &how, NULL, &out, &fault, &error), error);
     assert_int_equal(fault.kind, SIM_FAULT_NONE);

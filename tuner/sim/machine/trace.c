@@ -355,8 +355,11 @@ static void other(sim_trace *t, traced_warp *w, const view *v, const sim_warp *w
         synchronise(t, w, rank, (uint32_t)warp->wait.barrier % SIM_BARRIERS);
         break;
     case SIM_CLUSTER_BARRIER:
-    case SIM_FENCE:
         w->front = later(at, w->stored) + t->latencies.levels[SIM_LEVEL_L2];
+        break;
+    case SIM_FENCE:
+        w->front = later(at + t->latencies.levels[SIM_LEVEL_L2],
+                         w->stored > 0 ? w->stored + t->latencies.fence : 0);
         break;
     case SIM_COPY_COMMIT:
         commit(&w->copies);
@@ -418,8 +421,8 @@ void sim_trace_step(sim_trace *t, const sim_block *b, const sim_warp *warp,
         w->stored = later(w->stored, at);
         for (int32_t i = 0; c->d2 != 0 && i < c->vector; i++)
             put(&v, c->d + i * SIM_HIGH_HALF,
-                at + (c->space == PTX_SPACE_SHARED ? 2 * t->latencies.shared
-                                                   : t->latencies.levels[SIM_LEVEL_L2]));
+                at +
+                    (c->space == PTX_SPACE_SHARED ? 2 * t->latencies.shared : t->latencies.atomic));
         break;
     case SIM_COPY_ASYNC:
         w->copies.open = later(w->copies.open, at + t->latencies.levels[reached]);

@@ -21,6 +21,8 @@ typedef struct sim_latencies { /* clocks until a dependent instruction can begin
     uint32_t compute;          /* arithmetic on 32 bits and less */
     uint32_t wide;             /* arithmetic on doubles */
     uint32_t special, shuffle, constant, shared, barrier;
+    uint32_t atomic; /* an atomic on global memory whose result is used */
+    uint32_t fence;  /* a fence after a store */
     uint32_t levels[SIM_LEVEL_COUNT];
 } sim_latencies;
 
