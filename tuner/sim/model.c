@@ -359,7 +359,8 @@ static void find_terms(const sim_profile *p, const sim_needs *needs, const sim_c
         (double)(p->totals.shared_load.wavefronts + p->totals.shared_store.wavefronts +
                  p->totals.shared_atomic.wavefronts) /
         n;
-    const double constant = (double)p->totals.constant.constant_passes / n;
+    /* The cache of constant memory serves a word each two clocks (mechanisms.cu "constant"). */
+    const double constant = 2 * p->constant;
     double *t = out->terms_ns;
     out->waves = blocks / (sms * out->occupancy.blocks_per_sm);
     out->dram_read_bytes = f.read;

@@ -1,5 +1,6 @@
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "sim/profile_parts.h"
@@ -26,20 +27,25 @@ typedef struct merging {
     int line_count, sector_count; /* line_count is 0 if the next store cannot merge */
 } merging;
 
+/* The share of a block of the L1. A zeroed one is empty. */
+typedef struct l1 {
+    sector_set held;     /* loaded sectors; the word is the number of the miss that loaded it */
+    sector_set lines;    /* lines; the word is the number of lines that were loaded before it */
+    uint32_t *came;      /* owned; for each loaded line, the number of the miss */
+    uint32_t line_count; /* loaded lines */
+    uint32_t misses;
+} l1;
+
 typedef struct watcher {
     sector_set block[2]; /* sectors of loads and of stores of the current block */
     sector_set run[2];   /* the same for the current run of blocks */
-    sector_set held; /* loads of the current block; the word is the number of the miss that loaded
-                        the sector */
-    uint32_t misses;
-    sector_set
-        lines; /* lines in the L1; the word is the number of lines that were loaded before it */
-    uint32_t *came; /* owned; for each line loaded by the current block, the number of the miss */
-    uint32_t line_count; /* lines loaded by the current block */
-    uint32_t l1_lines;   /* capacity of the L1 for a block */
+    l1 l1;
+    l1 before;         /* contents of the L1 before each block: those that an earlier block left */
+    uint32_t l1_lines; /* capacity of the L1 for a block */
     sim_traffic sum[2];
     merging merging;
     atomics atomics;
+    atomics put_back; /* those of the block that fills the L1 */
     sim_buffer_reads buffers[SIM_PROFILE_BUFFERS];
     buffer_table table;
     uint64_t position;
@@ -110,11 +116,33 @@ static void close_run(watcher *w)
     sector_set_clear(&w->run[1]);
 }
 
+static void l1_deinit(l1 *l)
+{
+    sector_set_deinit(&l->held);
+    sector_set_deinit(&l->lines);
+    free(l->came);
+    *l = (l1){0};
+}
+
+static bool l1_copy(l1 *to, const l1 *from)
+{
+    size_t capacity = 1;
+    while (capacity < from->line_count)
+        capacity *= 2;
+    uint32_t *came = realloc(to->came, capacity * sizeof *came);
+    if (!came)
+        return false;
+    if (from->line_count > 0)
+        memcpy(came, from->came, from->line_count * sizeof *came);
+    to->came = came;
+    to->line_count = from->line_count;
+    to->misses = from->misses;
+    return sector_set_copy(&to->held, &from->held) && sector_set_copy(&to->lines, &from->lines);
+}
+
 static void end_block(watcher *w)
 {
-    sector_set_clear(&w->held);
-    sector_set_clear(&w->lines);
-    w->misses = w->line_count = 0;
+    w->failed = !l1_copy(&w->l1, &w->before) || w->failed;
     w->merging.line_count = 0;
     for (int kind = 0; kind < 2 && w->position > 0; kind++)
         add_block_traffic(w, kind);
@@ -124,70 +152,61 @@ static void end_block(watcher *w)
         w->critical += (double)sim_trace_end(w->trace);
 }
 
-/* Returns for how many further lines the L1 keeps the line of a load. The L1 replaces the oldest
- * line, and keeps data that is read once, unless a hint says not to allocate a line (PTX ISA,
- * "Cache Operators", .cg, and "Cache Eviction Priority Hints"). The next line of its set replaces a
- * line of .cs (evict-first). No source is known for the lines of a set: four is assumed. */
-static uint32_t lines_until_gone(const watcher *w, const sim_instruction *c)
+/* Returns whether a load allocates a line in the L1 (PTX ISA, "Cache Operators", .cg, and "Cache
+ * Eviction Priority Hints"). The L1 keeps lines of .cs loads as long as others (mechanisms.cu "l1
+ * lines"). */
+static bool allocates(const sim_instruction *c)
 {
-    enum { WAYS = 4 };
-    const int hint = c->kind == SIM_LOAD ? c->op : SIM_HINT_NONE;
-    switch (hint) {
-    case SIM_HINT_NO_ALLOCATE:
-    case SIM_HINT_WIDE_NO_ALLOCATE:
-    case SIM_HINT_L2:
-        return 0;
-    case SIM_HINT_STREAMING:
-        return w->l1_lines / WAYS;
-    default:
-        return w->l1_lines;
-    }
+    return c->kind != SIM_LOAD || (c->op != SIM_HINT_NO_ALLOCATE &&
+                                   c->op != SIM_HINT_WIDE_NO_ALLOCATE && c->op != SIM_HINT_L2);
 }
 
 /* Returns whether the L1 has the sector, and loads it. The L1 allocates whole lines, but loads only
- * requested sectors. `filled` is the number of the miss that loaded the sector if `was_filled`. */
+ * requested sectors, and replaces the oldest line. `filled` is the number of the miss that loaded
+ * the sector if `was_filled`. */
 static bool look_in_l1(watcher *w, const sim_instruction *c, uint64_t sector, bool was_filled,
                        uint32_t filled)
 {
-    const uint32_t keeps = lines_until_gone(w, c);
+    l1 *l = &w->l1;
     bool is_new;
-    if (keeps == 0)
+    if (!allocates(c))
         return false;
-    if (!sector_set_add(&w->lines, sector / 4, 0, &is_new)) {
+    if (!sector_set_add(&l->lines, sector / 4, 0, &is_new)) {
         w->failed = true;
         return true;
     }
-    uint32_t *line = &w->lines.used[sector_set_index(&w->lines, sector / 4)];
-    if (!is_new && w->line_count - *line <= keeps)
-        return was_filled && filled >= w->came[*line];
-    uint32_t *grown = array_grow(w->came, w->line_count, sizeof *grown);
+    uint32_t *line = &l->lines.used[sector_set_index(&l->lines, sector / 4)];
+    if (!is_new && l->line_count - *line <= w->l1_lines)
+        return was_filled && filled >= l->came[*line];
+    uint32_t *grown = array_grow(l->came, l->line_count, sizeof *grown);
     if (!grown) {
         w->failed = true;
         return true;
     }
-    w->came = grown;
-    w->came[w->line_count] = w->misses;
-    *line = w->line_count++;
+    l->came = grown;
+    l->came[l->line_count] = l->misses;
+    *line = l->line_count++;
     return false;
 }
 
 static sim_level find_level(watcher *w, const sim_instruction *c, uint64_t sector)
 {
     bool is_new;
-    if (!sector_set_add(&w->held, sector, 0, &is_new)) {
+    if (!sector_set_add(&w->l1.held, sector, 0, &is_new)) {
         w->failed = true;
         return SIM_LEVEL_L1;
     }
-    uint32_t *filled = &w->held.used[sector_set_index(&w->held, sector)];
+    uint32_t *filled = &w->l1.held.used[sector_set_index(&w->l1.held, sector)];
     if (look_in_l1(w, c, sector, !is_new, *filled))
         return SIM_LEVEL_L1;
-    if (!is_new) {
+    const bool again = !is_new && *filled >= w->before.misses;
+    if (again) {
         w->sum[0].again++;
-        w->sum[0].between += w->misses - *filled;
+        w->sum[0].between += w->l1.misses - *filled;
     }
-    *filled = w->misses++;
+    *filled = w->l1.misses++;
     w->sum[0].missed++;
-    const bool in_l2 = w->kept || !is_new || sector_set_has(&w->run[0], sector) ||
+    const bool in_l2 = w->kept || again || sector_set_has(&w->run[0], sector) ||
                        sector_set_has(&w->run[1], sector);
     return in_l2 ? SIM_LEVEL_L2 : SIM_LEVEL_DRAM;
 }
@@ -243,6 +262,18 @@ static void send(watcher *w, const sim_sectors *s)
             m->sectors[m->sector_count++] = s->sector[i];
             w->sum[1].sent++;
         }
+}
+
+/* Watches a block whose only effect is what it leaves in the L1. */
+static void watch_l1(void *context, const sim_instruction *c, bool is_store, const sim_sectors *s)
+{
+    watcher *w = context;
+    const sim_traffic loads = w->sum[0];
+    for (int i = 0; c && !is_store && i < s->count; i++)
+        find_level(w, c, s->sector[i]);
+    if (c && c->kind == SIM_ATOMIC && !atomics_note(&w->put_back, w->launch->memory, 0, c, s))
+        w->failed = true;
+    w->sum[0] = loads;
 }
 
 static void watch(void *context, const sim_instruction *c, bool is_store, const sim_sectors *s)
@@ -329,6 +360,15 @@ static void average(sim_traffic *t, double n)
     t->lines /= n;
 }
 
+/* Returns whether a load from constant memory became an operand of another machine instruction. */
+static bool is_folded(const sim_program *p, const sim_instruction *c)
+{
+    if (!p->module->has_notes || c->statement == PTX_NONE)
+        return false;
+    const ptx_note *n = &p->module->statements[c->statement].note;
+    return n->common + n->integers + n->products + n->specials + n->others == 0;
+}
+
 static void summarise(const watcher *w, const sim_launch *launch, sim_profile *out)
 {
     double n = (double)out->sampled;
@@ -339,6 +379,8 @@ static void summarise(const watcher *w, const sim_launch *launch, sim_profile *o
         if (c->kind == SIM_LOAD && launch->counters[i].requests > 0 && hint < SIM_HINT_COUNT)
             out->hinted[hint] +=
                 (double)launch->counters[i].requests / (double)out->totals.global_load.requests;
+        if (!is_folded(launch->program, c))
+            out->constant += (double)launch->counters[i].constant_passes / n;
     }
     for (size_t i = 0; i < w->table.count; i++)
         out->buffers[i] = (sim_buffer_reads){
@@ -364,9 +406,30 @@ static void summarise(const watcher *w, const sim_launch *launch, sim_profile *o
     out->trips = out->issued > 0 ? squares / (out->issued * n) / (warps * n) : 0;
 }
 
+/* Runs a cluster, and keeps what it leaves in the L1 for all later ones: blocks that run on an SM
+ * one after the other find each other's lines (mechanisms.cu "l1 of blocks"). */
+static at_status fill_l1(watcher *w, const sim_launch *launch, uint64_t cluster, sim_fault *fault,
+                         at_error *error)
+{
+    sim_launch l = *launch;
+    l.clusters = &cluster;
+    l.cluster_count = 1;
+    l.counters = NULL;
+    l.trace = NULL;
+    l.observer = watch_l1;
+    l.announce = false;
+    l1_deinit(&w->l1);
+    at_status status = sim_run(&l, fault, error);
+    atomics_put_back(&w->put_back, l.memory);
+    w->before = w->l1;
+    w->l1 = (l1){0};
+    return status;
+}
+
 /* Runs the clusters of *l, one run of adjacent clusters at a time: with `all` every cluster,
- * otherwise until they have executed enough. */
-static at_status run_sample(sim_launch *l, bool all, sim_fault *fault, at_error *error)
+ * otherwise until they have executed enough. The chip holds `wave` clusters at a time. */
+static at_status run_sample(watcher *w, sim_launch *l, bool all, uint64_t wave, sim_fault *fault,
+                            at_error *error)
 {
     const uint64_t *clusters = l->clusters;
     const uint64_t count = l->cluster_count;
@@ -376,6 +439,10 @@ static at_status run_sample(sim_launch *l, bool all, sim_fault *fault, at_error 
     fault->kind = SIM_FAULT_NONE;
     while (!status && done < count && fault->kind == SIM_FAULT_NONE &&
            (all || work < ENOUGH_WORK)) {
+        if (!all && w->before.line_count == 0 && clusters[done] >= wave)
+            status = fill_l1(w, l, clusters[done] - wave, fault, error);
+        if (status || fault->kind != SIM_FAULT_NONE)
+            break;
         l->clusters = clusters + done;
         l->cluster_count = all ? count : count - done < RUN_BLOCKS ? count - done : RUN_BLOCKS;
         status = sim_run(l, fault, error);
@@ -416,7 +483,8 @@ at_status sim_profile_launch(const sim_launch *launch, const sim_sampling *how,
     w.launch = &l;
     w.table.memory = launch->memory;
     l.announce = true;
-    status = run_sample(&l, how->all, fault, error);
+    status =
+        run_sample(&w, &l, how->all, how->wave > 0 ? how->wave / each : UINT64_MAX, fault, error);
     end_block(&w);
     close_run(&w);
     if (!status && w.failed)
@@ -440,10 +508,10 @@ cleanup:
         sector_set_deinit(&w.block[kind]);
         sector_set_deinit(&w.run[kind]);
     }
-    sector_set_deinit(&w.held);
-    sector_set_deinit(&w.lines);
-    free(w.came);
+    l1_deinit(&w.l1);
+    l1_deinit(&w.before);
     atomics_deinit(&w.atomics);
+    atomics_deinit(&w.put_back);
     sim_trace_free(trace);
     free(w.sorted);
     free(own);

@@ -70,13 +70,15 @@ typedef struct sim_issue {
 } sim_issue;
 
 typedef struct sim_profile {
-    uint64_t blocks, threads;      /* blocks of the launch; threads per block */
-    uint64_t sampled;              /* number of sampled blocks */
-    sim_totals totals;             /* counters of all sampled blocks */
-    sim_issue issue;               /* machine instructions per block */
-    double issued;                 /* PTX warp instructions per block */
-    double loads;                  /* global load instructions per warp */
-    double barriers;               /* barriers per warp */
+    uint64_t blocks, threads; /* blocks of the launch; threads per block */
+    uint64_t sampled;         /* number of sampled blocks */
+    sim_totals totals;        /* counters of all sampled blocks */
+    sim_issue issue;          /* machine instructions per block */
+    double issued;            /* PTX warp instructions per block */
+    double loads;             /* global load instructions per warp */
+    double barriers;          /* barriers per warp */
+    double constant; /* different words that warps request from constant memory, per block, without
+                        loads that are operands of other machine instructions */
     double hinted[SIM_HINT_COUNT]; /* share of the global loads with each hint */
     sim_traffic read, write;
     sim_buffer_reads buffers[SIM_PROFILE_BUFFERS]; /* the first buffers that are read; bytes is 0

@@ -17,6 +17,9 @@ void sector_set_clear(sector_set *s);
 
 /* Adds a sector, or adds bits to its word. *is_new: it was new. Returns false without memory. */
 bool sector_set_add(sector_set *s, uint64_t sector, uint32_t used, bool *is_new);
+
+/* Makes *to equal to *from. Returns false without memory. */
+bool sector_set_copy(sector_set *to, const sector_set *from);
 bool sector_set_has(const sector_set *s, uint64_t sector);
 
 /* Returns the index in keys[] and used[] of a sector that is in the set. */

@@ -61,6 +61,26 @@ bool sector_set_add(sector_set *s, uint64_t sector, uint32_t used, bool *is_new)
     return true;
 }
 
+bool sector_set_copy(sector_set *to, const sector_set *from)
+{
+    if (to->capacity < from->capacity) {
+        sector_set_deinit(to);
+        *to = (sector_set){.keys = malloc(from->capacity * sizeof *to->keys),
+                           .used = malloc(from->capacity * sizeof *to->used)};
+        if (!to->keys || !to->used)
+            return false;
+    }
+    if (from->count == 0) {
+        sector_set_clear(to);
+        return true;
+    }
+    to->capacity = from->capacity;
+    to->count = from->count;
+    memcpy(to->keys, from->keys, from->capacity * sizeof *to->keys);
+    memcpy(to->used, from->used, from->capacity * sizeof *to->used);
+    return true;
+}
+
 bool sector_set_has(const sector_set *s, uint64_t sector)
 {
     return s->count > 0 && s->keys[sector_set_index(s, sector)] != 0;

@@ -63,7 +63,7 @@ TEST(each_overloaded_resource_is_the_limit)
     p.hot.operations = (double)p.blocks * (double)p.threads;
     assert_int_equal(predict(&p).limit, SIM_TERM_ATOMICS);
     p = base;
-    p.totals.constant.constant_passes = 32 * 8 * 64 * p.sampled;
+    p.constant = 32 * 8 * 64;
     assert_int_equal(predict(&p).limit, SIM_TERM_CONSTANT);
     p = base;
     p.last_clocks = 1e6;

@@ -115,7 +115,26 @@ TEST(reads_that_exceed_the_l1_miss_it)
     assert_float_equal(small.read.between, 64, 0);
 }
 
-/* Profiles a kernel whose threads read a word four times, `words` words from lane to lane. */
+TEST(blocks_find_in_the_l1_what_the_block_before_them_left)
+{
+    /* A table for all blocks, and words for each of them. */
+    static const char source[] =
+        "extern \"C\" __global__ void k(unsigned *p)\n"
+        "{\n"
+        "    p[4096 + blockIdx.x * 32 + threadIdx.x] =\n"
+        "        p[threadIdx.x] + p[8192 + blockIdx.x * 32 + threadIdx.x];\n"
+        "}\n";
+    const sim_profile later = profile(source, 64, 32, 4096, 32),
+                      no_room = profile(source, 64, 32, 128, 32),
+                      first = profile(source, 1, 32, 4096, 32);
+    assert_float_equal(later.read.missed, 4, 0);
+    assert_float_equal(no_room.read.missed, 8, 0);
+    assert_float_equal(first.read.missed, 8, 0);
+    assert_float_equal(later.read.again, 0, 0);
+}
+
+/* Profiles a kernel whose threads read a word four times. The words of neighbouring threads are
+ * `words` words apart, and no two blocks read the same. */
 static sim_profile profile_loads(int words, const char *cache, uint64_t l1_bytes)
 {
     char source[640];
@@ -125,7 +144,7 @@ static sim_profile profile_loads(int words, const char *cache, uint64_t l1_bytes
              "    unsigned v, sum = 0;\n"
              "    for (int i = 0; i < 4; i++) {\n"
              "        asm volatile(\"ld.global%s.u32 %%0, [%%1];\" : \"=r\"(v)\n"
-             "                     : \"l\"(p + threadIdx.x * %d + sum));\n"
+             "                     : \"l\"(p + (blockIdx.x * 32 + threadIdx.x) * %d + sum));\n"
              "        sum += v;\n"
              "    }\n"
              "    p[sum] = sum;\n"
