@@ -48,7 +48,8 @@ typedef struct field {
         NUMBER(of.lines)
 #define BUFFER(i)                                                                                  \
     NUMBER(buffers[i].bytes), NUMBER(buffers[i].distinct), NUMBER(buffers[i].fresh),               \
-        NUMBER(buffers[i].runs), NUMBER(buffers[i].first_fresh), NUMBER(buffers[i].later_fresh)
+        NUMBER(buffers[i].runs), NUMBER(buffers[i].first_fresh), NUMBER(buffers[i].later_fresh),   \
+        NUMBER(buffers[i].once), NUMBER(buffers[i].wide)
 static const field fields[] = {
     COUNT(blocks),
     COUNT(threads),
@@ -82,6 +83,7 @@ static const field fields[] = {
     NUMBER(hinted[2]),
     NUMBER(hinted[3]),
     NUMBER(hinted[4]),
+    NUMBER(hinted[5]),
     TRAFFIC(read),
     TRAFFIC(write),
     BUFFER(0),

@@ -26,11 +26,11 @@ typedef struct sim_chip {
     double launch_ns;             /* time of an empty kernel between two events */
     double block_ns;              /* time between the starts of two blocks on the chip */
     double block_clocks;          /* clocks to start and end a block on its SM */
-    double read_piece_bytes, write_piece_bytes; /* shortest run of adjacent bytes; a shorter run
-                                                   costs as much */
-    double hint_costs[5]; /* relative extra time of a copy whose loads have this cache hint
-                             (sim_hint) */
-    /* Time between two atomics on one address, in ns. */
+    double read_piece_bytes, write_piece_bytes; /* shorter runs of bytes cost as much as this */
+    /* Relative extra times: of reads and of copies, for each doubling of the bytes in flight; of a
+     * copy by loads with a read-once hint; of reads by loads with .L2::256B. */
+    double read_crowding, copy_crowding, once_cost, wide_cost;
+    /* Time between two atomics on one address. */
     double double_atomic_ns, float_atomic_ns, integer_atomic_ns;
     double atomic_sector_ns, double_sector_ns; /* time between atomics on two sectors of one line,
                                                   in ns */

@@ -41,20 +41,24 @@ static double norm(double p, double a, double b)
     return most > 0 ? most * pow(pow(a / most, p) + pow(b / most, p), 1 / p) : 0;
 }
 
-static double mixed_ns(const sim_chip *chip, double read, double written)
+/* Returns the time in which DRAM reads and writes so many bytes. The bus turns around where it does
+ * both. `more_mixed` and `more_read` are relative extra times of a copy and of reads alone. */
+static double mixed_ns(const sim_chip *chip, double read, double written, double more_mixed,
+                       double more_read)
 {
-    /* Extra time of a copy over a read and a write, because the bus of DRAM turns around. */
+    const double both = fmin(read, written);
     const double turn =
         2 / chip->copy_bytes_per_ns - 1 / chip->read_bytes_per_ns - 1 / chip->write_bytes_per_ns;
     return read / chip->read_bytes_per_ns + written / chip->write_bytes_per_ns +
-           fmin(read, written) * fmax(turn, 0);
+           both * (fmax(turn, 0) + more_mixed * 2 / chip->copy_bytes_per_ns) +
+           (read - both) * more_read / chip->read_bytes_per_ns;
 }
 
 double sim_model_copy_ns(const sim_chip *chip, double bytes, bool warm)
 {
     const bool held = warm && 2 * bytes <= (double)chip->limits.l2_bytes;
     return chip->launch_ns +
-           (held ? 2 * bytes / chip->l2_bytes_per_ns : mixed_ns(chip, bytes, bytes));
+           (held ? 2 * bytes / chip->l2_bytes_per_ns : mixed_ns(chip, bytes, bytes, 0, 0));
 }
 
 static double clock_of(const sim_chip *chip) /* in GHz, which is clocks per ns */
@@ -131,6 +135,7 @@ typedef struct flow { /* where the accesses are served: bytes per launch, or sec
     double l1_wavefronts, l2_read, l2_written; /* wavefronts of the L1; sectors of the L2 */
     double l2_parts;                        /* written sectors that a store covers only in part */
     double l2_read_lines, l2_written_lines; /* lines of 128 bytes of the L2 */
+    double wide;                            /* share of loads with .L2::256B */
 } flow;
 
 /* Share of the L2 that holds distinct data: data that SMs of both its halves read is in both
@@ -155,12 +160,25 @@ static double wave_share(double distinct, double fresh, double first, double lat
     return fmin(distinct * (1 - shared) / fresh, 1);
 }
 
-/* Returns the piece of DRAM for loads. Loads with .L2::256B fetch 256 bytes (PTX ISA, "ld"). */
-static double read_piece(const sim_profile *p, const sim_chip *chip)
+/* Returns the piece of DRAM for loads, of which a share has .L2::256B. A sector of such a load that
+ * the L2 does not hold takes 1.31 (H200) and 1.51 (H100) times as long as another, which is the
+ * time of a run of 128 bytes (microbenchmarks.cu "gather", 512 MiB, and "runs"). */
+static double read_piece(double wide, const sim_chip *chip)
 {
-    static const double wide_bytes = 256;
-    const double wide = p->hinted[SIM_HINT_WIDE];
-    return (1 - wide) * chip->read_piece_bytes + wide * wide_bytes;
+    static const double wide_bytes = 128;
+    return (1 - wide) * chip->read_piece_bytes + wide * fmax(chip->read_piece_bytes, wide_bytes);
+}
+
+/* Returns the bytes of a buffer that the L2 holds, if a share of its loads has a read-once hint
+ * (.cs, L1::no_allocate). The L2 keeps other data rather than data of such loads: beside a stream,
+ * it has 0.69, 0.54, 0.39 and 0.27 of the sectors of random reads of 4, 16, 32 and 64 MiB
+ * (mechanisms.cu "beside", on an H200 with 60 MiB): a share that falls with the cube root.
+ * Streams with such loads take nothing from other buffers there. */
+static double held_bytes(double bytes, double once, double l2_held)
+{
+    static const double first_share = 0.06; /* of l2_held, of which all sectors are held */
+    const double least = first_share * l2_held;
+    return (1 - once) * l2_held + once * (bytes > least ? bytes * cbrt(least / bytes) : l2_held);
 }
 
 /* Adds the reads from DRAM. If more bytes of a buffer are read than it has, the L2 serves the
@@ -168,25 +186,26 @@ static double read_piece(const sim_profile *p, const sim_chip *chip)
 static void add_reads(const sim_profile *p, const sim_chip *chip, const sharing *with,
                       double l2_held, flow *f)
 {
-    const double launch = (double)p->blocks * SIM_SECTOR_BYTES, piece = read_piece(p, chip);
+    const double launch = (double)p->blocks * SIM_SECTOR_BYTES;
     double known = 0;
     for (int i = 0; i < SIM_PROFILE_BUFFERS && p->buffers[i].bytes > 0; i++) {
         const sim_buffer_reads *b = &p->buffers[i];
         const double share =
             wave_share(b->distinct, b->fresh, b->first_fresh, b->later_fresh, with);
         const double bytes = launch * b->fresh * share, again = fmax(bytes - b->bytes, 0);
-        const double read = bytes - again + again * missing_share(b->bytes, l2_held);
+        const double read =
+            bytes - again + again * missing_share(b->bytes, held_bytes(b->bytes, b->once, l2_held));
         known += b->fresh;
         f->read += read;
-        f->read_long +=
-            read * short_runs(SIM_SECTOR_BYTES * b->distinct, b->runs, p->wave.read_run, piece);
+        f->read_long += read * short_runs(SIM_SECTOR_BYTES * b->distinct, b->runs, p->wave.read_run,
+                                          read_piece(b->wide, chip));
     }
     const double rest =
         launch * fmax(p->read.fresh - known, 0) *
         wave_share(p->read.distinct, p->read.fresh, p->wave.first_fresh, p->wave.later_fresh, with);
     f->read += rest;
     f->read_long += rest * short_runs(SIM_SECTOR_BYTES * p->read.distinct, p->read.runs,
-                                      p->wave.read_run, piece);
+                                      p->wave.read_run, read_piece(f->wide, chip));
 }
 
 /* Returns the bytes that blocks read again after the L2 has evicted them. The L2 evicts the least
@@ -214,10 +233,9 @@ static flow find_flow(const sim_profile *p, const sim_needs *needs, const sim_ch
         .stays =
             resident * sms * SIM_SECTOR_BYTES * p->read.distinct * p->wave.first_fresh < l2_held,
         .fit = 1 - missing_share(p->wave.bytes, l2_held)};
-    /* Data with a read-once hint leaves the L2 first. */
-    const double kept = 1 - p->hinted[SIM_HINT_STREAMING] - p->hinted[SIM_HINT_NO_ALLOCATE];
-    flow f = {.written = blocks * SIM_SECTOR_BYTES * p->write.fresh};
-    add_reads(p, chip, &with, l2_held * fmax(kept, 0), &f);
+    flow f = {.written = blocks * SIM_SECTOR_BYTES * p->write.fresh,
+              .wide = p->hinted[SIM_HINT_WIDE] + p->hinted[SIM_HINT_WIDE_NO_ALLOCATE]};
+    add_reads(p, chip, &with, l2_held, &f);
     /* The L2 serves the local memory that the block's share of the L1 does not hold. */
     const double local_dram =
         blocks * SIM_SECTOR_BYTES * local_missed * missing_share(held * sms, l2_bytes);
@@ -229,7 +247,7 @@ static flow find_flow(const sim_profile *p, const sim_needs *needs, const sim_ch
                         local_dram / 2 + (f.read > 0 ? again : 0);
     f.read += more;
     f.read_long += more * short_runs(SIM_SECTOR_BYTES * p->read.distinct, p->read.runs,
-                                     p->wave.read_run, read_piece(p, chip));
+                                     p->wave.read_run, read_piece(f.wide, chip));
     f.written += local_dram / 2;
     f.l1_wavefronts = p->read.passes + p->write.passes + local / 4;
     f.l2_read = p->read.missed + local_missed / 2;
@@ -244,11 +262,13 @@ static flow find_flow(const sim_profile *p, const sim_needs *needs, const sim_ch
 /* Returns the time of the L2 for the sectors of a block. A line costs as much for one read sector
  * as for two. A written line costs something besides its sectors, and sectors written in part cost
  * more. (microbenchmarks.cu "l2 sectors", by words between lanes: 1.92 and 1.72 sectors per ns on
- * an H100, 1.89 and 1.77 on an H200. "fields", 512 MiB: within 5 % of an H100's time for structs of
+ * an H100, 1.89 and 1.77 on an H200; lines of .L2::256B loads 1.12 times as long, mechanisms.cu
+ * "beside". "fields", 512 MiB: within 5 % of an H100's time for structs of
  * 6, 8 and 16 words.) */
 static double l2_ns(const sim_chip *chip, const flow *f)
 {
-    static const double read_line = 1.75, written_line = 1.75, part = 1.9;
+    static const double plain_line = 1.75, wide_line = 1.95, written_line = 1.75, part = 1.9;
+    const double read_line = plain_line + f->wide * (wide_line - plain_line);
     const double read = SIM_SECTOR_BYTES / chip->l2_bytes_per_ns;
     const double written = SIM_SECTOR_BYTES / chip->l2_written_per_ns;
     const double parts = fmin(f->l2_parts, f->l2_written);
@@ -257,30 +277,28 @@ static double l2_ns(const sim_chip *chip, const flow *f)
            written_line * f->l2_written_lines * read;
 }
 
-static double dram_ns(const sim_profile *p, const sim_chip *chip, const flow *f)
+/* Returns the time of DRAM. Three things lengthen copies, and hardly reads, by their bytes in
+ * flight to an SM (mechanisms.cu "stores" and "loops", on an H200):
+ * - its queues reorder less well if more than 32 KiB are in flight (chip->copy_crowding);
+ * - loads with a read-once hint, twice as much from 64 KiB on (chip->once_cost);
+ * - resident blocks that loop drift apart, and the last ones run alone: with two loops not, with
+ *   four or more by 6 %, and reads by 1.5 %. `loops` is between 0 and 1.
+ * Loads with .L2::256B lengthen reads (chip->wide_cost). */
+static double dram_ns(const sim_profile *p, const sim_chip *chip, const flow *f,
+                      double flight_bytes, double loops)
 {
+    static const double enough_bytes = 32768, drifting_copy = 0.06, drifting_read = 0.015;
     const double writes = short_runs(SIM_SECTOR_BYTES * p->write.distinct, p->write.runs,
                                      p->wave.write_run, chip->write_piece_bytes);
-    double hints = 1;
-    /* The costs of hints are those of copies. A launch that writes less than a twentieth of what it
-     * reads is no copy; no source is known for that limit. */
-    for (int i = 0; i < SIM_HINT_COUNT && f->written > f->read / 20; i++)
-        hints += p->hinted[i] * chip->hint_costs[i];
-    return mixed_ns(chip, f->read_long, f->written * writes) * hints;
+    const double once = p->hinted[SIM_HINT_STREAMING] + p->hinted[SIM_HINT_NO_ALLOCATE] +
+                        p->hinted[SIM_HINT_WIDE_NO_ALLOCATE];
+    const double doublings = log2(fmax(flight_bytes / enough_bytes, 1));
+    const double mixed = chip->copy_crowding * doublings + loops * drifting_copy +
+                         once * chip->once_cost * (1 + fmin(doublings, 1));
+    return mixed_ns(chip, f->read_long, f->written * writes, mixed,
+                    f->wide * chip->wide_cost + chip->read_crowding * doublings +
+                        loops * drifting_read);
 }
-
-/* Returns how much longer DRAM takes if more bytes are in flight to an SM than it needs: its queues
- * reorder less well. From 32 to 256 KiB, a copy takes 1 % longer with each doubling on an H100, 2 %
- * on an H200 (microbenchmarks.cu "oneshot"). Reads lose half as much, which is ignored. */
-static double crowding(double flight_bytes)
-{
-    static const double enough_bytes = 32768, each_doubling = 0.015;
-    return flight_bytes > enough_bytes ? 1 + each_doubling * log2(flight_bytes / enough_bytes) : 1;
-}
-
-/* Resident blocks that loop drift apart, and the last ones run alone: a copy takes 3 % longer than
- * by many short blocks (microbenchmarks.cu "oneshot"). */
-static const double drifting = 1.03;
 
 /* Returns how much longer instructions take if the instruction cache does not hold the code: 1.03
  * clocks per instruction of a scheduler in loops of up to 32 KiB, and 1.8 in loops of 64 to 256
@@ -387,11 +405,11 @@ static void find_terms(const sim_profile *p, const sim_needs *needs, const sim_c
      * "overlap", on an H200). */
     t[SIM_TERM_ATOMICS] = atomics_ns(p, chip);
     t[SIM_TERM_LAST] = fmax(p->last_clocks - p->critical_clocks, 0) / clock;
-    /* Blocks that wait for memory more than once loop. No source is known for the limit of 1.5. */
-    const bool stays = blocks <= sms * out->occupancy.blocks_per_sm && rounds > 1.5;
+    const bool stays = blocks <= sms * out->occupancy.blocks_per_sm;
     out->flight_bytes = resident * SIM_SECTOR_BYTES * p->read.distinct / rounds;
     out->needed_bytes = chip->read_bytes_per_ns / sms * chip->dram_clocks / clock;
-    t[SIM_TERM_DRAM] = dram_ns(p, chip, &f) * crowding(out->flight_bytes) * (stays ? drifting : 1);
+    t[SIM_TERM_DRAM] =
+        dram_ns(p, chip, &f, out->flight_bytes, stays ? fmin(fmax(rounds / 2 - 1, 0), 1) : 0);
     const double warps = ceil((double)p->threads / SIM_LANES) * resident;
     const double stations[] = {fmax(t[SIM_TERM_DRAM], t[SIM_TERM_L2]), t[SIM_TERM_ISSUE],
                                t[SIM_TERM_SHARED], t[SIM_TERM_L1]};

@@ -47,6 +47,7 @@ typedef struct watcher {
     atomics atomics;
     atomics put_back; /* those of the block that fills the L1 */
     sim_buffer_reads buffers[SIM_PROFILE_BUFFERS];
+    double requested[SIM_PROFILE_BUFFERS]; /* sectors */
     buffer_table table;
     uint64_t position;
     double critical; /* sum of the clocks of all blocks */
@@ -264,6 +265,18 @@ static void send(watcher *w, const sim_sectors *s)
         }
 }
 
+static void note_hint(watcher *w, const sim_instruction *c, uint64_t sector)
+{
+    const size_t buffer = buffer_table_find(&w->table, sector);
+    const int hint = c->kind == SIM_LOAD ? c->op : SIM_HINT_NONE;
+    if (buffer == SIM_PROFILE_BUFFERS)
+        return;
+    w->requested[buffer]++;
+    w->buffers[buffer].once += hint == SIM_HINT_STREAMING || hint == SIM_HINT_NO_ALLOCATE ||
+                               hint == SIM_HINT_WIDE_NO_ALLOCATE;
+    w->buffers[buffer].wide += hint == SIM_HINT_WIDE || hint == SIM_HINT_WIDE_NO_ALLOCATE;
+}
+
 /* Watches a block whose only effect is what it leaves in the L1. */
 static void watch_l1(void *context, const sim_instruction *c, bool is_store, const sim_sectors *s)
 {
@@ -297,8 +310,10 @@ static void watch(void *context, const sim_instruction *c, bool is_store, const 
         sim_level level = SIM_LEVEL_L2;
         if (!sector_set_add(&w->block[is_store], s->sector[i], s->used[i], &is_new))
             w->failed = true;
-        if (!is_store)
+        if (!is_store) {
             level = find_level(w, c, s->sector[i]);
+            note_hint(w, c, s->sector[i]);
+        }
         sim_trace_reach(w->trace, level);
         /* Sectors of a line are usually adjacent in the list. */
         if (!is_store && level != SIM_LEVEL_L1 && s->sector[i] / 4 != line) {
@@ -375,10 +390,9 @@ static void summarise(const watcher *w, const sim_launch *launch, sim_profile *o
     double warps = (double)((out->threads + SIM_LANES - 1) / SIM_LANES);
     for (size_t i = 0; i < launch->program->code_count; i++) {
         const sim_instruction *c = &launch->program->code[i];
-        const int hint = c->op == SIM_HINT_WIDE_NO_ALLOCATE ? SIM_HINT_WIDE : c->op;
-        if (c->kind == SIM_LOAD && launch->counters[i].requests > 0 && hint < SIM_HINT_COUNT)
-            out->hinted[hint] +=
-                (double)launch->counters[i].requests / (double)out->totals.global_load.requests;
+        if (c->kind == SIM_LOAD && launch->counters[i].requests > 0 && c->op < SIM_HINT_COUNT)
+            out->hinted[c->op] +=
+                (double)launch->counters[i].sectors / (double)out->totals.global_load.sectors;
         if (!is_folded(launch->program, c))
             out->constant += (double)launch->counters[i].constant_passes / n;
     }
@@ -387,7 +401,9 @@ static void summarise(const watcher *w, const sim_launch *launch, sim_profile *o
             .bytes = (double)sim_memory_find(launch->memory, w->table.bases[i])->size_bytes,
             .distinct = w->buffers[i].distinct / n,
             .fresh = w->buffers[i].fresh / n,
-            .runs = w->buffers[i].runs / n};
+            .runs = w->buffers[i].runs / n,
+            .once = w->buffers[i].once / fmax(w->requested[i], 1),
+            .wide = w->buffers[i].wide / fmax(w->requested[i], 1)};
     out->read = w->sum[0];
     out->write = w->sum[1];
     average(&out->read, n);

@@ -55,6 +55,8 @@ typedef struct sim_buffer_reads {    /* reads of one buffer, per block */
     double bytes;                    /* size of the buffer */
     double distinct, fresh, runs;    /* as in sim_traffic */
     double first_fresh, later_fresh; /* as in sim_wave; 0 if no wave was sampled */
+    double once; /* share of the requested sectors whose loads have a read-once hint */
+    double wide; /* the same for .L2::256B */
 } sim_buffer_reads;
 
 enum { SIM_PROFILE_BUFFERS = 6 };
@@ -79,7 +81,7 @@ typedef struct sim_profile {
     double barriers;          /* barriers per warp */
     double constant; /* different words that warps request from constant memory, per block, without
                         loads that are operands of other machine instructions */
-    double hinted[SIM_HINT_COUNT]; /* share of the global loads with each hint */
+    double hinted[SIM_HINT_COUNT]; /* share of the sectors of global loads with each hint */
     sim_traffic read, write;
     sim_buffer_reads buffers[SIM_PROFILE_BUFFERS]; /* the first buffers that are read; bytes is 0
                                                       for unused entries */

@@ -13,7 +13,7 @@ static sim_profile transpose_like(void)
         .sectors = 128, .distinct = 128, .missed = 128, .fresh = 128, .runs = 32, .lines = 32};
     p.write = p.read;
     p.wave = (sim_wave){64, 16, 1, 1, 1 << 20};
-    p.buffers[0] = (sim_buffer_reads){65536.0 * 128 * 32, 128, 128, 32, 1, 1};
+    p.buffers[0] = (sim_buffer_reads){65536.0 * 128 * 32, 128, 128, 32, 1, 1, 0, 0};
     p.issue.total = p.issue.pipes[SIM_PIPE_INTEGER] = 200;
     p.critical_clocks = 1200;
     p.totals.shared_load.wavefronts = p.totals.shared_load.ideal = 32 * 16;
@@ -181,6 +181,19 @@ TEST(a_slice_of_the_l2_serves_other_sectors_while_it_adds)
     assert_float_equal(both.terms_ns[SIM_TERM_ATOMICS], 0.8 * both.terms_ns[SIM_TERM_L2], 1);
     assert_int_equal(both.limit, SIM_TERM_L2);
     assert_float_equal(both.time_ns, reads.time_ns, 1);
+}
+
+TEST(a_read_once_hint_costs_the_buffer_that_has_it)
+{
+    sim_profile p = transpose_like();
+    p.buffers[0].bytes = 16 << 20;
+    const double plain = predict(&p).dram_read_bytes;
+    p.hinted[SIM_HINT_STREAMING] = 1;
+    assert_float_equal(predict(&p).dram_read_bytes, plain, 0);
+    p.buffers[0].once = 1;
+    assert_true(predict(&p).dram_read_bytes > 2 * plain);
+    p.buffers[0].bytes = 1 << 20;
+    assert_true(predict(&p).dram_read_bytes < plain);
 }
 
 TEST(doubles_cost_more_than_integers_at_one_address)

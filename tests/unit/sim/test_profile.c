@@ -265,7 +265,8 @@ TEST(streaming_loads_stay_in_the_l1_and_no_allocate_loads_do_not)
     assert_float_equal(profile(apart_from_l1, 16, 32, 4096, 32).read.missed, 16, 0);
     assert_float_equal(profile(wide, 16, 32, 4096, 32).read.missed, 8, 0);
     assert_float_equal(profile(wide_apart_from_l1, 16, 32, 4096, 32).read.missed, 16, 0);
-    assert_float_equal(profile(wide_apart_from_l1, 16, 32, 4096, 32).hinted[SIM_HINT_WIDE], 1, 0);
+    assert_float_equal(
+        profile(wide_apart_from_l1, 16, 32, 4096, 32).hinted[SIM_HINT_WIDE_NO_ALLOCATE], 1, 0);
 }
 
 TEST(a_sample_has_blocks_of_several_columns_of_the_grid)

@@ -334,9 +334,8 @@ typedef enum sim_hint {
     SIM_HINT_NO_ALLOCATE,
     SIM_HINT_WIDE,
     SIM_HINT_L2, /* .cg: bypasses the L1 */
-    SIM_HINT_COUNT,
-    /* WIDE and NO_ALLOCATE together. For DRAM it counts as WIDE. */
-    SIM_HINT_WIDE_NO_ALLOCATE = SIM_HINT_COUNT
+    SIM_HINT_WIDE_NO_ALLOCATE,
+    SIM_HINT_COUNT
 } sim_hint;
 
 /* Scope of a strong memory access or a fence. PTX ISA, "Scope". */
