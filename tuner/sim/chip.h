@@ -25,7 +25,6 @@ typedef struct sim_chip {
     double issue_per_clock;       /* warp instructions that an SM issues per clock */
     double launch_ns;             /* time of an empty kernel between two events */
     double block_ns;              /* time between the starts of two blocks on the chip */
-    double block_clocks;          /* clocks to start and end a block on its SM */
     double read_piece_bytes, write_piece_bytes; /* shorter runs of bytes cost as much as this */
     /* Relative extra times: of reads and of copies, for each doubling of the bytes in flight; of a
      * copy by loads with a read-once hint; of reads by loads with .L2::256B. */

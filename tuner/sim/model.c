@@ -96,17 +96,24 @@ occupancy sim_model_sampling(const sim_needs *needs, uint64_t threads, const sim
     return o;
 }
 
+/* Blocks of a wave may run side by side, so that their runs partly count as one: as runs that are
+ * longer by the number of blocks side by side, up to four, with this exponent. Runs of 32 and 64
+ * bytes beside others are read 1.25 and 1.07 times as fast, as runs of 1.25 and 1.07 times the
+ * length, and written as those of 1.7 times the length (mechanisms.cu "beside runs", on an H200).
+ */
+static const double together_read = 0.1, together_written = 0.38;
+
 /* Returns how much longer DRAM takes for runs of adjacent bytes than for long runs: it transfers
- * whole pieces (microbenchmarks.cu "runs"). Blocks of a wave may run side by side, so their runs,
- * of `wave_sectors` on average, partly count as one. No measurement tells how much (`together`),
- * nor at which length the benefit ends (`longest_bytes`). */
-static double short_runs(double bytes, double runs, double wave_sectors, double piece)
+ * whole pieces (microbenchmarks.cu "runs"). The runs of all blocks of a wave have `wave_sectors` on
+ * average. */
+static double short_runs(double bytes, double runs, double wave_sectors, double piece,
+                         double together)
 {
-    static const double sharpness = 4, together = 0.15, longest_bytes = 4096;
+    static const double sharpness = 4, most = 4;
     if (bytes <= 0 || runs <= 0)
         return 1;
-    const double own = bytes / runs, wave = fmax(wave_sectors * SIM_SECTOR_BYTES, own);
-    const double run = pow(own, 1 - together) * pow(fmin(wave, longest_bytes), together);
+    const double own = bytes / runs, beside = fmax(wave_sectors * SIM_SECTOR_BYTES / own, 1);
+    const double run = own * pow(fmin(beside, most), together);
     return pow(1 + pow(piece / run, sharpness), 1 / sharpness);
 }
 
@@ -198,14 +205,14 @@ static void add_reads(const sim_profile *p, const sim_chip *chip, const sharing 
         known += b->fresh;
         f->read += read;
         f->read_long += read * short_runs(SIM_SECTOR_BYTES * b->distinct, b->runs, p->wave.read_run,
-                                          read_piece(b->wide, chip));
+                                          read_piece(b->wide, chip), together_read);
     }
     const double rest =
         launch * fmax(p->read.fresh - known, 0) *
         wave_share(p->read.distinct, p->read.fresh, p->wave.first_fresh, p->wave.later_fresh, with);
     f->read += rest;
     f->read_long += rest * short_runs(SIM_SECTOR_BYTES * p->read.distinct, p->read.runs,
-                                      p->wave.read_run, read_piece(f->wide, chip));
+                                      p->wave.read_run, read_piece(f->wide, chip), together_read);
 }
 
 /* Returns the bytes that blocks read again after the L2 has evicted them. The L2 evicts the least
@@ -247,7 +254,7 @@ static flow find_flow(const sim_profile *p, const sim_needs *needs, const sim_ch
                         local_dram / 2 + (f.read > 0 ? again : 0);
     f.read += more;
     f.read_long += more * short_runs(SIM_SECTOR_BYTES * p->read.distinct, p->read.runs,
-                                     p->wave.read_run, read_piece(f.wide, chip));
+                                     p->wave.read_run, read_piece(f.wide, chip), together_read);
     f.written += local_dram / 2;
     f.l1_wavefronts = p->read.passes + p->write.passes + local / 4;
     f.l2_read = p->read.missed + local_missed / 2;
@@ -289,7 +296,7 @@ static double dram_ns(const sim_profile *p, const sim_chip *chip, const flow *f,
 {
     static const double enough_bytes = 32768, drifting_copy = 0.06, drifting_read = 0.015;
     const double writes = short_runs(SIM_SECTOR_BYTES * p->write.distinct, p->write.runs,
-                                     p->wave.write_run, chip->write_piece_bytes);
+                                     p->wave.write_run, chip->write_piece_bytes, together_written);
     const double once = p->hinted[SIM_HINT_STREAMING] + p->hinted[SIM_HINT_NO_ALLOCATE] +
                         p->hinted[SIM_HINT_WIDE_NO_ALLOCATE];
     const double doublings = log2(fmax(flight_bytes / enough_bytes, 1));
@@ -364,13 +371,10 @@ static void find_terms(const sim_profile *p, const sim_needs *needs, const sim_c
     const double blocks = (double)p->blocks, n = (double)p->sampled, sms = chip->limits.sm_count;
     const double clock = clock_of(chip), per_sm = blocks / sms;
     const double resident = fmin(out->occupancy.blocks_per_sm, fmax(ceil(per_sm), 1));
-    /* With few blocks per SM, the busiest SM has one more. No source is known for the limit 8. */
-    const double busiest = per_sm < 8 ? ceil(per_sm) : per_sm;
-    double waves = fmax(per_sm / resident, 1);
-    /* A last wave that is not full takes as long as a full one. Many waves overlap. No source is
-     * known for the limit of 4. */
-    if (waves < 4)
-        waves = ceil(waves - 1e-9);
+    /* Blocks are not divided: the busiest SM has one more than others (mechanisms.cu "waves",
+     * multiplications), and the dependences of a last wave that is not full take as long as those
+     * of a full one. Where DRAM limits, partial waves take their share of the time there. */
+    const double busiest = ceil(per_sm), waves = ceil(fmax(per_sm / resident, 1) - 1e-9);
     const flow f = find_flow(p, needs, chip, resident);
     const double issue = issue_clocks(p, chip, &out->busiest);
     const double shared =
@@ -389,8 +393,7 @@ static void find_terms(const sim_profile *p, const sim_needs *needs, const sim_c
      * term. */
     const double rounds = fmax(p->critical_clocks / chip->dram_clocks, 1);
     const double phases = fmax(rounds / (1 + p->barriers), 1);
-    const double alone =
-        chip->block_clocks + p->critical_clocks + (issue + shared + f.l1_wavefronts) / phases;
+    const double alone = p->critical_clocks + (issue + shared + f.l1_wavefronts) / phases;
     t[SIM_TERM_LATENCY] = waves * alone / clock;
     t[SIM_TERM_BLOCKS] = blocks * chip->block_ns;
     t[SIM_TERM_ISSUE] = busiest * issue / clock;
