@@ -415,6 +415,9 @@ static void summarise(const watcher *w, const sim_launch *launch, sim_profile *o
     out->hot = atomics_find_hottest(&w->atomics, (double)out->blocks / n);
     out->atomic_sectors = w->atomics.sectors / n;
     sim_issue_find(launch->program, launch->counters, n, &out->issue);
+    /* ptxas keeps parameters and variables in registers that are local memory in the PTX. */
+    if (out->issue.locals == 0)
+        out->totals.local = (sim_counter){0};
     out->critical_clocks = w->critical / (double)w->position;
     double squares = 0;
     for (size_t i = 0; i < launch->program->code_count; i++)

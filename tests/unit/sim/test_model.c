@@ -94,18 +94,6 @@ TEST(the_limit_is_the_term_that_gives_the_time)
     assert_true(both.limit == SIM_TERM_DRAM || both.limit == SIM_TERM_LATENCY);
 }
 
-TEST(there_is_no_local_memory_where_the_machine_code_has_none)
-{
-    sim_profile p = transpose_like();
-    p.totals.local.sectors = 4096 * p.sampled;
-    p.issue.locals = -1;
-    const double unknown = predict(&p).terms_ns[SIM_TERM_L1];
-    p.issue.locals = 0;
-    assert_true(predict(&p).terms_ns[SIM_TERM_L1] < unknown / 10);
-    p.issue.locals = 1;
-    assert_float_equal(predict(&p).terms_ns[SIM_TERM_L1], unknown, 1e-6);
-}
-
 TEST(more_of_anything_takes_no_less)
 {
     const sim_profile base = transpose_like();
