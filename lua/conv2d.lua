@@ -37,8 +37,8 @@ return at.pattern {
     -- direct: each output reads all its pixels. window: a thread goes down its rows and keeps the pixels of a line that
     -- it needs again in registers. shared: the same, from the block's tile with its halo.
     algorithm = { "direct", "window", "shared" },
-    -- Threads of a block. If a block that wide would leave much of the last column of blocks idle, the block is up to
-    -- four times narrower and as many times higher.
+    -- Threads of a block. If block_x is 64 or more, and narrower blocks cover the rows with clearly fewer idle threads,
+    -- the block has a half or a quarter of block_x, and twice or four times block_y.
     block_x = at.pow2(16, 256),
     block_y = at.pow2(1, 16),
     -- Neighbouring outputs of a thread along a row, and rows of outputs. If vectors of this width do not divide the

@@ -16,7 +16,7 @@ return at.pattern {
 
   space = {
     -- direct: each thread reads the elements of its indices. sorted: the block sorts its indices in shared memory, so
-    -- that neighbouring threads read neighbouring addresses, and restores the order there. windows: each thread keeps
+    -- that neighbouring threads read neighbouring addresses, and puts the elements back into their order there. windows: each thread keeps
     -- many indices and goes through the array window by window, in step with all other threads, so that sectors that
     -- one thread brought into L2 serve the others. in_place: an element takes the register of its index, so that a
     -- thread keeps twice as many.

@@ -29,7 +29,7 @@ return at.pattern {
     lanes = { 1, 8, 16, 32 },
     -- Elements of a row for each thread of its team, if there are enough rows to keep the GPU busy.
     share = at.when("algorithm == 'team'", { 16, 32, 64, 128 }),
-    -- Factor by which a team's threads should oversubscribe the GPU, as far as more threads for a row help; 0: no
+    -- Factor by which a team's threads should oversubscribe the GPU, as far as more threads for a row help; 0 for no
     -- influence.
     waves = at.when("algorithm == 'team'", { 0, 1, 2, 4 }),
     cluster = at.when("of_columns and device.major >= 9", { 1, 8 }, 1), -- blocks that share columns and divide the rows

@@ -48,7 +48,7 @@ return at.pattern {
     unroll = at.when("algorithm == 'tile'", { 8, 16 }, { 1, 4, 16 }),
     registers = at.when("algorithm == 'tile'", { 64, 96, 128, 168, 255 }, 255), -- register limit of a thread
     group = at.when("algorithm == 'tile'", { 1, 8 }, 1), -- tiles of c across a band; blocks take band after band
-    -- whether blocks of a cluster share a tile; 0: they do not
+    -- whether blocks of a cluster share a tile; 0 if they do not
     overhead = at.when("algorithm == 'tile' and device.major >= 9", { 0, 2 }, 0),
   },
   derived = {

@@ -14,10 +14,11 @@
 #include "search/regression/gp.h"
 #include "search/strategies.h"
 
-/* Bounds of the time of a decision. From more outcomes, the model keeps KEPT_ROWS: half of them the
- * best, half an even sample of the rest. It then begins with at most WAITING_ROWS outstanding
- * trials, so that it has rows for the next proposals: a host with a hundred cores has hundreds of
- * trials outstanding. Lengths are fitted to at most FITTED_ROWS. */
+/* Limits of the model's size, which bound the time of a decision. The model has at most ROW_LIMIT
+ * rows. When it is fitted again to more than KEPT_ROWS successes, it keeps KEPT_ROWS of them: half
+ * are the best, half an even sample of the rest. It then begins with at most WAITING_ROWS
+ * outstanding trials, so that it has rows for the next proposals: a host with a hundred cores has
+ * hundreds of trials outstanding. Length scales are fitted to at most FITTED_ROWS. */
 enum {
     ROW_LIMIT = 600,
     KEPT_ROWS = 300,

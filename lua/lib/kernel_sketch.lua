@@ -787,7 +787,7 @@ return function(entry, names, facts, tools)
       self:read_buffer(a, matched.params[i], launch and launch.args[i], launch and launch.decl or nil, i, kernel)
     end
   end
-  for i = #self.fields.buffers, 1, -1 do -- removes inputs that a launch writes as another buffer
+  for i = #self.fields.buffers, 1, -1 do -- removes inputs whose memory the kernel also writes, through another parameter
     local one = self.fields.buffers[i]
     if self.written[one.name] and one.text == "at.input {}" then table.remove(self.fields.buffers, i) end
   end

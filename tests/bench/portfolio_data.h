@@ -13,7 +13,7 @@ typedef struct portfolio_data {
     portfolio_axis axes[PORTFOLIO_MAX_AXES];
     size_t problem_count, width;
     value *problems;  /* values of each problem, one for each axis */
-    double *times_ns; /* of `width` configurations, then of the default; 0: not timed */
+    double *times_ns; /* of `width` configurations, then of the default; 0 for an untimed one */
 } portfolio_data;
 
 /* Reads an object with `configurations` and `problems` (`problem`, `times_ns`, `baseline_ns`),

@@ -21,8 +21,8 @@ typedef struct situation {
     const char *name;
     size_t variants;
     double spread; /* the times are 100 us * exp(spread * uniform) */
-    double pair;   /* relative difference of the two fastest variants; below 0: left as drawn */
-    bool tries;    /* the race gets the fastest of TRIES earlier samples of each variant */
+    double pair; /* relative difference of the two fastest variants; below 0, it is left as drawn */
+    bool tries;  /* the race gets the fastest of TRIES earlier samples of each variant */
     double tick_ns;
     double noise;
     double wander;

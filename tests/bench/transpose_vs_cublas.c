@@ -47,7 +47,7 @@ static const char *const contender_names[CONTENDERS] = {"autotune", "cublasSgeam
 
 typedef struct bench_request {
     const char *results_dir;
-    const char *configuration; /* configuration to time; NULL: the recorded one */
+    const char *configuration; /* configuration to time; NULL for the recorded one */
     size_t samples;
     const char *rows, *cols;
 } bench_request;

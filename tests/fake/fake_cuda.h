@@ -43,7 +43,7 @@ typedef struct fake_kernel {
     unsigned shared_bytes; /* dynamic shared memory that each launch must have */
     unsigned arguments;    /* number of arguments */
     uint64_t (*takes_ns)(const fake_launch *launch); /* time added to the name's; may be NULL */
-    const unsigned char *sizes;                      /* bytes of each argument; NULL: 8 each */
+    const unsigned char *sizes; /* bytes of each argument; NULL for 8 bytes each */
 } fake_kernel;
 
 /* Finds a kernel by its name, which may end in "_<microseconds>". Returns NULL if there is none. */

@@ -20,7 +20,7 @@ typedef struct fault_state {
     uint64_t seed;
     uint64_t begin; /* pieces to send before the first fault */
     int program;    /* process that gets the next signal */
-    int signal;     /* signal for the program once `signal_at` pieces were sent; 0: none */
+    int signal;     /* signal for the program once `signal_at` pieces were sent; 0 for none */
     uint64_t signal_at;
     int refuses_records; /* moving records into place fails, as on a full disk */
     fault_kind frames;   /* sends on sockets: a bit of the data is flipped */

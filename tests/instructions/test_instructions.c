@@ -50,7 +50,8 @@ static void the_simulator_takes_every_form_but_those_that_are_listed(void **stat
     for (size_t i = 0; i < count; i++) {
         at_error error = {0};
         uint64_t expected;
-        /* The test below runs the forms that can be evaluated with all operands. */
+        /* A form that evaluate() knows runs here with few operands only: the test below runs it
+         * with all operands. */
         uint32_t n = evaluate(&forms[i], in, &expected) ? SIMULATE_THREADS : TRIES;
         operands_of(&forms[i], n, in);
         form_module(&forms[i], text);

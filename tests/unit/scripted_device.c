@@ -38,7 +38,7 @@ typedef struct expected {
 
 typedef struct player {
     device_worker *worker;
-    int fd; /* the device's end of the socket; -1: the device is dead */
+    int fd; /* the device's end of the socket; -1 once the device is dead */
     message_reader reader;
     bool opened, serving; /* whether the device has sent the messages of these names */
     received queue[2];    /* requests that were read but not answered */

@@ -22,12 +22,12 @@ typedef struct sim_test {
     sim_counter *counters;
     sim_totals totals; /* totals of the last run */
     sim_fault fault;
-    uint32_t cluster[3];                /* blocks of a cluster; 0 without clusters */
-    uint32_t schedule;                  /* sim_launch.schedule */
-    sim_prints *prints;                 /* gets the text that the kernel prints; may be NULL */
-    uint64_t work_limit;                /* 0 without a limit */
-    uint64_t workspace;                 /* bytes of the grid's workspace; 0 without a workspace */
-    int threads;                        /* host threads; 0 means 2; 1 runs blocks in order */
+    uint32_t cluster[3]; /* blocks of a cluster; 0 without clusters */
+    uint32_t schedule;   /* sim_launch.schedule */
+    sim_prints *prints;  /* gets the text that the kernel prints; may be NULL */
+    uint64_t work_limit; /* 0 without a limit */
+    uint64_t workspace;  /* bytes of the grid's workspace; 0 without a workspace */
+    int threads;         /* number of host threads; 0 for 2. With 1, blocks run in order */
     const struct sim_texture *textures; /* borrowed */
     uint32_t texture_count;
 } sim_test;

@@ -16,7 +16,7 @@ typedef struct synthetic_machine {
     double outliers;    /* share of samples that are slower by 5 to 50 % */
     double wander;      /* standard deviation of a slow relative drift, ... */
     double wander_ns;   /* ... with this correlation time (Ornstein-Uhlenbeck) */
-    double tick_ns;     /* resolution in ns; 0: whole nanoseconds */
+    double tick_ns;     /* resolution in ns; 0 for whole nanoseconds */
     double overhead_ns; /* time between samples (cache flush, launch) */
 } synthetic_machine;
 

@@ -23,7 +23,7 @@ enum {
 typedef struct warpgroup_form {
     const char *types; /* types of d, a and b as in the opcode, and the modifiers after them */
     int n;
-    int swizzle; /* bytes of the swizzle; 16: no swizzle */
+    int swizzle; /* bytes of the swizzle; 16 for no swizzle */
     bool a_in_registers;
     bool turned_a, turned_b;
     int scale_a, scale_b;

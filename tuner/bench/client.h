@@ -222,9 +222,9 @@ size_t device_worker_pending(const device_worker *w);
  * is busy for long calls it, so that the watchdog sees the messages of the worker. */
 void device_worker_watch(device_worker *w);
 
-/* Takes an event. Waits up to `timeout_ms` (0: not at all, < 0: unlimited). Returns AT_NOT_FOUND if
- * there is no event; after DEVICE_FAILED returns its status and message. All work is done in this
- * call: sending, watching, restarting. */
+/* Takes an event. Waits up to `timeout_ms` (0 does not wait, < 0 waits without a limit). Returns
+ * AT_NOT_FOUND if there is no event; after DEVICE_FAILED returns its status and message. All work
+ * is done in this call: sending, watching, restarting. */
 at_status device_worker_take(device_worker *w, int timeout_ms, device_event *out, at_error *error);
 
 /* Claims the answer to the latest request: only device_worker_await() then returns it. */

@@ -37,8 +37,8 @@ void loaded_free(device_bench *b, loaded_variant *v);
 device_slot *loaded_slot_at(const device_bench *b, size_t i);
 
 /* Checks a variant on every slot. *result is as for device_slot_check(), with the reason in
- * b->text. If the first launch takes longer than `most_ns` (0: no limit), sets *slow_ns to its time
- * and checks nothing. */
+ * b->text. If the first launch takes longer than `most_ns` (0 for no limit), sets *slow_ns to its
+ * time and checks nothing. */
 at_status loaded_check_within(device_bench *b, const loaded_variant *v, int launches,
                               int64_t most_ns, int64_t *slow_ns, outcome *result, at_error *error);
 

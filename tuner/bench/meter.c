@@ -287,7 +287,7 @@ static at_status make_end(device_meter *m, bool overwritten, device_buffer ***ou
         if (status)
             break;
         m->owned[m->owned_count++] = (*out)[set];
-        /* A predicted copy does not read the buffer. */
+        /* A predicted copy does not read the buffer, so the contents do not matter. */
         if (!m->api->properties(m->device)->predicted)
             status = m->api->fill(m->device, (*out)[set], &bits, m->slot->plan.seed + set, error);
     }

@@ -64,7 +64,7 @@ typedef struct device_meter {
     device_context *context; /* kernels that run before each sample; NULL if there are none */
     uint32_t batch;          /* most launches per sample */
     int64_t batch_ns;        /* duration of a batch of slower kernels */
-    size_t set_count; /* sets of buffers over which a batch rotates; 1: only the slot's own */
+    size_t set_count; /* sets of buffers over which a batch rotates; 1 for only the slot's own */
     device_buffer *(*sets)[PLAN_MAX_BUFFERS]; /* [0] is the slot's own */
     device_buffer *const **views;             /* the sets in the form of device_api */
     uint64_t ceiling_bytes; /* bytes that a launch of the ceiling copies, reads or writes */

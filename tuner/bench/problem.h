@@ -46,9 +46,9 @@ typedef struct device_slot {
                              poisoned with different patterns */
     char oracle_error[1024]; /* reason why there are no expected results; may be "" */
     device_whole whole;      /* see device_problem */
-    bool sampled;            /* the problem has no buffers, but an excerpt */
-    bool timed;              /* the buffers are those of the excerpt, and variants are only timed */
-    device_excerpt *excerpt; /* NULL if there is no room for an excerpt */
+    bool sampled; /* the problem is too large to run whole: `excerpt` replaces the buffers */
+    bool timed;   /* the buffers are those of the excerpt, and variants are only timed */
+    device_excerpt *excerpt;  /* NULL if there is no room for an excerpt */
     device_coverage coverage; /* reason why `excerpt` is NULL, or coverage of the last check */
     uint64_t differing[PLAN_MAX_BUFFERS]; /* differing elements in the last check, maximum of its
                                              launches */
@@ -81,7 +81,7 @@ at_status device_slot_accepts(const device_slot *s, const launch_plan *launch, a
     ": the proof's work ends there. If the kernel does end, give the script a smaller problem: "   \
     "simulated = { ... }"
 
-/* Launches a kernel with a limit of work (device_analysis.limit_work; 0: no limit); a proof is
+/* Launches a kernel with a limit of work (device_analysis.limit_work; 0 for no limit); a proof is
  * always limited to a few seconds of a core. Returns the errors of the launch. */
 at_status device_slot_launch(device_slot *s, device_kernel *k, const launch_plan *launch,
                              device_buffer *const *buffers, uint64_t most_work, at_error *error);

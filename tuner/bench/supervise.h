@@ -22,9 +22,9 @@ typedef struct request {
     data_file *data; /* counted reference; the message is a chunk of this file and is made when it
                         is sent. May be NULL */
     uint64_t chunk, data_bytes; /* number of the chunk; bytes of the file that are sent in total */
-    size_t samples;             /* number of samples in a successful answer; SIZE_MAX: any number */
-    size_t metrics;             /* COUNT: number of metrics */
-    uint64_t *ids;              /* owned; BLOCK: the variants, one for each of `samples` */
+    size_t samples; /* number of samples in a successful answer; SIZE_MAX for any number */
+    size_t metrics; /* COUNT: number of metrics */
+    uint64_t *ids;  /* owned; BLOCK: the variants, one for each of `samples` */
     worker_blame blame;
 } request;
 

@@ -33,7 +33,7 @@ at_status gpu_turn_new(const char *uuid, gpu_turn **out, at_error *error);
 void gpu_turn_take(gpu_turn *t, int64_t limit_ns, void (*waits)(void *context), void *context);
 void gpu_turn_give(gpu_turn *t);
 
-/* Also gives the turn back. `t` may be NULL. */
+/* Frees `t`, which may be NULL. If this process has the turn, gives it back. */
 void gpu_turn_free(gpu_turn *t);
 
 /* ---- pauses for other programs ----

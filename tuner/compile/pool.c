@@ -298,8 +298,8 @@ void compile_poll(const compile_pool *pool, poll_set *set)
         supervised_poll(&pool->slots[i].child, set);
 }
 
-/* Distributes requests, waits up to `timeout_ms` (0: not at all, < 0: unlimited) for an event, and
- * reads new messages. Returns false if a signal ended the wait. */
+/* Distributes requests, waits up to `timeout_ms` (0 does not wait, < 0 waits without a limit) for
+ * an event, and reads new messages. Returns false if a signal ended the wait. */
 static bool run_once(compile_pool *pool, int timeout_ms)
 {
     distribute(pool);

@@ -114,8 +114,8 @@ static void read_column(const json_t *from, export_column *c)
     }
 }
 
-/* Sets types, identifiers and words of columns and identifiers of the launch's buffers with
- * lua/lib/identifiers.lua. A column that already has an identifier keeps it, and may get more
+/* Gives each column its type, identifier and words, and each buffer of the launch its identifier,
+ * with lua/lib/identifiers.lua. A column that already has an identifier keeps it, and may get more
  * words. AT_USAGE if a problem's value has another type than its variable. */
 static at_status name_columns(export_model *m, at_error *error)
 {

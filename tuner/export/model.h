@@ -44,8 +44,9 @@ typedef struct export_row {
     const record_entry *entry; /* NULL for a portfolio's configuration */
     size_t portfolio, place;   /* index of the portfolio, and of the configuration in it */
     const record_values *configuration;
-    size_t next_alike; /* the next row with an equal configuration, counted from 1; 0 if none */
-    bool first;        /* this entry is preferred among those of its GPU and problem */
+    size_t
+        next_alike; /* 1 + index of the next row with an equal configuration; 0 if there is none */
+    bool first;     /* this entry is preferred among those of its GPU and problem */
 } export_row;
 
 typedef struct export_constraint {

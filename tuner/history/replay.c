@@ -46,7 +46,8 @@ typedef struct progress {
     size_t next[CURVES]; /* for each curve, the first point that is not yet reached */
 } progress;
 
-/* Fills in all points before the end of an evaluation, given in evaluations and in seconds. */
+/* Fills in the points of all curves that lie before the end of an evaluation, which ends at
+ * `evaluations` and `elapsed_s`. */
 static void advance(const replay *r, progress *p, double evaluations, double elapsed_s)
 {
     const double position[CURVES] = {evaluations, elapsed_s, evaluations, elapsed_s};

@@ -142,11 +142,11 @@ AT_API at_status at_current_gpu(at_gpu *out, at_error *error);
 
 /* ---- picking ---- */
 
-/* Picks a configuration of `pattern` for the problem and `gpu` (NULL: at_current_gpu()). Pass every
- * variable of the problem: no recorded problem is equal to one that lacks a variable. AT_USAGE if
- * the pattern's problem has no variable of a name (the message has the nearest name), a value is of
- * another kind, or the script rejects a value. AT_NOT_FOUND if the pattern has no records, or if
- * all its configurations are impossible, even the default.
+/* Picks a configuration of `pattern` for the problem and `gpu` (NULL for at_current_gpu()). Pass
+ * every variable of the problem: no recorded problem is equal to one that lacks a variable.
+ * AT_USAGE if the pattern's problem has no variable of a name (the message has the nearest name), a
+ * value is of another kind, or the script rejects a value. AT_NOT_FOUND if the pattern has no
+ * records, or if all its configurations are impossible, even the default.
  *
  * If the pattern's script is found, at_pick() never picks a configuration that the script's
  * constraints forbid for this problem and GPU (at_choice_checked()). If `gpu` is not NULL, the
@@ -208,7 +208,7 @@ typedef struct at_tune_options {
      * is killed. */
     double budget_s;
     double share;        /* share of the GPU's time that the tuner may use; 0 means 0.1 */
-    const char *script;  /* path of the pattern script; NULL: the installed one */
+    const char *script;  /* path of the pattern script; NULL for the installed one */
     const char *program; /* path of autotune; NULL: $AUTOTUNE_PROGRAM, library's folder, $PATH */
 } at_tune_options;
 
@@ -220,8 +220,8 @@ typedef struct at_tune_options {
 AT_API at_status at_tune(const at_results *results, const char *pattern, const at_variable *problem,
                          size_t problem_count, const at_tune_options *options, at_error *error);
 
-/* Waits at most `wait_ns` (0: not at all) for the tuning to end, and writes its state. If the state
- * is AT_TUNE_FAILED, the function returns AT_OK, and `error` says why the tuning failed. */
+/* Waits at most `wait_ns` (0 does not wait) for the tuning to end, and writes its state. If the
+ * state is AT_TUNE_FAILED, the function returns AT_OK, and `error` says why the tuning failed. */
 AT_API at_status at_tune_wait(const at_results *results, const char *pattern,
                               const at_variable *problem, size_t problem_count, int64_t wait_ns,
                               at_tune_state *out, at_error *error);
@@ -229,10 +229,10 @@ AT_API at_status at_tune_wait(const at_results *results, const char *pattern,
 /* ---- kernels ---- */
 
 typedef struct at_kernel_options {
-    const char *script;          /* path of the pattern script; NULL: the installed one */
-    const char *share;           /* folder of lua/ and templates/; NULL: the installed one */
-    const char *cache;           /* folder of the compile cache; NULL: $XDG_CACHE_HOME/autotune */
-    int no_cache;                /* 1: neither read nor write the cache */
+    const char *script; /* path of the pattern script; NULL for the installed one */
+    const char *share;  /* folder of lua/ and templates/; NULL for the installed one */
+    const char *cache;  /* folder of the compile cache; NULL for $XDG_CACHE_HOME/autotune */
+    int no_cache;       /* 1: neither read nor write the cache */
     const char *const *includes; /* further folders of headers, as with -I */
     size_t include_count;        /* at most 16 */
 } at_kernel_options;
@@ -263,8 +263,8 @@ AT_API size_t at_kernel_buffer_count(const at_kernel *kernel);
 AT_API const char *at_kernel_buffer_name(const at_kernel *kernel, size_t index);
 AT_API uint64_t at_kernel_buffer_bytes(const at_kernel *kernel, size_t index);
 
-/* Queues a launch in `stream` (a CUstream or cudaStream_t; NULL: the default stream) and returns at
- * once. `buffers` has one device address (CUdeviceptr, or from cudaMalloc()) for each buffer, in
+/* Queues a launch in `stream` (a CUstream or cudaStream_t; NULL for the default stream) and returns
+ * at once. `buffers` has one device address (CUdeviceptr, or from cudaMalloc()) for each buffer, in
  * the order of at_kernel_buffer_name(), each with room for at_kernel_buffer_bytes(). The kernel's
  * context must be current. If the pattern has several launches, all are queued in order. If the
  * pattern fills __constant__ data from a buffer, a copy is queued before the launch; then launches
@@ -317,9 +317,9 @@ typedef enum at_site_clock {
 typedef int at_site_broadcast(void *context, void *bytes, size_t size_bytes);
 
 typedef struct at_sites_options {
-    const char *folder; /* folder of the store; NULL: $XDG_CACHE_HOME/autotune/sites */
-    const char *code;   /* version of the program's code, such as "2.1"; NULL: "" */
-    double share;       /* tuning may cost this share of the time of a site's calls; 0: 0.02 */
+    const char *folder; /* folder of the store; NULL for $XDG_CACHE_HOME/autotune/sites */
+    const char *code;   /* version of the program's code, such as "2.1"; NULL for "" */
+    double share;       /* share of the time of a site's calls that tuning may cost; 0 for 0.02 */
     at_site_clock clock;
     /* NULL for a program without ranks. All ranks must call the same sites in the same order. Every
      * call gets the same values on all ranks; rank 0 decides and writes the store. */
@@ -394,7 +394,7 @@ typedef int at_site_valid(void *context, const at_variable *values, size_t count
 AT_API at_status at_site_restrict(at_site *site, at_site_valid *valid, void *context,
                                   at_error *error);
 
-/* Begins a call, and writes the values to use. `stream` is a CUstream; NULL: the default stream.
+/* Begins a call, and writes the values to use. `stream` is a CUstream; NULL for the default stream.
  * After AT_OK, call at_site_end() or at_site_invalid() once with the same values; after an error,
  * call neither. AT_NOT_FOUND if no configuration is valid. */
 AT_API at_status at_site_begin(at_site *site, void *stream, at_values *values, at_error *error);

@@ -89,7 +89,7 @@ size_t portfolio_cover(const portfolio_matrix *m, size_t most, double least_gain
     *loss = mean_loss(m, NULL, 0);
     for (size_t k = 1; k <= most && k <= m->configuration_count; k++) {
         double now = choose_next(m, k, trial);
-        /* A set that does not pay may lead to a larger set that does. */
+        /* This set does not pay. A larger set still may, so the loop goes on. */
         if (k > 1 && *loss - now < least_gain * (double)(k - count))
             continue;
         *loss = now;

@@ -119,7 +119,7 @@ typedef struct pick_target {
     /* If NULL, portfolios whose trees test a feature are skipped. */
     pick_feature ask;
     void *context;                 /* passed to the functions */
-    const record_values *fallback; /* the pattern's default; NULL: pick_default() */
+    const record_values *fallback; /* the pattern's default; NULL for pick_default() */
     /* Called for each refused candidate, with the deciding comparison or NULL. May be NULL. */
     void (*refused)(void *context, const pick_candidate *c, pick_verdict verdict,
                     const record_comparison *seen);

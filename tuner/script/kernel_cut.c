@@ -319,8 +319,9 @@ static at_status add_replaced(kernel_file *k, const char *host_dir, at_error *er
     return status;
 }
 
-/* Appends the Toolkit's headers at the beginning of a unit, also through its own headers, and marks
- * their lines. Sets replaces[row] for headers that a text of our own replaces. */
+/* Appends to *out an #include line for each header of the Toolkit among a unit's leading #include
+ * lines, and among those of the unit's own headers that are included there. Sets is_ahead for these
+ * lines. Sets replaces[row] for headers that a text of our own replaces. */
 static void collect_head(kernel_file *k, size_t unit, const cpp_span *given, size_t given_count,
                          bool visited[SOURCE_HEADERS_MAX], bool replaces[REPLACED + 1], pack *out)
 {

@@ -34,7 +34,8 @@ at_status sim_data_add_twin(sim_data *s, uint32_t i, device_buffer **out, at_err
 /* Restores the initial contents of the buffers that a variant may have written. Inputs stay. */
 void sim_data_reset(sim_data *s);
 
-/* Makes the filler write all its output. Sets *done to false if that costs more than a variant. */
+/* Runs the filler completely, unless that was done. If it has several launches or too many threads,
+ * sets *done to false and runs nothing. */
 at_status sim_data_fill_all(sim_data *s, bool *done, at_error *error);
 
 /* Does the same as sim_data_reset() for the buffers of sim_data_add_twin(). */

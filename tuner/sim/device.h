@@ -37,13 +37,14 @@ struct device {
     sim_chip chip;
     device_buffer *buffers; /* sorted by `own_address` */
     sim_fault fault;        /* fault of the last launch */
-    uint64_t most_work; /* limit of the work of each launch (sim_launch.work_limit); 0: no limit */
-    char *printed;      /* text printed by the first launch since it was last taken, or by the last
-                           launch that faulted; owned */
-    uint32_t schedule;  /* schedule of the launches from now on */
-    bool alone;         /* launches use one host thread */
-    bool carries_on;    /* launches start with the variables that the previous launch left */
-    char changed[64];   /* name of a variable that the previous launch changed */
+    uint64_t
+        most_work; /* limit of the work of each launch (sim_launch.work_limit); 0 for no limit */
+    char *printed; /* text printed by the first launch since it was last taken, or by the last
+                      launch that faulted; owned */
+    uint32_t schedule;       /* schedule of the launches from now on */
+    bool alone;              /* launches use one host thread */
+    bool carries_on;         /* launches start with the variables that the previous launch left */
+    char changed[64];        /* name of a variable that the previous launch changed */
     int64_t low_ns, high_ns; /* interval that holds nine of ten times, as predicted for the last
                                 sample */
     uint64_t work;           /* work (sim_launch.work) of all launches since a kernel was loaded */

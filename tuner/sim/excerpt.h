@@ -53,8 +53,8 @@ typedef struct excerpt_check {
     sim_fault fault;
 } excerpt_check;
 
-/* Runs all blocks and compares all results, if that costs at most `times` budgets (0: any cost). If
- * so, sets *done, c->coverage, c->fault and *out. Returns AT_SCRIPT if the reference faults. */
+/* Runs all blocks and compares all results, if that costs at most `times` budgets (0 for any cost).
+ * If so, sets *done, c->coverage, c->fault and *out. Returns AT_SCRIPT if the reference faults. */
 at_status excerpt_run_whole(excerpt_check *c, uint64_t times, device_excerpt_result *out,
                             bool *done, at_error *error);
 

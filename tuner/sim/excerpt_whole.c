@@ -17,7 +17,7 @@ typedef struct whole_run {
     const device_kernel *kernel;
     const launch_plan *plan;
     device_buffer *const *buffers;
-    uint64_t times; /* number of budgets that the run may cost; 0: any cost */
+    uint64_t times; /* number of budgets that the run may cost; 0 for any cost */
 } whole_run;
 
 /* Runs a few clusters to estimate whether a launch is affordable. A short launch always is. */

@@ -485,7 +485,8 @@ static at_status try_owners(sim_owners *o, uint32_t i, uint64_t offset, at_error
     return status;
 }
 
-/* Runs the block that writes the byte, measured from the current origin. */
+/* Runs the block that writes the byte at `offset` of buffer `i`, if the footprint of the current
+ * origin leads to it. */
 static at_status try_origin(sim_owners *o, uint32_t i, uint64_t offset, at_error *error)
 {
     const footprint *f = &o->origins[o->origin].prints[i];

@@ -9,9 +9,9 @@
 enum { INSTRUCTION_BYTES = 16 };
 
 /* Returns for each instruction how many copies ptxas made of its basic block when it unrolled a
- * loop: each copy runs that many times less often than the statement. The number comes from the
- * notes of instructions that ptxas neither adds nor removes, or from the branch at the block's end.
- * The caller frees the result. */
+ * loop: each of n copies runs 1/n as often as the statement. The number comes from the notes of
+ * instructions that ptxas neither adds nor removes, or from the branch at the block's end. The
+ * caller frees the result. */
 static double *find_copies(const sim_program *p)
 {
     double *copies = memory_new(p->code_count, sizeof *copies);

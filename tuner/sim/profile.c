@@ -220,7 +220,8 @@ static bool holds(const uint64_t *values, int count, uint64_t v)
     return false;
 }
 
-/* Returns the share of a store to that many lines that merges with the previous store. */
+/* Returns the share of a store that merges with the previous store, if it writes to `lines` lines.
+ */
 static double merging_share(int lines)
 {
     return fmin(1, fmax(0, (double)(APART_LINES - lines) / (APART_LINES - MERGED_LINES)));

@@ -100,7 +100,7 @@ typedef struct sim_profile {
 typedef struct sim_sampling {
     uint64_t blocks;   /* approximate number of blocks to run; fewer if blocks are long */
     bool all;          /* run all blocks of the launch */
-    uint64_t wave;     /* blocks that the chip holds at a time; 0: no wave is sampled */
+    uint64_t wave;     /* blocks that the chip holds at a time; 0 if no wave is sampled */
     uint64_t l1_bytes; /* share of the L1 for each block */
     uint64_t l2_bytes; /* capacity of the L2 for data that blocks wrote */
     uint32_t window;   /* words of pending loads for which a thread has registers */
@@ -115,7 +115,7 @@ at_status sim_profile_launch(const sim_launch *launch, const sim_sampling *how,
                              sim_counter *counters, sim_profile *out, sim_fault *fault,
                              at_error *error);
 
-/* Counts the machine instructions of a program per block, from the counters of that many blocks. */
+/* Counts the machine instructions of a program per block. `counters` belong to `blocks` blocks. */
 void sim_issue_find(const sim_program *p, const sim_counter *counters, double blocks,
                     sim_issue *out);
 

@@ -7,7 +7,7 @@
 /* A hash table of sectors of memory (sim/machine/counters.h), empty if zeroed. Each sector has a
  * word: the mask of its touched bytes, or a number of the caller. */
 typedef struct sector_set {
-    uint64_t *keys; /* sector + 1; 0: a free entry */
+    uint64_t *keys; /* sector + 1; 0 for a free entry */
     uint32_t *used; /* the word of each entry */
     size_t capacity, count;
 } sector_set;

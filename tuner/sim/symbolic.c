@@ -241,8 +241,8 @@ static affine bounded(const symbolic *s, const sim_instruction *c, const affine_
     return exact_after(affine_between(&s->box, ends, 2, c->width, AFFINE_UNSIGNED, cut->axis), cut);
 }
 
-/* Computes a bitwise operation on two integers of which one is below a power of two. The other
- * integer's higher bits are kept or lost together. */
+/* Computes a bitwise operation on two integers, one of which has only bits below a `width`. An AND
+ * clears all higher bits of the other integer; an OR and an XOR keep them. */
 static affine combined(const symbolic *s, const sim_instruction *c)
 {
     const affine *v[] = {operand(s, c, 0), operand(s, c, 1)};

@@ -30,7 +30,7 @@ struct Row {
     /* The peer is the pattern's own baseline; for this problem if it differs. */
     bool is_baseline = false;
     std::vector<at_variable> baseline_problem;
-    double least_ratio = 0; /* target relative to the peer's speed on the H200; 0: no target */
+    double least_ratio = 0; /* target relative to the peer's speed on the H200; 0 for no target */
     double least_share = 0; /* target relative to the ceiling's speed */
     /* On other GPUs rows with a star have the same targets, unless another ratio is given, and
      * other rows have none. */

@@ -84,7 +84,7 @@ typedef struct drive {
     size_t batch;
     bool shuffled;
     uint64_t seed;
-    uint64_t evaluations; /* number of evaluations; 0: all */
+    uint64_t evaluations; /* number of evaluations; 0 for all */
 } drive;
 
 typedef struct run_outcome {

@@ -210,8 +210,8 @@ static launch_plan plan_of(const char *entry, uint32_t argument_count)
     return plan;
 }
 
-/* Launches `entry` with this grid and block. `clusters` is the number of blocks of a cluster; 0: no
- * clusters. `refusal` is a part of the expected message, or NULL if the launch must work. */
+/* Launches `entry` with this grid and block. `clusters` is the number of blocks of a cluster; 0 for
+ * no clusters. `refusal` is a part of the expected message, or NULL if the launch must work. */
 static void expect_clusters(bench *b, const char *entry, const uint32_t grid[3],
                             const uint32_t block[3], uint32_t clusters, const char *refusal)
 {

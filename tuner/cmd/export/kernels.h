@@ -18,7 +18,7 @@
 
 /* The compilation of kernels, for several models one after the other. */
 typedef struct kernel_ptx {
-    int jobs;           /* workers; 0: one per core */
+    int jobs;           /* workers; 0 for one per core */
     progress *shown;    /* owned; NULL shows nothing */
     compile_pool *pool; /* NULL until the first source is added */
     bool unavailable;   /* there is no NVRTC */

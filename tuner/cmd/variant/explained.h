@@ -44,7 +44,7 @@ typedef struct explained {
                              faults */
 } explained;
 
-/* Compiles a configuration (NULL: the default) of the script that `wanted` names, and counts its
+/* Compiles a configuration (NULL for the default) of the script that `wanted` names, and counts its
  * work on the simulated device, without a proof. With `simulated`, counts the script's simulated
  * problem, if it has one, and predicts times for the tuned problem, if that can run here. *x starts
  * zeroed. The caller always calls explained_deinit(). */

@@ -157,7 +157,8 @@ static bool loads_succeeded(race_other *o)
     return all;
 }
 
-/* Converts samples from the entrants' order there to the home GPU's order and scale. Returns false
+/* Converts a block's samples from another GPU, which are in the order o->order, to `order` and to
+ * the home GPU's scale. Returns false
  * if samples are missing, or the home GPU has no sample of an entrant. */
 static bool translate(race_driver *d, const race_other *o, const int64_t *there_ns,
                       const uint32_t *order, size_t count, int64_t *out_ns)

@@ -15,7 +15,7 @@
 typedef struct side {
     device_image image; /* borrowed */
     launch_plan launch;
-    uint32_t layout; /* layout of its data, by the device's number */
+    uint32_t layout; /* number of its data's layout (device_problem.layout) */
     outcome outcome;
     char message[256];   /* reason if the outcome is not OUTCOME_OK */
     bool settled;        /* more samples of this side are not needed (side_rules.enough) */
@@ -27,7 +27,7 @@ typedef struct side_rules {
     size_t blocks; /* most blocks */
     uint64_t seed; /* seed of the order in the blocks */
     bool checked;  /* the sides are checked against the reference first */
-    /* Returns true if the race may end after that many blocks. May settle sides. May be NULL. */
+    /* Returns true if the race may end after `blocks` blocks. May settle sides. May be NULL. */
     bool (*enough)(void *context, side *sides, size_t count, size_t blocks);
     /* Does other work while the device is busy, for about a millisecond. May be NULL. */
     at_status (*meanwhile)(void *context, at_error *error);

@@ -91,7 +91,8 @@ at_status proof_problems_choose(proof_problems *p, script *s, bool as_set, at_er
         const problem_kind kind = choices[i].kind;
         if (described->has_problem[kind] && (kind != PROBLEM_SMALL || is_stated != is_last))
             status = add(p, s, kind, choices[i].most_bytes, &added, error);
-        /* A problem that the script does not state may be invalid. */
+        /* The last choice is a problem that the script does not state. It may be invalid: then it
+         * is left out. */
         if (is_last)
             status = error_ignore(status, AT_SCRIPT, error);
     }

@@ -245,7 +245,8 @@ static at_status prepare(run *r, size_t number, at_error *error)
         status = add_side(r, number, indices, &why);
     for (size_t i = 0; i < q->entry->contender_count && !status; i++) {
         at_error none = {0};
-        /* A contender that is impossible now does not affect the winner. */
+        /* A contender that is impossible now cannot be faster than the winner, so it is left out.
+         */
         if (find(w->script, &q->entry->contenders[i].configuration, indices, &none) == AT_OK)
             status = add_side(r, number, indices, &why);
     }

@@ -85,10 +85,11 @@ typedef struct candidate {
     char source_hash[33];     /* hash of the tuned problem's source */
     journal_key source, code; /* identities by sources and by machine code (sources.h) */
     bool has_code;            /* `code` is valid */
-    uint32_t layout;          /* layout of its data, by the device's number */
+    uint32_t layout;          /* number of its data's layout (device_problem.layout) */
     launch_plan launches[DEVICE_SLOTS];
     bool present[DEVICE_SLOTS];    /* the candidate is timed or checked on this problem */
-    uint32_t broken[DEVICE_SLOTS]; /* constraint that excludes it from an absent problem */
+    uint32_t broken[DEVICE_SLOTS]; /* where `present` is false: index of the constraint that
+                                      excludes the candidate */
 
     candidate_stage stage;
     uint8_t parts; /* number of compile results that have not arrived */

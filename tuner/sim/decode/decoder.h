@@ -118,7 +118,7 @@ int decode_choice(const decoder *d, const choice *choices, int otherwise);
 /* Requires between `least` and `most` operands. */
 at_status decode_count(decoder *d, int least, int most);
 
-/* Return a new slot with lanes of `lane_bytes` (0: a predicate). A fixed slot never changes. */
+/* Return a new slot with lanes of `lane_bytes` (0 for a predicate). A fixed slot never changes. */
 int32_t decode_new_slot(decoder *d, uint32_t lane_bytes);
 int32_t decode_fixed_slot(decoder *d, uint32_t lane_bytes);
 

@@ -35,8 +35,8 @@ typedef struct sim_texture {
     uint64_t step_bytes[3];   /* distance between neighbouring texels, rows and planes */
     uint64_t layer_bytes;     /* distance between neighbouring layers */
     uint32_t size[3];         /* size along each dimension, in texels */
-    uint32_t rank;            /* dimensions; 0: neither a texture nor a surface */
-    uint32_t layers;          /* 0: not layered */
+    uint32_t rank;            /* dimensions; 0 if it is neither a texture nor a surface */
+    uint32_t layers;          /* 0 without layers */
     uint32_t channels, bytes; /* elements of a texel, bytes of an element */
     bool is_float, is_signed; /* type of the elements */
     bool as_float;            /* reads return integers as fractions of their largest value */

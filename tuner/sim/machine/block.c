@@ -122,7 +122,7 @@ at_status sim_block_init(sim_block *b, const sim_launch *launch, sim_cluster *cl
     b->shared = calloc(1, b->shared_bytes + 16u);
     if (launch->check) {
         b->shared_valid = calloc(1, b->shared_bytes + 16u);
-        /* Also the last line has 32 cells. */
+        /* The last line has 32 cells, too, even if fewer are in use. */
         b->lines = calloc(sim_line_count(cells) + 1, sizeof *b->lines);
         b->cells = calloc((sim_line_count(cells) + 1) * SIM_LINE_CELLS, sizeof *b->cells);
         b->local_valid = calloc(1, b->warp_count * local + 1);

@@ -26,7 +26,7 @@ enum { BULK_BYTES = 16, BOX_ALIGNMENT = 128, SWIZZLED_BYTES = 16 };
 typedef struct bulk_part {
     uint64_t shared, global;
     uint32_t bytes, skip, moved;
-    uint32_t nan_bytes; /* bytes of a NaN to fill with; 0: zeros */
+    uint32_t nan_bytes; /* bytes of a NaN to fill with; 0 for zeros */
     ptx_type type;      /* type of the elements of a reduction */
 } bulk_part;
 

@@ -24,8 +24,9 @@ typedef struct sim_tracked { /* an arrival at an mbarrier that completes once a 
     uint32_t before; /* a number above the numbers of these copies */
 } sim_tracked;
 
-/* The clocks that an mbarrier passes on: of threads of its own block, of threads of other blocks,
- * and only of the reads of threads of other blocks. */
+/* The vector clocks (clock.h) that an mbarrier passes on. OWN: operations before arrivals of its
+ * own block. OTHERS: operations before arrivals of other blocks that have at least cluster scope.
+ * READS: reads before all arrivals of other blocks, whatever their scope. */
 typedef enum sim_party { SIM_PARTY_OWN, SIM_PARTY_OTHERS, SIM_PARTY_READS, SIM_PARTIES } sim_party;
 
 typedef struct sim_mbarrier_state {

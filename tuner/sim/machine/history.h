@@ -39,7 +39,7 @@ typedef struct sim_write {
 } sim_write;
 
 typedef struct sim_location {
-    uint64_t at; /* address; 0: a free slot */
+    uint64_t at; /* address; 0 for a free slot */
     uint32_t bytes;
     uint32_t count;
     sim_write *writes; /* writes in coherence order, the newest last; owned */

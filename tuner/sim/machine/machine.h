@@ -16,7 +16,7 @@ typedef struct sim_path { /* lanes that are at the same instruction */
     int32_t pc;
     int32_t reconverge; /* instruction at which this path meets other lanes again */
     uint32_t mask;
-    uint32_t frame; /* index + 1 in sim_warp_flow.frames; 0: the kernel has no frame */
+    uint32_t frame; /* index + 1 in sim_warp_flow.frames; 0 for a kernel without frames */
 } sim_path;
 
 typedef struct sim_frame sim_frame;
@@ -70,8 +70,8 @@ typedef struct sim_warp_meeting {
 /* The position of a warp in the order of all operations (order.c, strong.c). */
 typedef struct sim_warp_order {
     uint32_t epoch;         /* grows whenever the warp synchronises or releases */
-    uint32_t barrier_epoch; /* epoch after the last barrier of the whole warp; 0: no such barrier
-                               yet */
+    uint32_t barrier_epoch; /* epoch after the last barrier of the whole warp; 0 before the first
+                               such barrier */
     sim_clocks *clocks; /* clocks of each lane; NULL until a lane knows operations of other warps;
                            owned */
     uint32_t strong_accesses; /* strong accesses since the warp last let other warps run */
@@ -91,7 +91,8 @@ typedef struct sim_warp_copies {
 typedef struct sim_warp_polls {
     uint64_t slice_end;   /* sim_warp.executed at which other warps are scheduled */
     uint64_t last;        /* sim_warp.executed at the last poll or barrier */
-    uint64_t last_global; /* sim_warp.executed at the last poll of global memory; 0: no poll yet */
+    uint64_t last_global; /* sim_warp.executed at the last poll of global memory; 0 before the first
+                             poll */
     uint32_t count;       /* polls in this slice */
     uint32_t fresh;       /* next polls that may still be a reaction to a new value */
     int32_t pc;           /* instruction of the last poll, executed by the lanes of `mask` */
@@ -175,7 +176,8 @@ enum { SIM_BETWEEN_POLLS = 1 << 12 };
 typedef struct sim_barrier_state {
     uint32_t arrived; /* number of warps that have arrived */
     uint32_t warps;   /* warps that have arrived, one bit for each */
-    uint32_t needed;  /* number of warps that the barrier waits for; 0: all that have not exited */
+    uint32_t needed;  /* number of warps that the barrier waits for; 0 for all warps that have not
+                         exited */
     int32_t pc;       /* instruction of the warp that arrived last */
     uint32_t count;   /* result of bar.red.popc */
     bool all, any;
@@ -240,7 +242,8 @@ struct sim_block {
     bool holds;    /* some warps are held back, as in half of the blocks of an adverse schedule */
     uint32_t held; /* warps held back until no other warp makes progress, one bit for each */
     uint32_t held_turns; /* turns since `held` was set */
-    uint64_t let_go_at;  /* sim_cluster.changes + 1 when held warps last went on; 0: never */
+    uint64_t let_go_at;  /* sim_cluster.changes + 1 when held warps last went on; 0 if they never
+                            went on */
     rng order;           /* random choices of an adverse schedule */
 };
 

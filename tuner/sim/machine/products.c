@@ -49,13 +49,13 @@ struct sim_warpgroup {
     size_t part_count;
 };
 
-typedef struct held { /* the products that use a register. Products are numbered from 1; 0: no
+typedef struct held { /* the products that use a register. Products are numbered from 1; 0 for no
                          product */
     uint32_t filled;  /* last product that fills the register, or fills the register from which the
                          value was moved */
     uint32_t read;    /* last product that reads the register as a fragment of matrix a */
-    uint32_t fences;  /* 1 + number of fences before its value was computed; 0: value older than the
-                         first fence */
+    uint32_t fences;  /* 1 + number of fences before its value was computed; 0 for a value that is
+                         older than the first fence */
 } held;
 
 struct sim_products {

@@ -54,7 +54,7 @@ typedef struct sim_stamp {
     int32_t pc;     /* index of the instruction; -1 if several instructions share the stamp */
     uint32_t seen;  /* sim_cell.strong at the access, which includes the access itself */
     uint16_t unit;  /* sim_known.unit: a warp, its copies, or an mbarrier */
-    uint8_t scope;  /* sim_scope; 0: weak */
+    uint8_t scope;  /* sim_scope; 0 for a weak access */
     uint8_t flags;
 } sim_stamp;
 
@@ -227,7 +227,7 @@ void sim_race_land(const sim_race_access *a, sim_cell *cell, bool writes, uint32
 void sim_set_add(const sim_race_access *a, sim_set *set, const sim_stamp *stamp);
 void sim_set_clear(sim_pool *pool, sim_set *set);
 
-/* Returns the number of lines that hold that many cells. */
+/* Returns the number of lines that `cells` cells need. */
 static inline size_t sim_line_count(size_t cells)
 {
     return (cells + SIM_LINE_CELLS - 1) / SIM_LINE_CELLS;

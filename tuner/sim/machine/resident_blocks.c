@@ -38,8 +38,8 @@ typedef struct resident {
     uint64_t position;
     resident_state state;
     uint64_t held_as;    /* IS_HELD: number of clusters that were held back before */
-    uint64_t yielded_as; /* schedule 0: number of its last yield, counted over all clusters; 0: it
-                            has not yielded */
+    uint64_t yielded_as; /* schedule 0: number of its last yield, counted over all clusters; 0
+                            before its first yield */
 } resident;
 
 /* Clusters with positions below `begun` are admitted: each of them waits to begin, is resident, or

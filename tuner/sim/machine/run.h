@@ -124,18 +124,18 @@ typedef struct sim_launch {
     bool check;                 /* detect races and reads of uninitialised memory */
     uint64_t instruction_limit; /* instructions of a warp before it faults; 0:
                                    SIM_INSTRUCTION_LIMIT */
-    uint64_t block_limit;       /* work of a block before it faults; 0: no limit */
-    uint64_t work_limit;        /* *work at which the launch faults; 0: no limit */
-    int threads;                /* at most this many host threads; 0: one for each core */
+    uint64_t block_limit;       /* work of a block before it faults; 0 for no limit */
+    uint64_t work_limit;        /* *work at which the launch faults; 0 for no limit */
+    int threads;                /* limit of the number of host threads; 0 for one per core */
     uint32_t schedule;          /* 0: natural order; other numbers: adverse */
-    uint64_t resident_clusters; /* clusters that the chip holds at a time; 0: all */
-    const uint64_t *clusters;   /* linear indices of the clusters to run; NULL: all */
+    uint64_t resident_clusters; /* clusters that the chip holds at a time; 0 for all */
+    const uint64_t *clusters;   /* linear indices of the clusters to run; NULL for all */
     uint64_t cluster_count;     /* length of `clusters` */
     sim_excerpt *excerpt; /* not NULL if values from the blocks that do not run may be missing */
     uint64_t *work;  /* the run adds the instructions of all warps; an access to memory counts as
                         several; may be NULL */
     uint64_t *lanes; /* the run adds the thread-instructions of all warps; may be NULL */
-    uint64_t lane_limit;   /* *lanes at which the launch faults; 0: no limit */
+    uint64_t lane_limit;   /* *lanes at which the launch faults; 0 for no limit */
     uint8_t *ran;          /* the run sets SIM_RAN bits of each instruction; may be NULL */
     sim_counter *counters; /* the run adds to the counters of each instruction; may be NULL */
     sim_observer observer; /* may be NULL; forces one host thread */
@@ -146,14 +146,14 @@ typedef struct sim_launch {
     void (*progress)(void *context, uint64_t done, uint64_t total);
     void *progress_context;
     sim_prints *prints; /* gets the text that threads print; may be NULL */
-    uint64_t workspace; /* address of the workspace of a cooperative launch; 0: no workspace */
+    uint64_t workspace; /* address of the workspace of a cooperative launch; 0 for no workspace */
     sim_heap *heap; /* heap of malloc(), whose region is in `memory`; NULL if there is no heap */
     const struct sim_texture *textures; /* textures and surfaces whose handles the arguments hold */
     uint32_t texture_count;
     bool announce;           /* call the observer when a cluster starts, with instruction NULL */
     struct sim_trace *trace; /* critical path of a sampled run; may be NULL. Its warps run in short
                                 slices */
-    uint64_t access_limit;   /* accesses to memory after which a warp ends; 0: no limit */
+    uint64_t access_limit;   /* accesses to memory after which a warp ends; 0 for no limit */
     char *unwatched; /* SIM_UNWATCHED_BYTES that get the names of buffers in which no races are
                         looked for; may be NULL */
 } sim_launch;

@@ -38,7 +38,8 @@ void sim_cluster_report_waiting(sim_cluster *cl, sim_fault_kind kind, const char
 /* Returns whether the excerpt (sim_excerpt) of a launch needs another cluster. */
 bool sim_excerpt_goes_on(const sim_launch *launch);
 
-/* Returns whether the cluster ended because absent blocks did not run. Counts it in the excerpt. */
+/* Returns whether the cluster ended because it needs absent blocks (sim_excerpt), and counts it
+ * there. */
 bool sim_cluster_ended_for_others(const sim_cluster *cl);
 
 /* Adds the counters of the cluster's blocks to launch->counters. */

@@ -211,8 +211,9 @@ static sim_write *insert(sim_block *b, sim_warp *w, const sim_instruction *c, in
     return write;
 }
 
-/* Returns the write whose releases the write at `index` passes on: the write that a
- * read-modify-write reads, or the thread's last write (PTX ISA, "release pattern"); or NULL. */
+/* Returns the earlier write whose releases the write at `index` passes on (PTX ISA, "release
+ * pattern"): for a read-modify-write the write that it read, otherwise the last write of the same
+ * thread. Returns NULL if there is no such write. */
 static const sim_write *find_predecessor(const sim_location *x, uint32_t index)
 {
     const sim_write *write = &x->writes[index];

@@ -203,7 +203,7 @@ static float max_of(float a, float b)
     return isnan(a) ? b : isnan(b) ? a : a == b ? (signbit(a) ? b : a) : a > b ? a : b;
 }
 
-/* The same for halves. */
+/* Does the same as product_sign() for halves. */
 static uint16_t product_sign_half(uint16_t a, uint16_t b, uint16_t extreme)
 {
     if (extreme == 0x7fffu) /* NaN has no sign */

@@ -61,7 +61,7 @@ typedef struct sim_matrix {
                              both set (and) */
     int32_t sparse;       /* sim_sparse */
     int32_t selector;     /* selects the lanes of a row that hold the metadata */
-    int32_t quads;        /* sim_quads; 0: one product */
+    int32_t quads;        /* sim_quads; 0 for one product */
 } sim_matrix;
 
 /* Returns the matrix of a SIM_MATRIX instruction, which precedes the slots of d, a, b and c in

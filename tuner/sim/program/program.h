@@ -88,18 +88,18 @@ typedef enum sim_kind {
                               sim/program/warpgroup.h */
     SIM_WARPGROUP_COMMIT,
     SIM_WARPGROUP_WAIT, /* waits until at most `offset` groups are pending */
-    SIM_FORGET, /* `target` bytes of local memory at `offset` become undefined, counted from address
-                   a if it is a slot; 0: everything up to the end */
+    SIM_FORGET,  /* `target` bytes of local memory (0 for all up to its end) become undefined, from
+                    `offset` on, plus address a if a is a slot */
     SIM_DISCARD, /* `vector` bytes of global memory at a become undefined */
     SIM_ALIGNED, /* faults if address a of a lane in the mask `target` is no multiple of `vector` */
     SIM_SPACE_TEST, /* predicate d = address a is in `space` */
     SIM_CALLEE, /* d = the number of the function with address a, among `target_count` functions in
                    lists at `target` */
     SIM_CALL, /* calls a function that has stack frames. lists holds, from `list` on: the numbers of
-                 callee and caller in sim_program.bodies (-1: the kernel), the numbers of parameters
-                 and of results in local memory, and for each its offset in the caller's frame, its
-                 offset in the callee's frame, and its bytes. `target`: first instruction of the
-                 callee. d = the start of the callee's frame */
+                 callee and caller in sim_program.bodies (-1 for the kernel), the numbers of
+                 parameters and of results in local memory, and for each its offset in the caller's
+                 frame, its offset in the callee's frame, and its bytes. `target`: first instruction
+                 of the callee. d = the start of the callee's frame */
     SIM_RETURN,    /* returns from such a function. d = the start of the caller's frame */
     SIM_PRINT,     /* vprintf; lists holds the local addresses of its parameters from `target` on,
                       results last */
@@ -357,8 +357,8 @@ typedef struct sim_piece {
 
 typedef struct sim_shape {
     bool reshaped; /* false: the machine access is the one in the PTX */
-    uint8_t count; /* number of machine accesses; 0: another instruction's access covers it, or its
-                      result is unused */
+    uint8_t count; /* number of machine accesses; 0 if another instruction's access covers it, or
+                      its result is unused */
     sim_piece pieces[4];
 } sim_shape;
 
@@ -367,7 +367,7 @@ enum { SIM_TENSOR_RANK = 5 }; /* highest number of dimensions of a tensor */
 typedef struct sim_instruction {
     uint8_t kind;         /* sim_kind */
     uint8_t count_class;  /* sim_class */
-    uint8_t width;        /* bytes of a lane of d: 4 or 8; 0: a predicate */
+    uint8_t width;        /* bytes of a lane of d: 4 or 8; 0 for a predicate */
     uint8_t source_width; /* bytes of a lane of a, for kinds where it may differ */
     uint8_t type;         /* ptx_type of the operation */
     uint8_t source_type;  /* ptx_type of the source of a conversion */
@@ -396,8 +396,8 @@ typedef struct sim_instruction {
     uint8_t rule;     /* SIM_COMPUTE, SIM_COMPARE: sim_rule */
     uint8_t number;   /* SIM_COMPUTE, SIM_COMPARE: affine_order of the operands */
     int8_t reduction; /* copies, asynchronous stores: sim_atomic_op, as `type` or as the type of the
-                         tensor; -1: none */
-    uint8_t widths[4]; /* SIM_COMPUTE: bytes of a lane of a, b, c, e; 0: no such operand */
+                         tensor; -1 for none */
+    uint8_t widths[4]; /* SIM_COMPUTE: bytes of a lane of a, b, c, e; 0 for no such operand */
     int32_t guard;     /* slot of a predicate, or SIM_NO_SLOT */
     int32_t d, d2;     /* slots */
     int32_t a, b, c, e;
@@ -406,7 +406,7 @@ typedef struct sim_instruction {
                        (of copies: b) is computed from; negative if unknown */
     int32_t list;   /* vector loads and stores: index in sim_program.lists of their slots */
     int32_t drops;  /* loads: index of the instruction whose predicate tells the lanes that use
-                       nothing of the loaded value; -1: unknown */
+                       nothing of the loaded value; -1 if it is unknown */
     int32_t target; /* branches: index of the target instruction, or of the first of `target_count`
                        targets in lists */
     int32_t target_count;

@@ -7,8 +7,8 @@
 #include "header_fixture.h"
 #include "script/state.h"
 
-/* Parameters of the script: `chain` selects a chain (0: none), and `probe` or `text` is the value
- * with which the chain's value is compared. Chains read the other parameters. */
+/* Parameters of the script: `chain` selects a chain (0 for none), and `probe` or `text` is the
+ * value with which the chain's value is compared. Chains read the other parameters. */
 enum { CHAINS = 96, PROBES = 4, SIZES = 3, QUESTIONS = PROBES * SIZES * SIZES * 2, NAMES = 7 };
 
 static const char space_text[] =

@@ -365,7 +365,7 @@ static int source_of(const subject *s, script *with, const uint16_t *indices)
     emitted variant;
     at_error error = {0};
     int found = -1;
-    /* Emitting fails for a radius of thousands. */
+    /* For a radius of thousands the template fails: then no source has the configuration. */
     if (emit_variant(with, PROBLEM_TUNED, indices, false, &variant, &error))
         return -1;
     for (size_t i = 0; i < s->model.kernels.source_count; i++)

@@ -13,8 +13,8 @@ typedef struct fixture {
     settings settings;
     race_driver *driver;
     bool deferred, stopped; /* the ragged check is deferred; the race ends at once */
-    size_t most;            /* limit of the number of entrants; 0: no limit */
-    int64_t until_ns;       /* time limit; 0: no limit */
+    size_t most;            /* limit of the number of entrants; 0 for no limit */
+    int64_t until_ns;       /* time limit; 0 for no limit */
     bool two;               /* the race runs on two GPUs */
     at_error error;
 } fixture;
