@@ -69,8 +69,9 @@ void device_slot_deinit(device_slot *s);
 /* Name of the filler in messages. */
 #define DEVICE_FILLER_NAME "the kernel that prepares inputs"
 
-/* Blames the script, not the device, for an error of the kernel called `kernel`: returns another
- * status. AT_NO_DEVICE stays, because the simulated device does not support the code. */
+/* Blames the script, not the device, for an error of the kernel called `kernel`: returns AT_SCRIPT
+ * for AT_COMPILE and AT_DEVICE. AT_NO_DEVICE stays: the simulated device does not support the code.
+ */
 at_status device_slot_blame(const char *kernel, at_status status, at_error *error);
 
 /* Checks that the launch uses only buffers of the slot. Returns AT_FORMAT if not. */
@@ -96,7 +97,7 @@ buffer_plan device_slot_compared(const device_slot *s, const launch_plan *launch
 at_status device_slot_sum(const device_slot *s, const launch_plan *launch, uint32_t i,
                           const device_buffer *b, uint64_t *sum, at_error *error);
 
-/* Restores the contents of in-out buffers. It is queued before a sample. */
+/* Restores the contents of in-out buffers. The copies are queued, so the next launch sees them. */
 at_status device_slot_restore(device_slot *s, at_error *error);
 
 /* Copies the results of the oracle, buffer after buffer, to *out, which the caller frees. Returns
@@ -139,8 +140,9 @@ at_status device_check_once(device_slot *s, device_kernel *k, const launch_plan 
 at_status device_slot_seed(device_slot *s, uint64_t seed, at_error *error);
 
 /* Checks a kernel by device_check_once(), and again if an earlier variant may have damaged the
- * expected results. If s->oracle_error is set and no other error is found, the result is
- * OUTCOME_NOT_SIMULATED. The slot is usable afterwards, except after AT_DEVICE. */
+ * expected results. If s->oracle_error is set, the result is OUTCOME_NOT_SIMULATED unless another
+ * error is found; with s->brief, the kernel is not even run. The slot is usable afterwards, except
+ * after AT_DEVICE. */
 at_status device_slot_check(device_slot *s, device_kernel *k, const launch_plan *launch,
                             device_check *how, at_error *error);
 

@@ -40,7 +40,8 @@ void requests_free(queue *requests); /* Frees all requests of a queue. */
 /* Queues an event, which takes over the memory of `e`. `r` is the answered request, or NULL. */
 void device_events_push(queue *q, const request *r, const device_event *e);
 
-/* Returns true if an event answers a claimed question, or with NULL if an event is not claimed. */
+/* Returns true if an event answers `question`, or if `question` is NULL and an event is not
+ * claimed. */
 bool device_events_has(const queue *q, const device_question *question);
 
 /* Takes the first event that device_events_has() finds. Returns false if there is none. */

@@ -229,8 +229,9 @@ typedef struct device_excerpts {
     device_buffer *const *(*buffers)(const device_excerpt *x);
     /* Restores the initial contents of the buffers that a variant may have written. */
     void (*reset)(device_excerpt *x);
-    /* Runs some blocks of a variant: the first and last of each side of the grid, and some between.
-     * Adds to `*coverage` for the tuned problem. AT_COMPILE if the launch is refused. */
+    /* Runs all blocks of a variant if that is cheap enough (device_whole), otherwise some: corners
+     * of the grid, middles of its edges, and random neighbours. Adds to `*coverage` for the tuned
+     * problem. AT_COMPILE if the launch is refused. */
     at_status (*check)(device *d, device_excerpt *x, device_kernel *k, const launch_plan *plan,
                        device_excerpt_result *out, device_coverage *coverage, at_error *error);
 } device_excerpts;

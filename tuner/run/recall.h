@@ -12,8 +12,9 @@
 #include "run/setup/session.h"
 #include "search/stopping.h"
 
-/* Finds a final entry for the pattern, problem, device, cache mode, objective and hashes of `s`.
- * Skips unreadable records. After true the caller owns *out, the record of *entry. */
+/* Finds a final entry for the pattern, problem, device, cache mode, objective and hashes of `s`,
+ * from a run of the effort `wanted` or a higher one. Skips unreadable records. After true the
+ * caller owns *out, the record of *entry. */
 bool recall_find(const char *results_dir, const run_summary *s, effort wanted, record *out,
                  const record_entry **entry);
 

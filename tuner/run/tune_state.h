@@ -124,12 +124,13 @@ at_status tune_summarise(tune *t, at_error *error);
  *
  * Both functions begin the next piece of work. With `waits` they wait some seconds for its end. */
 
-/* Begins the proof of the baseline once the baseline was tried. Returns AT_SCRIPT if the baseline
- * is known to be wrong: then no measurement is worth keeping. */
+/* Begins the proof of the baseline once the baseline was tried, and waits for its end if `waits` is
+ * set. Returns AT_SCRIPT if the baseline is known to be wrong: then no measurement is worth
+ * keeping. */
 at_status tune_judge_oracle(tune *t, bool waits, at_error *error);
 
 /* Compares the baseline's results on the GPU with its results on the simulated device, one problem
- * per call. If they differ, no variant counts as proven any more. */
+ * per call, or all if `waits` is set. If they differ, no variant counts as proven any more. */
 at_status tune_compare_devices(tune *t, bool waits, at_error *error);
 
 /* ---- tune_limits.c: what a run may do, and how long ---- */

@@ -80,15 +80,16 @@ double expression_number(lua_State *L, const expression *e, problem_kind problem
                          const uint16_t *indices);
 bool expression_truth(lua_State *L, const expression *e, problem_kind problem,
                       const uint16_t *indices);
-/* Leaves the string on the stack. */
+/* Returns the string, which may contain no NUL, and leaves it on the stack. */
 const char *expression_string(lua_State *L, const expression *e, problem_kind problem,
                               const uint16_t *indices);
 /* Leaves a value of any type on the stack. */
 void expression_any(lua_State *L, const expression *e, problem_kind problem,
                     const uint16_t *indices);
 
-/* Evaluates a condition without sandbox_call(), which is faster; safe because nothing allocates
- * before the protected call. AT_SCRIPT if the expression fails or is neither true nor false. */
+/* Evaluates a condition. Leaves out sandbox_call(), which would take longer; this is safe because
+ * nothing allocates before the protected call. AT_SCRIPT if the expression fails or is neither true
+ * nor false. */
 at_status expression_test(struct script *s, const expression *e, problem_kind problem,
                           const uint16_t *indices, bool *holds, at_error *error);
 

@@ -232,7 +232,7 @@ at_status script_launch_plan(script *s, problem_kind problem, const uint16_t *in
  * computes them for problems of other sizes (problem_plan.oracle). */
 oracle_kind script_oracle(const script *s);
 
-/* Returns the data whose key a plan contains. The script owns the data. */
+/* Returns the data with this key, from a plan, or NULL. The script owns the data. */
 data_file *script_data(const script *s, const data_key *key);
 
 /* Copies of files that fill buffers, for simulations in this process; NULL for other buffers. */
@@ -275,7 +275,8 @@ at_status script_find_value(const script *s, size_t parameter, const char *typed
 at_status script_parse_configuration(const script *s, const char *text, uint16_t *indices,
                                      at_error *error);
 
-/* Parses in the same way, and sets given[i] to whether the text names parameter i. */
+/* Parses as script_parse_configuration(), and sets given[i] to whether the text names parameter i.
+ */
 at_status script_parse_given(const script *s, const char *text, uint16_t *indices, bool *given,
                              at_error *error);
 

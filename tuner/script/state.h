@@ -432,7 +432,7 @@ size_t script_item_length(const char *list);
 /* Removes blanks, then quotes, from both ends of a word, in place. Returns its new beginning. */
 char *script_bare(char *word);
 
-/* Readers of fields (fields.c), of the table on top of the stack or of the value on top.
+/* Read a field of the table on top of the stack, or the value on top of the stack (fields.c).
  * autotune.lua has checked the table's shape. Only lists stay on the stack. The script owns texts.
  * All may raise. */
 

@@ -39,7 +39,8 @@ typedef struct sim_chip {
 } sim_chip;
 
 /* Finds a chip by its own name ("h100"), by its architecture ("sm_90", "sm_90a": the first row) or
- * by the name of a GPU ("NVIDIA H100 80GB HBM3"). Returns AT_USAGE and the list of known names. */
+ * by the name of a GPU ("NVIDIA H100 80GB HBM3"). Returns AT_USAGE, with the known names, if there
+ * is no such chip. */
 at_status sim_chip_find(const char *name, sim_chip *out, at_error *error);
 
 /* Finds the chip of a GPU by name. If it is unknown, finds the typical chip of the architecture.

@@ -20,7 +20,7 @@ typedef struct sim_filler {
 /* Makes the buffers of a problem from plan->seed. `filler` and `contents` may be NULL. contents[i]
  * is the contents of buffer i if a file fills it, or NULL; it must outlive the data. The caller
  * frees *out with sim_data_free() after any result, before the device. Returns AT_DEVICE if the
- * address space has no room, AT_COMPILE if the filler cannot run here. */
+ * address space has no room, AT_NO_DEVICE or AT_COMPILE if the filler cannot run here. */
 at_status sim_data_new(device *d, const problem_plan *plan, const sim_filler *filler,
                        const void *const *contents, sim_data **out, at_error *error);
 void sim_data_free(sim_data *s); /* `s` may be NULL */

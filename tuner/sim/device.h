@@ -96,7 +96,8 @@ at_status sim_device_sweep(const device *d, const device_kernel *k, const launch
 at_status sim_device_set_constants(const device_kernel *k, const launch_plan *plan,
                                    device_buffer *const *buffers, at_error *error);
 
-/* Returns the outcome of a fault: wrong if it depends on timing, a crash if it stops a GPU. */
+/* Returns the outcome that a fault would have on a GPU: a crash if the GPU stops the kernel, a
+ * wrong result if the kernel may run on. */
 outcome sim_fault_outcome(sim_fault_kind kind);
 
 /* Profiles `sample` blocks of the launch at index `i` and predicts its time. 0 is a default number
@@ -140,8 +141,9 @@ at_status sim_buffer_compare(device *d, const device_buffer *found, const device
  * (templates/device_support.cu). */
 void sim_fill(uint8_t *bytes, const buffer_plan *plan, uint64_t seed, uint64_t first, uint64_t end);
 
-/* Finds executed lines and repeated loops of variants. A loop is a branch to an earlier instruction
- * without waits for other threads. If the compiler copied a loop, one repeated copy is enough. */
+/* The functions `covered` and `suspect` of device_analysis (device/device.h). A loop is a branch to
+ * an earlier instruction without waits for other threads. If the compiler copied a loop, one
+ * repeated copy is enough. */
 at_status sim_find_coverage(const device *d, const device_kernel *const *kernels, size_t count,
                             device_coverage *coverage, at_error *error);
 void sim_suggest_cause(const device_kernel *k, char *text, size_t bytes);

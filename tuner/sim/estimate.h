@@ -13,8 +13,8 @@
 typedef struct sim_estimate sim_estimate;
 
 /* Prepares the buffers of a problem on a chip. Copies `filler`, which may be NULL; `contents` is as
- * in sim_data_new(). Free *out with sim_estimate_free(). Returns AT_DEVICE, AT_COMPILE or
- * AT_NO_MEMORY. */
+ * in sim_data_new(). Free *out with sim_estimate_free(). Returns the errors of sim_data_new(), and
+ * AT_USAGE. */
 at_status sim_estimate_new(const sim_chip *chip, const problem_plan *plan, const sim_filler *filler,
                            const void *const *contents, sim_estimate **out, at_error *error);
 void sim_estimate_free(sim_estimate *e); /* `e` may be NULL */
@@ -40,8 +40,9 @@ typedef struct sim_estimated {
 void sim_estimated_deinit(sim_estimated *s);
 
 /* Runs `sample` blocks of the launch at index `i` of the plan; 0 is a default number. `image` is
- * PTX. Returns AT_OK even after a fault (out->fault), and AT_COMPILE if the kernel cannot run on
- * this chip. On success the caller frees *out with sim_estimated_deinit(). */
+ * PTX. Returns AT_OK even after a fault (out->fault), AT_NO_DEVICE if the PTX is not supported, and
+ * AT_COMPILE if the kernel cannot run on this chip. On success the caller frees *out with
+ * sim_estimated_deinit(). */
 at_status sim_estimate_kernel(sim_estimate *e, const device_image *image, const launch_plan *plan,
                               uint32_t i, uint64_t sample, sim_estimated *out, at_error *error);
 

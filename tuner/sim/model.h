@@ -68,11 +68,12 @@ typedef struct sim_prediction {
     sim_pipe busiest;    /* the busiest pipe */
 } sim_prediction;
 
-/* Computes how a launch is sampled. Returns OCCUPANCY_IMPOSSIBLE if the kernel does not fit. */
+/* Computes how a launch is sampled. Returns its occupancy, whose limit is OCCUPANCY_IMPOSSIBLE if
+ * the kernel does not fit. */
 occupancy sim_model_sampling(const sim_needs *needs, uint64_t threads, const sim_chip *chip,
                              sim_sampling *out);
 
-/* Predicts the time of a launch. If the kernel does not fit, time_ns is 0 and the occupancy is
+/* Predicts the time of a launch. If the kernel does not fit, time_ns is 0 and occupancy.limit is
  * OCCUPANCY_IMPOSSIBLE. */
 void sim_model_predict(const sim_profile *profile, const sim_needs *needs, const sim_chip *chip,
                        sim_prediction *out);

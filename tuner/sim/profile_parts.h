@@ -73,9 +73,9 @@ bool atomics_note(atomics *a, const sim_memory *memory, uint64_t cluster, const 
  * `scale` (launched over sampled blocks) unless only one cluster uses the group. */
 sim_hot atomics_find_hottest(const atomics *a, double scale);
 
-/* If all `sampled` clusters drew tickets, runs a cluster that draws the last tickets, and finds
- * when it ends, in clocks. `total` is the number of clusters. Changes l->clusters, restores the
- * tickets. */
+/* If all `sampled` clusters drew tickets, runs a cluster that draws the last tickets, and raises
+ * *clocks to the time of its end, in clocks. `total` is the number of clusters. Changes
+ * l->clusters, restores the tickets. */
 at_status atomics_run_last(const atomics *a, sim_launch *l, uint64_t sampled, uint64_t total,
                            double *clocks, at_error *error);
 

@@ -46,7 +46,7 @@ void known_init(known *k, const value *problems, size_t axis_count, size_t probl
 void known_deinit(known *k);
 
 /* Takes over a run's findings on the problem: its `most` fastest configurations, the known
- * configurations, the default, and the failures. */
+ * configurations, the default, and the wrong configurations. */
 void known_learn(known *k, size_t problem, const run_summary *s, size_t most);
 
 /* Asks the script, loaded for the problem, whether a configuration is possible. Asks only once. */
@@ -58,8 +58,8 @@ void known_leave_out(known *k, size_t problem, const char *why);
 /* Returns true if `text` is a configuration that the script allows for the loaded problem. */
 bool known_fits(script *s, const char *text);
 
-/* Returns true if the configuration was timed on the problem and exactly `rank` configurations
- * without a failure anywhere were faster there. */
+/* Returns true if the configuration was timed on the problem and exactly `rank` configurations that
+ * are wrong on no problem were faster on it. */
 bool known_has_rank(const known *k, size_t configuration, size_t problem, size_t rank);
 
 /* Appends a copy of a value to values that own their texts and have room. */

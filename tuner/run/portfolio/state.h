@@ -171,13 +171,15 @@ double portfolio_elapsed_s(const portfolio *p);
 at_status portfolio_run(portfolio *p, size_t problem, const size_t *given, size_t given_count,
                         size_t evaluations, bool is_search, const char *what, at_error *error);
 
-/* Returns true if it is possible on the problem, wrong on no problem, and not the default. */
+/* Returns true if a configuration is possible on the problem, wrong on no problem, and not the
+ * default. */
 bool portfolio_may_be_given(const portfolio *p, size_t configuration, size_t problem);
 
 /* Returns the spent share of the budget, 1 or more if all is spent, below 1 without a budget. */
 double portfolio_spent(const portfolio *p);
 
-/* Asks the script which of `places`, and whether the default, are possible on a valid problem. */
+/* Asks the script whether the configurations at `places`, and the default, are possible on a
+ * problem. */
 at_status portfolio_ask_possible(portfolio *p, size_t problem, const size_t *places, size_t count,
                                  at_error *error);
 
@@ -202,10 +204,10 @@ void portfolio_prepare(const portfolio *p, size_t problem, const size_t *given, 
 /* Returns the number of problems that are searched before all others. */
 size_t portfolio_first_searched(const portfolio *p);
 
-/* Returns true if the cost of a search is known from earlier times. */
+/* Returns true if the budget is in seconds and a search has shown what a variant costs. */
 bool portfolio_has_rate(const portfolio *p);
 
-/* Estimates the time of one variant in a search, in s, from these earlier times. */
+/* Returns the mean time of a variant in the searches so far, in s. */
 double portfolio_variant_s(const portfolio *p);
 
 /* Searches a problem, beginning with configurations good on other problems. Notes the gain. */

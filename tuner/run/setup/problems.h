@@ -38,7 +38,8 @@ at_status problem_set_init(problem_set *set, script *s, const space *sp, const p
                            size_t slot_count, at_error *error);
 void problem_set_deinit(problem_set *set);
 
-/* Returns the device's number of a configuration's layout, or DEVICE_MAX_LAYOUTS if unknown. */
+/* Returns the number of a configuration's layout on the device (device_problem.layout), or
+ * DEVICE_MAX_LAYOUTS if it is unknown. */
 size_t problem_set_layout(const problem_set *set, const uint16_t *indices);
 
 /* Queues references and fillers for compilation under ids from `first_id` on. Extends `hash` by
@@ -48,7 +49,8 @@ at_status problem_set_submit(problem_set *set, compile_pool *pool, const char *a
                              uint64_t first_id, char hash[33], char *place, size_t place_bytes,
                              at_error *error);
 
-/* Takes a result and its bytes; `id` counts from `first_id`. Returns AT_SCRIPT if it failed. */
+/* Takes a result and its bytes. `id` is its id minus `first_id`. Returns AT_SCRIPT if the
+ * compilation failed. */
 at_status problem_set_take(problem_set *set, uint64_t id, compile_result *r, at_error *error);
 
 /* Sends the set-up, once set->waiting is 0 and `support` is complete (NULL if it is not needed). */
@@ -81,7 +83,8 @@ at_status prototypes_submit(script *s, problem_kind problem, const uint16_t *ind
                             compile_pool *pool, const char *arch, uint64_t id, bool *asked,
                             at_error *error);
 
-/* Compares after the result has arrived. Returns AT_SCRIPT if the arguments do not fit. */
+/* Compares once the result has arrived, unless the source did not compile. Returns AT_SCRIPT if the
+ * arguments do not fit. */
 at_status prototypes_take(script *s, problem_kind problem, const uint16_t *indices,
                           const compile_result *r, prototype_warning *doubt, void *context,
                           at_error *error);

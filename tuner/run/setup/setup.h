@@ -54,7 +54,8 @@ at_status setup_choose_valid(script *s, problem_kind problem, const char *text, 
                              at_error *error);
 
 /* Writes a problem's name for messages, "the ragged problem rows=204 cols=308", with the variables
- * that differ from the tuned problem's. */
+ * that differ from the tuned problem's. For the tuned problem, names all variables if the script
+ * has another problem to prove variants on. */
 void problem_label(const pattern *p, problem_kind kind, char *text, size_t size_bytes);
 
 /* A script_space_limits.show: shows an enumeration on the progress `context` (may be NULL). */

@@ -47,7 +47,8 @@ at_status workers_meet(workers *w, const device_worker *d, const device_properti
  * because the driver opens one GPU at a time. */
 void workers_open_next(workers *w);
 
-/* Waits until every device is open. Returns the status of a device that cannot be opened. */
+/* Opens the other devices that are not open yet, and waits for them. Returns the status of a device
+ * that cannot be opened. */
 at_status workers_await(workers *w, at_error *error);
 
 /* Makes the workers ready for another run: drops work in progress, opens zeroed or closed workers,

@@ -180,8 +180,9 @@ void course_settle_leader(pipeline *p);
 /* Ends the check on ragged problems of p->checking, and keeps its result. */
 void course_end_check(pipeline *p);
 
-/* Takes all events of a device and gives it work. Returns AT_NOT_FOUND if there are no more events,
- * AT_DEVICE or AT_NO_DEVICE if the last device is lost for good. */
+/* Takes all events of a device and gives it work. Sets *moved to true if there was an event.
+ * Returns AT_NOT_FOUND if there are no more events, AT_DEVICE or AT_NO_DEVICE if the last device is
+ * lost for good. */
 at_status trying_drain(pipeline *p, size_t from, bool *moved, at_error *error);
 
 /* Notes the GPU that measures or measured the candidate, and sets its key from c->source. */

@@ -66,7 +66,7 @@ size_t pipeline_room(const pipeline *p);
 at_status pipeline_add(pipeline *p, uint64_t configuration, at_error *error);
 
 /* Compiles a candidate's missing code: dropped code, and with `ragged` that for its ragged
- * problems. The outcome stays unless compilation fails. Ready when nothing of it is in flight. */
+ * problems. The outcome stays unless compilation fails. The code is ready once c->parts is 0. */
 at_status pipeline_recompile(pipeline *p, candidate *c, bool ragged, at_error *error);
 
 /* Announces a race: idle workers compile its `entrants` (0 if no race is near) for their ragged

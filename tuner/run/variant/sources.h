@@ -39,7 +39,7 @@ typedef struct identity_part {
     const launch_plan *plan;
 } identity_part;
 
-/* Returns the identity of a variant. `layout` is the device's number. */
+/* Returns the identity of a variant. `layout` is device_problem.layout. */
 journal_key identity_of(const identity_part *parts, size_t count, uint32_t layout);
 
 /* Sets c->source from the compiled texts of its problems. A variant with deferred ragged problems

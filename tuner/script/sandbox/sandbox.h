@@ -91,7 +91,7 @@ void sandbox_protect(lua_State *L, const char *what);
 bool sandbox_load(lua_State *L, const char *text, size_t size_bytes, const char *source);
 
 /* Returns "; write ..." for a syntax error that comes from habits of another language, or "".
- * `text` is the source, `line` that of the error, or 0 for an expression. */
+ * `text` is the source. `line` is the line of the error, or 0 for an expression. */
 const char *sandbox_syntax_hint(const char *message, const char *text, int line);
 
 /* Returns the number of ( outside of quotes, without the number of ). */

@@ -47,7 +47,7 @@ typedef struct sim_sectors {
     uint8_t lanes[SIM_LANES];   /* number of lanes that access each sector */
 } sim_sectors;
 
-/* Finds the sectors of an aligned access of `bytes` a lane, which is a power of two up to 32. */
+/* Finds the sectors of an aligned access. `bytes`, of each lane, is a power of two up to 32. */
 void sim_sectors_collect(const uint64_t *addresses, uint32_t mask, uint32_t bytes,
                          sim_sectors *out);
 

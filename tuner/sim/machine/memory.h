@@ -62,7 +62,7 @@ const sim_region *sim_memory_find(const sim_memory *m, uint64_t address);
 /* Returns the region that contains `address` or is nearest to it, or NULL if all are far away. */
 const sim_region *sim_memory_nearest(const sim_memory *m, uint64_t address);
 
-/* Makes the absent chunks that contain `bytes` at `offset`, inside the region. */
+/* Makes the chunks that contain `bytes` at `offset`, inside the region, unless they are made. */
 void sim_region_make(const sim_region *r, uint64_t offset, uint64_t bytes);
 
 /* Writes the name of a byte of a region, perhaps after its end: "dst[12][5] (byte 788 of dst)". */

@@ -96,10 +96,11 @@ void sim_order_proxy_fence(sim_block *b, sim_warp *w, uint32_t mask);
 void sim_order_read(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                     const sim_write *from);
 /* Fills in the clocks that readers of `to`, a strong write of the lane, acquire. `before` is the
- * write that a read-modify-write reads, otherwise NULL. Returns false if all clocks are empty. */
+ * earlier write whose releases `to` passes on, or NULL. Returns false if all clocks are empty. */
 bool sim_order_write(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                      const sim_write *before, sim_write *to);
-/* Adds the releases of `from` to the read-modify-write `to` after it. Returns false without any. */
+/* Adds the releases of `from`, which may be NULL, to the later write `to`, which passes them on.
+ * Returns false if `to` then has no releases. */
 bool sim_order_propagate(const sim_write *from, sim_write *to);
 
 #endif

@@ -273,9 +273,11 @@ static inline void sim_line_split(sim_pool *pool, sim_line *line, sim_cell *cell
 /* Report a race between the present access `a` and the earlier access `s` (race_words.c). Return
  * false. `what` is the text before the other thread: "written by this thread after a read by". */
 bool sim_race_report(const sim_race_access *a, const sim_stamp *s, const char *what);
-/* Reports a race with a copy under way, which writes these bytes, or (`to` is false) reads them. */
+/* Reports a race with a copy under way. `reads` says whether the present access reads, `to` whether
+ * the copy writes these bytes. */
 bool sim_race_report_under_way(const sim_race_access *a, const sim_stamp *s, bool reads, bool to);
-/* Reports a race with a read through the read-only path, or through a surface. */
+/* Reports a race of a write with a read through the read-only path or through a surface. `reads`
+ * says whether the present access is the read. */
 bool sim_race_report_noncoherent(const sim_race_access *a, const sim_stamp *s, bool reads);
 /* Reports a thread's write that no proxy fence orders before the copy engine's access. */
 bool sim_race_report_proxy(const sim_race_access *a, const sim_stamp *s);

@@ -105,7 +105,7 @@ void sim_mark_missing_bytes(sim_block *b, sim_warp *w, const sim_instruction *c,
  * first. */
 uint64_t sim_unwritten_bits(const sim_lane_memory *p, int lane, uint32_t bytes, uint32_t *first);
 
-/* Marks `bits` (or none: 0) of a lane's register as missing. They come from byte `first` on. */
+/* Marks `bits` (0 for none) of a lane's register as missing. They come from byte `first` on. */
 void sim_mark_missing_bits(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                            const sim_lane_memory *p, uint32_t first, int32_t slot, uint64_t bits);
 
