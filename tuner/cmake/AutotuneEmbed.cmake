@@ -8,9 +8,9 @@
 #
 # PATTERN  name of the pattern
 # FORMAT   header, or cuda (which needs the language CUDA)
-# SCRIPT   path of the pattern's script, if the pattern is not installed
-# RESULTS  folder of records; default: the records installed with autotune
-# OVER     for FORMAT cuda: problems that get kernels besides the recorded problems
+# SCRIPT   its script or kernel file, if it is not an installed one
+# RESULTS  folder of records; default: those installed with autotune
+# OVER     for FORMAT cuda: further problems that get kernels, beside the recorded ones
 function(autotune_embed target)
     cmake_parse_arguments(PARSE_ARGV 1 embed "" "PATTERN;FORMAT;SCRIPT;RESULTS" "OVER")
     if(NOT embed_PATTERN OR embed_UNPARSED_ARGUMENTS)
@@ -31,6 +31,9 @@ function(autotune_embed target)
     set(depends ${autotune_PROGRAM})
     if(embed_SCRIPT)
         get_filename_component(script ${embed_SCRIPT} ABSOLUTE)
+        if(NOT EXISTS ${script})
+            message(FATAL_ERROR "autotune_embed(${target}): there is no SCRIPT ${script}")
+        endif()
         list(APPEND depends ${script})
     endif()
     set(results ${autotune_RESULTS})
