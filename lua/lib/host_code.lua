@@ -413,23 +413,28 @@ function invoke(decl, args, this, node, cells, up)
   return result or open_value(nil, node, "computed by " .. decl.name), status == "exit" and "exit" or nil
 end
 
-local function record(node, decl, name, grid, block, shared, args)
+local function record(node, decl, name, grid, block, shared, args, named)
   for _, one in ipairs(state.launches) do
     if one.node == node and one.decl == decl then return end
   end
   state.launches[#state.launches + 1] = {
     node = node, decl = decl, name = name, grid = sides(grid), block = sides(block), shared = shared, args = args,
-    at = place(node), text = text_of(node), uncertain = state.uncertain > 0, within = state.within,
+    at = place(node), text = text_of(node), uncertain = state.uncertain > 0, within = state.within, instance = {},
   }
+  for _, id in ipairs(named and named.children or {}) do -- the template's arguments that are no types
+    local list = state.launches[#state.launches].instance
+    if not string.find(node_of(id).kind, "Ref$") then list[#list + 1] = eval(node_of(id)) end
+  end
 end
 
+-- Returns the function that an expression names, its name, and the expression's node.
 local function kernel_of(callee)
   while callee do
     if callee.kind == "OverloadedDeclRef" then return nil, callee.name end
     if callee.kind == "DeclRefExpr" and callee.ref then
       local decl = node_of(callee.ref)
-      if decl.kind ~= "OverloadedDeclRef" then return decl, decl.name end
-      return nil, decl.name
+      if decl.kind ~= "OverloadedDeclRef" then return decl, decl.name, callee end
+      return nil, decl.name, callee
     end
     callee = callee.children[1] and node_of(callee.children[1])
   end
@@ -458,8 +463,8 @@ local function call(node)
     if #node.arguments == 0 then -- Clang lists no arguments in a template that is not instantiated
       for i = 3, #node.children do args[i - 2] = eval(node_of(node.children[i])) end
     end
-    local decl, name = kernel_of(node_of(node.children[1]))
-    record(node, decl, name, config[1], config[2], config[3], args)
+    local decl, name, named = kernel_of(node_of(node.children[1]))
+    record(node, decl, name, config[1], config[2], config[3], args, named)
     return literal(0)
   end
   local decl = node.ref and node_of(node.ref)

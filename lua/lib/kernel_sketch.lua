@@ -135,7 +135,9 @@ function context:variable(v)
   while not from.macro and self.taken[name] and not (self.taken[name] ~= true and same(self.taken[name], v)) or host.is_helper(name) or not host.load("local " .. name, "=name") do
     name, i = base .. "_" .. i, i + 1
   end
-  self.taken[name], self.named[v] = v, name
+  self.taken[name] = v
+  while v do self.named[v], v = self.named[v] or name, v.of end -- the values that it was given, too
+  v = self.taken[name]
   self:add("problem", name, v.n and number_text(v.n) or ask(question(v, name)), why(v))
   return name
 end
@@ -344,22 +346,43 @@ end
 
 -- ---- the instance ----
 
--- Returns the template arguments of the launch as texts, and those numbers among them that become parameters.
+local function find_text(list, text)
+  for i, one in ipairs(list) do
+    if one == text then return i end
+  end
+end
+
+-- Returns the template arguments of the launch as texts, the numbers that become parameters, and the host's values of
+-- these.
 local function instance(launch, template, shapes)
   local decl, numbers = launch and launch.decl, {}
   local names = early.split(template, true)
   local given = decl and decl.printed and string.match(decl.printed, "%f[%w_]" .. decl.name .. "%s*(%b<>)")
   local parts = given and early.split(string.sub(given, 2, -2), true)
   if not parts then return nil, numbers end
+  local of_numbers, sources, whole = {}, {}, {}
+  for _, head in ipairs(names) do
+    if not string.find(head, "^%s*typename") and not string.find(head, "^%s*class") and not string.find(head, "^%s*template") then of_numbers[#of_numbers + 1] = head end
+  end
   for i, head in ipairs(#names == #parts and names or {}) do
     local own = string.match(string.gsub(head, "%s*=.*$", ""), "([%w_]+)$") or ""
     local kind = string.match(string.gsub(head, "%f[%w_]const%f[^%w_]", ""), "^%s*([%w_]+)%s+" .. own) or ""
     local n = math.tointeger(tonumber((string.gsub(parts[i], "[uUlL]+$", ""))))
-    if string.find(C_TYPES[kind] or "", "int") and n and (not shapes or shapes[own]) then
-      numbers[own], parts[i] = n, "${" .. own .. "}"
+    if string.find(C_TYPES[kind] or "", "int") and n then
+      local v = #of_numbers == #launch.instance and launch.instance[find_text(of_numbers, head)]
+      whole[#whole + 1] = { i = i, own = own, n = n, v = v and v.name and v or nil }
     end
   end
-  return parts, numbers
+  for _ = 1, 2 do -- again for those before the parameter that they follow
+    for _, one in ipairs(whole) do
+      local name = (not shapes or shapes[one.own]) and one.own
+      for _, other in ipairs(whole) do
+        if one.v and other.v and same(one.v, other.v) and numbers[other.own] then name = other.own end -- one variable is both
+      end
+      if name then numbers[name], sources[name], parts[one.i] = one.n, one.v, "${" .. name .. "}" end
+    end
+  end
+  return parts, numbers, sources
 end
 
 -- Returns the words of host.shaping_words(), and the words in the values of macros among them.
@@ -691,15 +714,18 @@ return function(entry, names, facts, tools)
   local words, shapes = host.kernel_words(), shaping(facts)
   local whole = plain
   if is_template and sure then
-    local parts
-    parts, numbers = instance(launch, kernel.template, shapes)
-    if early.is_empty(numbers) and launch then -- takes template arguments that equal a size of the block
+    local parts, sources
+    parts, numbers, sources = instance(launch, kernel.template, shapes)
+    if early.is_empty(numbers) and launch then -- a number that is the block's size
       parts, numbers = instance(launch, kernel.template)
       local is_block = {}
       for _, side in ipairs(launch.block) do is_block[side.n or 0] = true end
       local kept = {}
       for own, n in pairs(numbers) do kept[own] = is_block[n] and n > 1 or nil end
-      parts, numbers = instance(launch, kernel.template, kept)
+      parts, numbers, sources = instance(launch, kernel.template, kept)
+    end
+    for own, v in pairs(sources or {}) do
+      while v and v.name do self.named[v], v = own, v.of end
     end
     whole = entry .. "<" .. table.concat(parts, ", ") .. ">"
   end
@@ -776,18 +802,23 @@ return function(entry, names, facts, tools)
       self.named[v], v = name, v.of
     end
   end
-  for i, a in ipairs(signature) do
-    local p = matched.params[i]
-    if not a.pointer and not a.empty and p.name ~= "" and not (launch and launch.args[i] == nil and string.find(p.text, "=", 1, true)) then
-      self:read_number(a, p, launch and launch.args[i])
+  local function read_numbers(are_structs)
+    for i, a in ipairs(signature) do
+      local p = matched.params[i]
+      local is_struct = a.lanes ~= 1 or not a.type
+      if not a.pointer and not a.empty and p.name ~= "" and is_struct == are_structs and not (launch and launch.args[i] == nil and string.find(p.text, "=", 1, true)) then
+        self:read_number(a, p, launch and launch.args[i])
+      end
     end
   end
+  read_numbers(false)
   for i, a in ipairs(signature) do
     if a.pointer and matched.params[i].name ~= "" then
       self:read_buffer(a, matched.params[i], launch and launch.args[i], launch and launch.decl or nil, i, kernel)
     end
   end
-  for i = #self.fields.buffers, 1, -1 do -- removes inputs whose memory the kernel also writes, through another parameter
+  read_numbers(true) -- their members may be variables of sizes
+  for i = #self.fields.buffers, 1, -1 do -- written under another name
     local one = self.fields.buffers[i]
     if self.written[one.name] and one.text == "at.input {}" then table.remove(self.fields.buffers, i) end
   end

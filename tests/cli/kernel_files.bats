@@ -1399,6 +1399,36 @@ CU
     says_nothing_of "at.ask"
 }
 
+@test "numbers of the host that are one variable stay one, also in template arguments and structures" {
+    cat >one.cu <<'CU'
+struct shape { int rows, columns; };
+template <int PER, int THREADS> __global__ void scale(float *x, shape s)
+{
+    __shared__ float tile[THREADS];
+    int i = blockIdx.x * PER + threadIdx.x;
+    tile[threadIdx.x] = 2.0f;
+    if (i < s.rows * s.columns)
+        x[i] = tile[threadIdx.x];
+}
+int main()
+{
+    shape s = {512, 96};
+    const int rows = s.rows, columns = s.columns, threads = 128;
+    float *x;
+    cudaMalloc(&x, rows * columns * sizeof(float));
+    for (int i = 0; i < 3; i++)
+        scale<threads, threads><<<(rows * columns + threads - 1) / threads, threads>>>(x, s);
+}
+CU
+    tool new --from one.cu --write
+    succeeds
+    says 'entry = "scale<${PER}, ${PER}>", args = { s = at.struct { at.int32("rows"), at.int32("columns") } }'
+    says 'grid = "ceil_div(rows * columns, PER)", block = "PER"'
+    tool check one.cu --budget 2
+    succeeds
+    says "2 agree with the baseline"
+}
+
 @test "new --from takes the first of the sizes that a loop goes over, and says so" {
     cat >sizes.cu <<'CU'
 __global__ void scale(float *x, float a, int n)
