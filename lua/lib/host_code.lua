@@ -565,6 +565,12 @@ function eval(node)
     local decl = node.ref and node_of(node.ref)
     if decl and (decl.kind == "FunctionDecl" or decl.kind == "CXXMethod") then return { fn = decl } end
     if decl then return cell_of(node).v end
+    -- A number in the place of a template's parameter: all places of one parameter have one value.
+    local v = last(node) and eval(last(node))
+    if not is_plain(v) or math.type(v.n) ~= "integer" then return v or open_value(nil, node) end
+    local key = text_of(node) .. "=" .. v.n
+    state.constants[key] = state.constants[key] or given(text_of(node), v, node)
+    return state.constants[key]
   elseif kind == "MemberRefExpr" or kind == "ArraySubscriptExpr" then
     return cell_of(node).v
   elseif kind == "ParenExpr" or kind == "UnexposedExpr" and #node.children < 2 or string.find(kind, "Cast") then
@@ -814,7 +820,7 @@ local function run(wanted, macros)
     local file = node_of(id).file
     if file and string.find(file, "kernel_file/toolkit.h", 1, true) then prelude = file end
   end
-  state = { steps = 0, depth = 0, globals = { cells = {} }, launches = { values = {}, places = {} }, called = {}, uncertain = 0, macros = macros }
+  state = { steps = 0, depth = 0, globals = { cells = {} }, launches = { values = {}, places = {} }, called = {}, constants = {}, uncertain = 0, macros = macros }
   local functions = host_functions(root, prelude, {})
   local function start(decl)
     for _, one in ipairs(state.launches) do

@@ -104,14 +104,16 @@ local function walk(v, visit, seen)
   walk(v.b, visit, seen)
 end
 
--- Tells whether a variable's own expression depends on a parameter that is tuned.
+-- Tells whether a variable's own expression depends on tuned parameters, and on no other variable.
 function context:is_tuned(v)
-  local found = false
+  local found, others = false, false
   walk(v, function(x)
     local name = self:name_of(x) or x.macro
-    if name then found = found or self.tuned[name] ~= nil end
-    return not name and (rawequal(x, v) or not (x.name and x.of and x.of.op))
+    local is_other = not rawequal(x, v) and (name and not self.tuned[name] or not name and x.name and x.of and x.of.op)
+    found, others = found or name and self.tuned[name] ~= nil, others or is_other
+    return not name and not is_other
   end)
+  found = found and not others
   return found
 end
 
@@ -188,6 +190,7 @@ local function rounded_up(v)
   return nil
 end
 
+local WRITTEN = { min = true, max = true, ceil = true, floor = true } -- operators with an expression, besides those with a precedence
 local PRECEDENCE = { ["+"] = 4, ["-"] = 4, ["*"] = 5, ["/"] = 5, ["%"] = 5, ["<<"] = 3, [">>"] = 3 }
 
 local function operand(n, level)
@@ -223,6 +226,8 @@ function context:render(v, role, level)
     if v.op == "int" or v.op == "float" or not (inner.float and inner.op) then return self:render(v.a, role, level) end
   end
   if v.of then
+    local core = without_casts(v.of)
+    if v.name and v.n and core.op and not self:name_of(core) and not PRECEDENCE[core.op] and not WRITTEN[core.op] then return self:variable(v) end
     if v.of.op or v.of.of or v.of.macro or self.named[v.of] then return self:render(v.of, role, level) end
     if v.n and role == "divisor" then
       local same_number = self:tuned_number(v.n)
@@ -377,7 +382,7 @@ local function instance(launch, template, shapes)
     for _, one in ipairs(whole) do
       local name = (not shapes or shapes[one.own]) and one.own
       for _, other in ipairs(whole) do
-        if one.v and other.v and same(one.v, other.v) and numbers[other.own] then name = other.own end -- one variable is both
+        if one.v and other.v and rawequal(source_of(one.v), source_of(other.v)) and numbers[other.own] then name = other.own end -- one variable is both
       end
       if name then numbers[name], sources[name], parts[one.i] = one.n, one.v, "${" .. name .. "}" end
     end
