@@ -112,6 +112,22 @@ TEST_IN(with_one_compile_worker_or_sixteen_all_end_alike, open_session, close_se
     }
 }
 
+TEST_IN(a_search_that_learns_runs_ahead_by_a_quarter_of_what_it_has_tried, open_session,
+        close_session)
+{
+    fixture *f = *state;
+    compile_pool *pool = f->session.workers->pool;
+    start(f);
+    const size_t busy = pipeline_room(f->pipeline), groups = compile_group_width(pool);
+    assert_true(busy >= compile_width(pool) && busy + 1 < groups);
+    f->pipeline->state.finished = 4 * busy;
+    assert_int_equal(pipeline_room(f->pipeline), busy);
+    f->pipeline->state.finished = 4 * (busy + 1);
+    assert_int_equal(pipeline_room(f->pipeline), busy + 1);
+    f->pipeline->state.finished = 100 * groups;
+    assert_int_equal(pipeline_room(f->pipeline), groups);
+}
+
 TEST_IN(a_candidate_is_counted_at_the_stage_that_it_is_at, open_session, close_session)
 {
     fixture *f = *state;
