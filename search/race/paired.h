@@ -35,7 +35,8 @@ double paired_half_width(const paired *p, double quantile);
  * before. Source: Williams, "Experimental designs balanced for the estimation of residual effects
  * of treatments", 1949. */
 
-/* Returns the rows of the design: `items` if even, twice as many if odd, 1 for 0 or 1. */
+/* Returns the number of rows of the design: `items` if it is even, 2 * `items` if it is odd, but 1
+ * for 0 or 1. */
 size_t balance_rows(size_t items);
 
 /* Writes the order of row `row` (modulo the number of rows). */

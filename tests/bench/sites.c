@@ -468,7 +468,8 @@ static void judge(bench *b, const char *title, at_sites *sites, const lane *lane
                   double wall_s)
 {
     size_t decided = 0, chosen[SITES][SHAPES];
-    size_t mended[SITES][SHAPES]; /* the decision, else the choice by hand */
+    size_t decided_or_best[SITES][SHAPES]; /* the site's decision, or the best configuration by hand
+                                              if there is none */
     double worst = 0, seen = 0, spent = 0, worst_share = 0;
     lane sum = {0};
     for (size_t i = 0; i < count; i++) {
@@ -488,7 +489,7 @@ static void judge(bench *b, const char *title, at_sites *sites, const lane *lane
             double regret = hand[r.values.configuration] / hand[b->best[s][h]] - 1;
             chosen[s][h] = r.values.configuration;
             bool is_decided = r.state == AT_SITE_DECIDED || r.state == AT_SITE_RECALLED;
-            mended[s][h] = is_decided ? chosen[s][h] : b->best[s][h];
+            decided_or_best[s][h] = is_decided ? chosen[s][h] : b->best[s][h];
             decided += is_decided;
             worst = regret > worst ? regret : worst;
             seen += (double)r.seen_ns;
@@ -506,7 +507,7 @@ static void judge(bench *b, const char *title, at_sites *sites, const lane *lane
     size_t defaults[SITES][SHAPES] = {{0}};
     double programs = compare_programs(b, lanes, count, chosen, b->best);
     double gained = compare_programs(b, lanes, count, chosen, defaults);
-    double of_decided = compare_programs(b, lanes, count, mended, b->best);
+    double of_decided = compare_programs(b, lanes, count, decided_or_best, b->best);
     printf("%s: %.1f s, %llu launches, %llu timed; decided %zu of %d; worst decision %+.2f %%; "
            "program "
            "over by hand %.4f (%.4f with what is undecided by hand), over defaults %.4f; trials "

@@ -174,7 +174,7 @@ CUresult cuGetErrorString(CUresult result, const char **text)
 
 /* Returns the number of the GPU that $CUDA_VISIBLE_DEVICES shows as `ordinal`, or -1 if there is
  * none. If the variable is absent or "", all GPUs are visible with their own numbers. */
-static int shown(int ordinal)
+static int visible_gpu(int ordinal)
 {
     const char *visible = getenv("CUDA_VISIBLE_DEVICES");
     int there = (int)fake_setting("FAKE_CUDA_DEVICES", 1);
@@ -187,14 +187,14 @@ static int shown(int ordinal)
 
 CUresult cuDeviceGetCount(int *count)
 {
-    for (*count = 0; shown(*count) >= 0;)
+    for (*count = 0; visible_gpu(*count) >= 0;)
         ++*count;
     return fake.initialised ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
 }
 
 CUresult cuDeviceGet(CUdevice *device, int ordinal)
 {
-    *device = shown(ordinal);
+    *device = visible_gpu(ordinal);
     const char *pause_ms = piece(getenv("FAKE_CUDA_OPEN_MS"), *device);
     fake_wait_us(pause_ms ? 1000 * strtol(pause_ms, NULL, 10) : 0);
     return *device < 0 || *device == gone_ordinal() ? CUDA_ERROR_INVALID_DEVICE : CUDA_SUCCESS;

@@ -32,8 +32,8 @@
 #include "process/process.h"
 
 enum {
-    DEVICE_SLOTS = 5, /* problems per layout: 0 is the tuned one, up to three are ragged; in proofs
-                       * one is run in excerpts */
+    DEVICE_SLOTS = 5, /* problems per layout, called slots: slot 0 is the tuned problem, up to three
+                         are ragged; in proofs, an excerpt of one runs */
     DEVICE_MAX_SAMPLES = 256, /* samples of a try */
     DEVICE_MAX_BLOCK = 65536, /* variants in a block of a race */
     DEVICE_LABEL_BYTES = 160,

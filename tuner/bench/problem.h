@@ -37,10 +37,10 @@ typedef struct device_slot {
     launch_plan reference_launch;
     const void *contents[PLAN_MAX_BUFFERS]; /* files that fill buffers; NULL for other buffers */
     const void *answers[PLAN_MAX_BUFFERS]; /* files with expected results; NULL for other buffers */
-    bool absent;                           /* the problem has no buffers: variants are not checked
-                                            * on it */
-    bool proves;                           /* `oracle_error` does not fail the set-up */
-    bool brief;                            /* see device_problem */
+    bool absent; /* see device_problem: the slot has no buffers, and variants are not checked on it
+                  */
+    bool proves; /* `oracle_error` does not fail the set-up */
+    bool brief;  /* see device_problem */
     bool is_judged;          /* the baseline has been compared with itself, or has failed */
     bool keeps_unwritten;    /* the oracle leaves elements of an output unwritten: outputs are not
                              poisoned with different patterns */

@@ -49,7 +49,7 @@ void compile_wire_put_result(pack *m, const compile_result *r);
 /* Reads a result. *out consists of views: do not call compile_result_deinit(). */
 bool compile_wire_get_result(pack *m, compile_result *out);
 
-/* Batches per worker, so that the next is there when one is finished. */
+/* Batches per worker, so that another batch waits when one is finished. */
 enum { COMPILE_DEPTH = 2 };
 
 typedef struct compile_job {

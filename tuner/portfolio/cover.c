@@ -156,7 +156,7 @@ static bool complete(const portfolio_matrix *m, double *losses, size_t configura
 }
 
 /* Inserts a loss into a problem's least losses. Returns their weighted sum. */
-static double put(double *least, double loss)
+static double insert_loss(double *least, double loss)
 {
     double sum = 0, counts = 1;
     for (size_t i = 0; i < DEPTH; i++, counts *= next_counts) {
@@ -175,7 +175,7 @@ static double loss_of_list_with(const portfolio_matrix *m, double *losses, const
     double sum = 0, with[DEPTH];
     for (size_t p = 0; p < m->problem_count; p++) {
         memcpy(with, &least[p * DEPTH], sizeof with);
-        sum += put(with, row_of(losses, m, p)[configuration]);
+        sum += insert_loss(with, row_of(losses, m, p)[configuration]);
     }
     return sum;
 }
@@ -209,7 +209,7 @@ size_t portfolio_shortlist(const portfolio_matrix *m, size_t most, size_t *list)
             break;
         list[count++] = best;
         for (size_t p = 0; p < problems; p++)
-            put(&least[p * DEPTH], row_of(losses, m, p)[best]);
+            insert_loss(&least[p * DEPTH], row_of(losses, m, p)[best]);
     }
     free(losses);
     free(least);

@@ -13,7 +13,7 @@ enum {
     /* rows to which the kernel is fitted; with 160, more was lost in cross-validation */
     FIT_ROWS = 320,
     FIT_ROUNDS = 2,
-    NOISE_ROWS = 1024,  /* rows to which the noise is fitted; with half as many, it seems greater */
+    NOISE_ROWS = 1024,  /* rows to which the noise is fitted; half as many give a greater noise */
     NOISE_PARTS = 5,    /* parts of these rows; each part is predicted from the others */
     LEAST_FIT_ROWS = 40 /* with fewer rows, the fit would be random */
 };

@@ -54,7 +54,7 @@ typedef struct asking {
     double *numbers; /* room for a number for each row */
 } asking;
 
-/* Tries bounds between neighbouring values of the rows, whole numbers if possible. */
+/* Calls a->each with bounds between neighbouring values of the rows, whole numbers if possible. */
 static void ask_bounds(const asking *a, question q)
 {
     for (size_t i = 0; i < a->count; i++) {
@@ -77,6 +77,7 @@ static void ask_bounds(const asking *a, question q)
     }
 }
 
+/* Calls a->each with all questions about an axis. */
 static void ask_axis(const asking *a, size_t place)
 {
     const portfolio_axis *axis = &a->axes[place];

@@ -160,7 +160,7 @@ static bool is_timed(const run_result *r)
 
 /* Groups the variants by their value of a parameter. Returns the variance of log(time) between the
  * groups, or 0 if there are more than LANDSCAPE_LEVELS groups. */
-static double group(const run_summary *s, size_t parameter, landscape_levels *out)
+static double variance_between_values(const run_summary *s, size_t parameter, landscape_levels *out)
 {
     double sum = 0, between = 0;
     *out = (landscape_levels){0};
@@ -212,7 +212,7 @@ static json_t *pack_landscape(const run_summary *s)
     size_t parameter = s->parameter_count;
     double most = 0;
     for (size_t p = 0; p < s->parameter_count; p++) {
-        const double between = group(s, p, &levels);
+        const double between = variance_between_values(s, p, &levels);
         if (between > most) {
             most = between;
             parameter = p;
@@ -220,7 +220,7 @@ static json_t *pack_landscape(const run_summary *s)
     }
     if (parameter == s->parameter_count)
         return NULL;
-    group(s, parameter, &levels);
+    variance_between_values(s, parameter, &levels);
     json_t *values = json_array();
     for (size_t l = 0; l < levels.level_count; l++)
         json_append(&values, pack_level(s, parameter, &levels, l));

@@ -151,7 +151,8 @@ static void put_default_back(const tune *t, uint64_t *wanted, size_t count)
     wanted[last - 1] = t->baseline;
 }
 
-/* Returns true if the next candidate, in order, of which the strategy is told is finished. */
+/* Returns true if the next candidate, in the order in which the strategy learns outcomes, is
+ * finished. */
 static bool has_next(const tune *t)
 {
     const candidates *all = pipeline_candidates(t->pipeline);

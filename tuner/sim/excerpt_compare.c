@@ -145,7 +145,7 @@ static uint64_t allowed(const tolerance *t, uint64_t compared)
 }
 
 /* If too many elements are wrong, sets the result to wrong and returns true. */
-static bool judge(const comparing *c)
+static bool reject_if_wrong(const comparing *c)
 {
     device_excerpt_result *out = c->out;
     if (out->found.wrong <= allowed(&c->plan->tolerance, out->compared))
@@ -202,7 +202,7 @@ static at_status compare_buffers(excerpt_check *c, sim_owners *owners, size_t ch
         one.owners = owners;
         status = compare_buffer(&one, error);
         c->coverage->compared += out->compared;
-        if (!status && judge(&one))
+        if (!status && reject_if_wrong(&one))
             return AT_OK;
     }
     return status;
@@ -323,5 +323,5 @@ void excerpt_compare_elements(const excerpt_check *c, uint32_t buffer, const uin
         if (is_new)
             compare_chunk(&one, chunk);
     }
-    judge(&one);
+    reject_if_wrong(&one);
 }

@@ -241,7 +241,7 @@ static affine bounded(const symbolic *s, const sim_instruction *c, const affine_
     return exact_after(affine_between(&s->box, ends, 2, c->width, AFFINE_UNSIGNED, cut->axis), cut);
 }
 
-/* Computes a bitwise operation on two integers, one of which has only bits below a `width`. An AND
+/* Computes a bitwise operation on two integers, one of which fits in `width` bits. An AND
  * clears all higher bits of the other integer; an OR and an XOR keep them. */
 static affine combined(const symbolic *s, const sim_instruction *c)
 {
@@ -549,7 +549,7 @@ affine symbolic_logic(sim_logic op, const affine *a, const affine *b)
 
 /* Evaluates a comparison, given whether a < b and whether a > b. Each is 1 for all threads, 0 for
  * no thread, and -1 for some threads. */
-static int settle(sim_rule r, int less, int greater)
+static int evaluate_comparison(sim_rule r, int less, int greater)
 {
     const int equal = less == 1 || greater == 1 ? 0 : less == 0 && greater == 0 ? 1 : -1;
     switch (r) {
@@ -574,7 +574,7 @@ static affine compare_exact(const symbolic *s, sim_rule r, const affine_whole *a
               greater = d.low > 0     ? 1
                         : d.high <= 0 ? 0
                                       : -1,
-              found = settle(r, less, greater);
+              found = evaluate_comparison(r, less, greater);
     if (found >= 0)
         return affine_number((uint64_t)found);
     const bool is_strict = r == RULE_LESS || r == RULE_GREATER_EQUAL,
@@ -618,7 +618,7 @@ affine symbolic_compare(const symbolic *s, int32_t pc)
               greater = affine_is_less(ends[1][1], ends[0][0], bytes, order)    ? 1
                         : !affine_is_less(ends[1][0], ends[0][1], bytes, order) ? 0
                                                                                 : -1;
-    const int found = settle((sim_rule)c->rule, less, greater);
+    const int found = evaluate_comparison((sim_rule)c->rule, less, greater);
     return found < 0 ? affine_halve_range(&s->box, v[0]->kind == AFFINE_RANGE ? v[0] : v[1])
                      : affine_number((uint64_t)found);
 }

@@ -254,7 +254,7 @@ static at_status take_one(spill_map *m, size_t *index, bool *shared, at_error *e
     return AT_OK;
 }
 
-/* Wishes for the largest cap of each number of resident blocks, because occupancy changes there. */
+/* Prefers the largest cap of each number of resident blocks, because occupancy changes there. */
 static void wish_occupancy_steps(spill_map *m, spill_line *l)
 {
     const spill_axis *a = &m->axes[0];

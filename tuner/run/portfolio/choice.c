@@ -36,7 +36,7 @@ static bool is_wide(const portfolio *p, size_t problem)
     return (problem < p->made_on || at->wide) && !at->left_out && at->best_ns > 0;
 }
 
-/* Adds the row of a witness. A configuration that the witness allows has no loss there. */
+/* Adds the row of a witness. A configuration that the witness allows has the ratio 1 (no loss). */
 static void add_witness(portfolio *p, matrix *x, size_t problem)
 {
     size_t row = x->m.problem_count, width = x->m.configuration_count;

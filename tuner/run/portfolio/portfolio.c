@@ -211,7 +211,7 @@ static at_status try_all(portfolio *p, at_error *error)
     return status;
 }
 
-/* Checks the features on the latest problem. A feature that is no number there never is one. */
+/* Returns an error if a feature has no value for the default on the loaded problem. */
 static at_status check_features(portfolio *p, at_error *error)
 {
     const pattern *described = script_pattern(p->script);

@@ -48,7 +48,7 @@ double clock_watch_median_khz(const clock_watch *w);
 
 /* ---- the state ---- */
 
-/* Another GPU of the model, which samples blocks beside the home GPU. */
+/* Another GPU of the same model, which samples blocks beside the home GPU (run/setup/workers.h). */
 typedef struct race_other {
     device_worker *worker;  /* borrowed */
     bool *held;             /* by entrant: the GPU has loaded the entrant */

@@ -42,7 +42,8 @@ static at_status choose_oracle(problem_set *set, size_t number, problem_kind kin
     return status;
 }
 
-static at_status evaluate(problem_set *set, size_t layout, size_t slot, at_error *error)
+/* Fills in the problem of a slot, with the plans of its buffers, reference and filler. */
+static at_status plan_problem(problem_set *set, size_t layout, size_t slot, at_error *error)
 {
     const size_t number = layout * set->slot_count + slot;
     device_problem *p = &set->problems[number];
@@ -70,7 +71,7 @@ static at_status add_layout(problem_set *set, size_t number, const space *sp, at
     at_status status = AT_OK;
     set->layouts[set->layout_count] = number;
     for (size_t slot = 0; !status && slot < set->slot_count; slot++)
-        status = evaluate(set, set->layout_count, slot, error);
+        status = plan_problem(set, set->layout_count, slot, error);
     if (!status)
         set->layout_count++;
     if (!status || sp || baseline || status == AT_NO_MEMORY)

@@ -37,7 +37,7 @@ void hangs_deinit(hangs *h); /* `h` may be zeroed. */
 /* Notes that a configuration hung, or that it ended in any other way. */
 void hangs_note(hangs *h, const uint16_t *indices, bool hung);
 
-/* Returns the likely cause because of which a configuration would hang, or NULL. */
+/* Returns the cause from which a configuration is likely to hang. Returns NULL if there is none. */
 const hang_cause *hangs_find(const hangs *h, const uint16_t *indices);
 
 /* Writes why a configuration with that cause was not tried. */

@@ -16,7 +16,8 @@
  * Returns false, with a fault, if it uses registers of a product under way. */
 bool sim_warpgroup_step(sim_block *b, sim_warp *w, const sim_instruction *c);
 
-/* Lets warps go on whose products the whole warpgroup has issued. Returns whether any went on. */
+/* Lets the warps go on whose products the whole warpgroup has issued. Returns whether any went on.
+ */
 bool sim_warpgroups_open(sim_block *b);
 
 /* Records the fault of a warp whose wait for products cannot end. */

@@ -7,8 +7,9 @@
 #include "sim/machine/schedule.h"
 #include "sim/machine/watch.h"
 
-/* Most host threads: more wait at the locks of a watched launch. On 16 cores the proofs of 24 dot
- * products took 14 to 16 s in two processes of 16 threads each, and 6.4 s in eight of 4 threads. */
+/* Limit of the host threads: more threads would wait at the locks of a watched launch. On 16 cores
+ * the proofs of 24 dot products took 14 to 16 s in two processes of 16 threads each, and 6.4 s in
+ * eight of 4 threads. */
 enum {
     MAX_HOST_THREADS = 4,
     MAX_BLOCK_THREADS = 1024,
