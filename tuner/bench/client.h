@@ -96,9 +96,9 @@ typedef struct device_variant {
     /* limit in ns for a try: a variant whose launch takes longer is not checked and is answered
      * with OUTCOME_TOO_SLOW and the time of this launch as its only sample; 0 means no limit */
     int64_t too_slow_ns;
-    bool present[DEVICE_SLOTS]; /* false: not checked on this slot. Without slot 0 the variant is
-                                 * not sampled */
-    device_image images[DEVICE_SLOTS]; /* size 0: use the image of slot 0 */
+    bool present[DEVICE_SLOTS]; /* the variant is checked on the slot; without slot 0 it is not
+                                   sampled */
+    device_image images[DEVICE_SLOTS]; /* an image of size 0 stands for the image of slot 0 */
     launch_plan launches[DEVICE_SLOTS];
     char once[COVERAGE_TEXT_BYTES]; /* loops that had at most one iteration in an earlier try. Slots
                                      * are tried until all these loops have had two iterations.

@@ -61,7 +61,7 @@ typedef struct device_comparison {
 
 typedef struct device_guard_report {
     bool intact;
-    bool before;             /* the damage is before the buffer; false: after it */
+    bool before;             /* the damage is before the buffer, not after it */
     uint64_t distance_bytes; /* distance of the nearest damaged byte from the buffer, from 1 */
 } device_guard_report;
 
@@ -82,10 +82,10 @@ typedef struct device_excerpt_plan {
 typedef struct device_excerpt_result {
     outcome result;
     const char *complaint;   /* a fault, valid until the next launch; NULL without a fault */
-    uint32_t buffer;         /* without a fault: the first buffer with wrong elements, */
-    device_comparison found; /* its wrong elements, */
-    uint64_t beyond;         /* how many of these differ by more than tolerance_of_rounding(), */
-    uint64_t compared;       /* and the number of its compared elements */
+    uint32_t buffer;         /* first buffer with wrong elements, if there is no fault */
+    device_comparison found; /* wrong elements of this buffer */
+    uint64_t beyond;         /* wrong elements that differ by more than tolerance_of_rounding() */
+    uint64_t compared;       /* compared elements of this buffer */
 } device_excerpt_result;
 
 typedef struct device_counting {

@@ -68,7 +68,8 @@ struct tune {
     /* Predicted outcomes are the same in every run. So the strategy is told them in the order in
      * which it asked, and asks after each: only then a learning strategy repeats itself. */
     bool in_order;
-    size_t told; /* if in_order: how many first candidates the strategy was told */
+    size_t
+        told; /* if in_order: the number of leading candidates whose outcomes the strategy knows */
 
     /* Number of variants that a quick run tries in any case: the starts, or a few. */
     size_t first;

@@ -40,7 +40,7 @@ double work_budget_share(const work_budget *b);
 struct script;
 
 typedef struct expression_input {
-    bool is_parameter; /* false: a variable of the problem */
+    bool is_parameter; /* a parameter, not a variable of the problem */
     uint16_t index;
 } expression_input;
 

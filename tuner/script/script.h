@@ -133,7 +133,7 @@ void script_report_repeated_keys(const script *s,
 typedef struct script_sketch_of {
     const char *entry;            /* the kernel; NULL if the file has one */
     const char *const *arguments; /* of the program's command line, without its name */
-    size_t argument_count;        /* 0: the command line is unknown */
+    size_t argument_count;        /* 0 if the command line is unknown */
 } script_sketch_of;
 
 /* Writes a first comment for a kernel in a CUDA C++ file that has none, with all facts that the
@@ -156,8 +156,8 @@ uint64_t script_instructions_spent(const script *s);
 
 typedef struct script_space_limits {
     /* Work is counted in seconds of a usual machine, so that each run has the same space. */
-    double enumerate_s;  /* a space that takes more work to enumerate, */
-    size_t memory_bytes; /* or more memory, is sampled */
+    double enumerate_s;  /* a space that takes more work to enumerate is sampled */
+    size_t memory_bytes; /* a space that takes more memory is sampled */
     double sample_s;     /* most work for the sample */
     bool *timed_out; /* may be NULL; set to true if the clock of a very slow machine ended the work:
                       * the next run may then give another space */

@@ -40,9 +40,9 @@ typedef struct affine {
     uint8_t order; /* affine_order of a range's ends */
     uint8_t axis;  /* axis of a cut; axis along which to cut a range */
     int64_t base;  /* base of an exact value; lowest value of a range, as bits of a register */
-    int64_t step[AFFINE_AXES]; /* steps of an exact value. Of a range: [0] highest value, as bits of
-                                  a register; if not 0: [1] number of the coordinate before which to
-                                  cut, [2] number of boxes into which to cut */
+    int64_t step[AFFINE_AXES]; /* steps of an exact value. Of a range, step[0] is the highest value,
+                                  as bits of a register. If step[1] is not 0, step[1] and step[2]
+                                  are `base` and step[0] of the cut (AFFINE_CUT) */
 } affine;
 
 /* An exact value as integers that do not wrap in the box, with its lowest and highest value. */

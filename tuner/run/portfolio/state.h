@@ -101,7 +101,7 @@ struct portfolio {
     workers workers;
     int64_t start_ns;
     char *pattern, script_hash[33], template_hash[33], date[32];
-    script *script; /* script loaded for the latest problem about which it was asked */
+    script *script; /* script, loaded for the latest problem that it evaluated */
     char *default_text;
     size_t known_default; /* index of the default in `known`; SIZE_MAX before it is known */
     value *problems;

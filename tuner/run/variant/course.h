@@ -46,7 +46,7 @@ typedef struct next_facts {
     bool leads;      /* it is the fastest */
     bool gains;      /* it is faster than the last checked leader by more than noise */
     bool has_proof;  /* its proof has begun or ended */
-    size_t faster;   /* faster candidates for the race */
+    size_t faster;   /* number of faster candidates that may race */
     size_t entrants; /* entrants of a race that begins soon; 0 if none does */
     bool checks;     /* the leader's check is wanted */
     bool proof_pays; /* no proof runs, and a core is idle or the leader is likely to win */

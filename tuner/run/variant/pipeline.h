@@ -40,11 +40,11 @@ typedef struct pipeline_state { /* state for the search, the progress line and t
     size_t home;        /* the GPU that runs the race (candidate.gpu); changes if it is lost */
     int64_t ceiling_ns; /* median time of the set-up's copies */
     candidate *leader;  /* fastest candidate that works; may turn out wrong; may be NULL */
-    uint64_t finished;  /* number of finished candidates, and of those among them that */
-    uint64_t resumed;   /* were answered from the journal */
-    uint64_t twins;     /* took the outcome of a twin */
-    uint64_t failed;    /* do not work */
-    uint64_t left_out;  /* were not tried because others hung */
+    uint64_t finished;  /* number of finished candidates */
+    uint64_t resumed;   /* finished candidates whose outcome the journal had */
+    uint64_t twins;     /* finished candidates that took the outcome of a twin */
+    uint64_t failed;    /* finished candidates that do not work */
+    uint64_t left_out;  /* finished candidates that were not tried, because others hung */
     hang_cause hang;    /* the latest cause, if left_out or all_hang is set */
     bool all_hang;      /* every configuration is likely to hang */
     int64_t emit_ns, compile_ns, check_ns, measure_ns; /* sums over all variants */

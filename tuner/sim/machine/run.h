@@ -118,16 +118,16 @@ typedef struct sim_launch {
     const sim_memory *memory;
     const uint8_t *parameters; /* arguments of the kernel: program->parameter_bytes bytes */
     uint32_t grid[3], block[3];
-    uint32_t cluster[3]; /* extents of a cluster in blocks; they divide the grid; all 0: no
+    uint32_t cluster[3]; /* extents of a cluster in blocks; they divide the grid; all 0 without
                             clusters */
     uint32_t dynamic_shared_bytes;
     bool check;                 /* detect races and reads of uninitialised memory */
-    uint64_t instruction_limit; /* instructions of a warp before it faults; 0:
+    uint64_t instruction_limit; /* instructions of a warp before it faults; 0 for
                                    SIM_INSTRUCTION_LIMIT */
     uint64_t block_limit;       /* work of a block before it faults; 0 for no limit */
     uint64_t work_limit;        /* *work at which the launch faults; 0 for no limit */
     int threads;                /* limit of the number of host threads; 0 for one per core */
-    uint32_t schedule;          /* 0: natural order; other numbers: adverse */
+    uint32_t schedule;          /* 0 for the natural order; other numbers select adverse orders */
     uint64_t resident_clusters; /* clusters that the chip holds at a time; 0 for all */
     const uint64_t *clusters;   /* linear indices of the clusters to run; NULL for all */
     uint64_t cluster_count;     /* length of `clusters` */

@@ -356,7 +356,7 @@ typedef struct sim_piece {
 } sim_piece;
 
 typedef struct sim_shape {
-    bool reshaped; /* false: the machine access is the one in the PTX */
+    bool reshaped; /* the machine accesses differ from the access in the PTX */
     uint8_t count; /* number of machine accesses; 0 if another instruction's access covers it, or
                       its result is unused */
     sim_piece pieces[4];
