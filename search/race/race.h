@@ -49,13 +49,13 @@ typedef struct race_options {
     size_t looks[RACE_LOOKS]; /* numbers of blocks after which heats are judged, ascending */
     double alpha;             /* probability, over a whole race, that the heats drop the best */
     size_t finalists;         /* most finalists without the default */
-    double default_ratio;     /* largest ratio of the default's fastest earlier sample to the lowest
-                               * of all with which the default takes part in the finals; 0 for no
-                               * limit */
-    size_t finals_blocks;     /* blocks of the finals, rounded up to whole balanced designs */
-    double tie_margin;        /* relative difference up to which entrants are tied */
-    double choice_margin;     /* relative difference up to which race_entrant decides among tied */
-    int64_t tick_ns;          /* resolution of the clock; 0 if it does not matter */
+    double
+        default_ratio;    /* largest ratio of the default's fastest earlier sample to the lowest of
+                             all; above it, the default takes no part in the finals. 0 for no limit */
+    size_t finals_blocks; /* blocks of the finals, rounded up to whole balanced designs */
+    double tie_margin;    /* relative difference up to which entrants are tied */
+    double choice_margin; /* relative difference up to which race_entrant decides among tied */
+    int64_t tick_ns;      /* resolution of the clock; 0 if it does not matter */
 } race_options;
 
 /* Returns the default options, with seed 0 and no default entrant. race.c has their sources. */

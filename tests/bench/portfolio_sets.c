@@ -47,7 +47,8 @@ typedef struct simulation {
     const portfolio_data *d;
     rng random;
     size_t third, most_listed;
-    uint64_t *order; /* problem numbers: searched problems, then further ones, then judged ones */
+    uint64_t *order; /* numbers of the searched problems, then of further problems, then of judged
+                        problems */
     double *seen;    /* ratios found by the searches; SHORTLIST_UNKNOWN if not tried */
     double *defaults;
     uint64_t *configurations; /* configurations in a random order */

@@ -199,7 +199,7 @@ static void what_is_computed_of_an_open_nan_is_open_and_nothing_else(void **stat
     assert_true(interpret(&p, of, inputs, &seen));
     assert_true(!seen.open[X] && seen.open[X + 3]);
 
-    /* With a guard that is true, and with one that is false. */
+    /* The result is open under a guard only if the guard is true. The guard is false first. */
     p.steps[1].guard = P;
     assert_true(interpret(&p, of, inputs, &seen));
     assert_false(seen.open[X + 3]);

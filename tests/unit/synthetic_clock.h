@@ -10,12 +10,12 @@
 #include "search/race/race.h"
 
 typedef struct synthetic_machine {
-    double ramp;        /* extra relative time while the machine is cold, ... */
-    double ramp_ns;     /* ... which falls to 1 / e in this time */
+    double ramp;        /* extra relative time while the machine is cold */
+    double ramp_ns;     /* time in which this extra time falls to 1 / e */
     double noise;       /* standard deviation of a sample, relative (log-normal) */
     double outliers;    /* share of samples that are slower by 5 to 50 % */
-    double wander;      /* standard deviation of a slow relative drift, ... */
-    double wander_ns;   /* ... with this correlation time (Ornstein-Uhlenbeck) */
+    double wander;      /* standard deviation of a slow relative drift */
+    double wander_ns;   /* correlation time of the drift (Ornstein-Uhlenbeck) */
     double tick_ns;     /* resolution in ns; 0 for whole nanoseconds */
     double overhead_ns; /* time between samples (cache flush, launch) */
 } synthetic_machine;

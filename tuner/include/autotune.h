@@ -207,9 +207,10 @@ typedef struct at_tune_options {
      * winner is recorded without it, and the record says so. At 1.5 * budget_s + 30 s the tuner
      * is killed. */
     double budget_s;
-    double share;        /* share of the GPU's time that the tuner may use; 0 means 0.1 */
-    const char *script;  /* path of the pattern script; NULL for the installed one */
-    const char *program; /* path of autotune; NULL: $AUTOTUNE_PROGRAM, library's folder, $PATH */
+    double share;       /* share of the GPU's time that the tuner may use; 0 means 0.1 */
+    const char *script; /* path of the pattern script; NULL for the installed one */
+    const char
+        *program; /* path of autotune; if NULL, $AUTOTUNE_PROGRAM, the library's folder and $PATH */
 } at_tune_options;
 
 /* Starts to tune the problem on the current context's GPU; never waits. Further calls for the same
@@ -232,7 +233,7 @@ typedef struct at_kernel_options {
     const char *script; /* path of the pattern script; NULL for the installed one */
     const char *share;  /* folder of lua/ and templates/; NULL for the installed one */
     const char *cache;  /* folder of the compile cache; NULL for $XDG_CACHE_HOME/autotune */
-    int no_cache;       /* 1: neither read nor write the cache */
+    int no_cache;       /* 1 neither reads nor writes the cache */
     const char *const *includes; /* further folders of headers, as with -I */
     size_t include_count;        /* at most 16 */
 } at_kernel_options;

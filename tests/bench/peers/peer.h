@@ -32,8 +32,8 @@ struct Row {
     std::vector<at_variable> baseline_problem;
     double least_ratio = 0; /* target relative to the peer's speed on the H200; 0 for no target */
     double least_share = 0; /* target relative to the ceiling's speed */
-    /* On other GPUs rows with a star have the same targets, unless another ratio is given, and
-     * other rows have none. */
+    /* On other GPUs, a row with a star has the same target, unless another ratio is given. Other
+     * rows have no target there. */
     bool star = false;
     double star_ratio = 0;
     double bytes = 0, flops = 0; /* bytes or operations that a launch needs */
