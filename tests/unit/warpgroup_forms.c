@@ -93,7 +93,7 @@ static strides strides_of(const warpgroup_form *f, operand o)
     return (strides){(o == B && f->sparse ? 4096 : 2048) / 128 * f->swizzle, 8 * f->swizzle};
 }
 
-/* Returns an element's position in shared memory. `across`: the row of a or the column of b. */
+/* Returns an element's position in shared memory. `across` is the row of a or the column of b. */
 static int place_of(const warpgroup_form *f, operand o, int across, int k, int byte_of_k)
 {
     const strides s = strides_of(f, o);

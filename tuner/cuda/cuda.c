@@ -217,8 +217,8 @@ static at_status start_device(device *d, at_error *error)
 {
     const cuda_driver *cuda = &d->cuda;
     static const char what[] = "cannot make a context on the device";
-    /* Spinning saves tens of microseconds at each wait. This call fails if the context is already
-     * active. */
+    /* Spinning saves tens of microseconds at each wait. The call fails if the context is already
+     * active, so its result is ignored. */
     cuda->cuDevicePrimaryCtxSetFlags(d->handle, CU_CTX_SCHED_SPIN);
     at_status status = cuda_check(cuda, cuda->cuDevicePrimaryCtxRetain(&d->context, d->handle),
                                   AT_NO_DEVICE, what, error);

@@ -186,7 +186,8 @@ void cuda_ranges(const launch_plan *plan, device_buffer *const *buffers,
 at_status cuda_results_new(device *d, at_error *error);
 void cuda_results_free(device *d);
 
-/* Of device_api; cuda_buffer_guard() is of device_hardware. */
+/* Functions of device_api, and cuda_buffer_guard() of device_hardware: device/device.h has their
+ * contracts. */
 at_status cuda_buffer_new(device *d, const char *name, uint64_t size_bytes, device_buffer **out,
                           at_error *error);
 void cuda_buffer_free(device *d, device_buffer *b);

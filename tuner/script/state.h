@@ -373,7 +373,8 @@ void script_read_pattern(lua_State *L);
 /* Reads the space and the layout's parameters. Raises. */
 void script_read_space(lua_State *L, script *s);
 
-/* Evaluates a configuration's transfer. `has_kernel`: the configuration launches one. Raises. */
+/* Evaluates a configuration's transfer. `has_kernel` tells whether the configuration launches a
+ * kernel. Raises. */
 void evaluate_transfer(lua_State *L, problem_kind problem, const uint16_t *indices, bool has_kernel,
                        transfer_plan *out);
 

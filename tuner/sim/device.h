@@ -101,8 +101,8 @@ at_status sim_device_set_constants(const device_kernel *k, const launch_plan *pl
 outcome sim_fault_outcome(sim_fault_kind kind);
 
 /* Profiles `sample` blocks of the launch at index `i` and predicts its time. 0 is a default number
- * of blocks. `warm`: the L2 holds the data. `counters` has one entry for each instruction, or is
- * NULL. Returns AT_OK with d->fault set after a fault. */
+ * of blocks. If `warm` is true, the L2 holds the data. `counters` has one entry for each
+ * instruction, or is NULL. Returns AT_OK with d->fault set after a fault. */
 at_status sim_device_profile(device *d, const device_kernel *k, const launch_plan *plan, uint32_t i,
                              device_buffer *const *buffers, uint64_t sample, bool warm,
                              sim_counter *counters, sim_profile *profile,

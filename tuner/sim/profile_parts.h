@@ -15,7 +15,8 @@ typedef struct sector_set {
 void sector_set_deinit(sector_set *s);
 void sector_set_clear(sector_set *s);
 
-/* Adds a sector, or adds bits to its word. *is_new: it was new. Returns false without memory. */
+/* Adds a sector, or adds bits to its word. Sets *is_new to whether it was new. Returns false
+ * without memory. */
 bool sector_set_add(sector_set *s, uint64_t sector, uint32_t used, bool *is_new);
 
 /* Makes *to equal to *from. Returns false without memory. */

@@ -27,7 +27,7 @@ typedef enum cell_type {
                   */
     CELL_SET,
     CELL_ONLY,
-    CELL_OVER,    /* like CELL_SET and CELL_ONLY: script_setting, NAME=VALUE; repeatable */
+    CELL_OVER,    /* these three: a script_setting from NAME=VALUE; repeatable */
     CELL_INCLUDE, /* a folder; repeatable */
     CELL_AFTER,   /* a script; repeatable */
     CELL_BUDGET,

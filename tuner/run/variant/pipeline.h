@@ -70,7 +70,8 @@ at_status pipeline_add(pipeline *p, uint64_t configuration, at_error *error);
 at_status pipeline_recompile(pipeline *p, candidate *c, bool ragged, at_error *error);
 
 /* Announces a race: idle workers compile its `entrants` (0 if no race is near) for their ragged
- * problems. `checks_leader`: the leader is checked on these and proven during the search. */
+ * problems. If `checks_leader` is true, the leader is checked on these and proven during the
+ * search. */
 void pipeline_expect_race(pipeline *p, size_t entrants, bool checks_leader);
 
 /* Abandons candidates that compile or wait for a device. They get no outcome and never return. */

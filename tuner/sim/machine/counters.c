@@ -132,7 +132,8 @@ void sim_counter_add_shared_atomic(sim_counter *c, const uint64_t *addresses, ui
     c->ideal += 2 * (uint64_t)((low != 0) + (high != 0));
 }
 
-/* Counts the distinct addresses of the lanes of `mask`. *most: the most lanes at one address. */
+/* Counts the distinct addresses of the lanes of `mask`. Sets *most to the largest number of lanes
+ * at one address. */
 static uint32_t count_distinct(const uint64_t *addresses, uint32_t mask, uint32_t *most)
 {
     uint64_t seen[SIM_LANES];

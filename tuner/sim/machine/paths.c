@@ -199,7 +199,8 @@ static bool goes_straight(const sim_instruction *c)
            c->kind == SIM_STORE || c->kind == SIM_ATOMIC || c->kind == SIM_FENCE;
 }
 
-/* Returns the end of straight code from `pc` on. *shared: it has atomics or strong accesses. */
+/* Returns the end of straight code from `pc` on. Sets *shared to whether this code has atomics or
+ * strong accesses. */
 static int32_t find_end(const sim_program *p, int32_t pc, int32_t reconverge, bool *shared)
 {
     *shared = false;

@@ -208,8 +208,8 @@ static inline bool sim_race_write_quickly(const sim_race_access *a, sim_cell *ce
     return true;
 }
 
-/* Check a read or a write against the accesses of the cell, and add it. `same`: a weak write that
- * keeps the value. Return false, with a fault, if there is a race. */
+/* Check a read or a write against the accesses of the cell, and add it. `same` is true for a weak
+ * write that keeps the value. Return false, with a fault, if there is a race. */
 bool sim_race_read(const sim_race_access *a, sim_cell *cell);
 bool sim_race_write(const sim_race_access *a, sim_cell *cell, bool same);
 

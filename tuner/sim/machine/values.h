@@ -26,7 +26,7 @@ bool sim_values_exchange(sim_block *b, sim_warp *w, const sim_instruction *const
 bool sim_values_multiply(sim_block *b, sim_warp *w, const sim_instruction *c);
 
 /* Computes the masks of the result of a product by a warpgroup, which reads the given pieces of
- * shared memory. `keeps`: the product is added to the old value of d. */
+ * shared memory. If `keeps` is true, the product is added to the old value of d. */
 void sim_values_warpgroup(sim_block *b, sim_warp *w, const sim_instruction *c,
                           const uint32_t *a_pieces, const uint32_t *b_pieces, bool keeps);
 
