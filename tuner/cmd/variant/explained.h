@@ -12,6 +12,7 @@
 #include "script/emit.h"
 #include "script/script.h"
 #include "sim/chip.h"
+#include "sim/estimate.h"
 #include "sim/explain.h"
 
 /* The work of one launch. */
