@@ -152,7 +152,7 @@ function at.pattern(description)
   end
   local name = check.string(description.name, { "name" }, "name = \"transpose\"")
   if #name > 60 or not string.find(name, "^[%a_][%w_]*$") then
-    fail({ "name" }, "%s is not a pattern's name: letters, digits and _, no digit first, at most 60",
+    fail({ "name" }, "%s is not a valid name of a pattern: use at most 60 letters, digits and _, and no digit first",
          show(name))
   end
   local taken = {}

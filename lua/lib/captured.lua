@@ -68,15 +68,15 @@ local function elements_of(description, given, p, bytes, value_of)
   local left = p.left_bytes // bytes
   if given.count ~= nil then size = given.count end
   if size == nil then
-    if left == 0 then fail({}, "%s points at the end of its memory", p.what) end
+    if left == 0 then fail({}, "%s points to the end of its allocation, so it has no elements", p.what) end
     return left, true
   end
   local count = value_of(size)
   if math.type(count) ~= "integer" or count < 1 then
-    fail({ "sizes", p.name }, "is no number of elements, as the captured launch has it: %s", check.show(size))
+    fail({ "sizes", p.name }, "gives %s with the values of the captured launch; a number of elements is needed", check.show(size))
   end
   if count > left then
-    fail({ "sizes", p.name }, "is %d elements of %d bytes, and %s has memory for %d", count, bytes, p.what, left)
+    fail({ "sizes", p.name }, "gives %d elements of %d bytes, but the memory behind %s holds only %d", count, bytes, p.what, left)
   end
   return count, false
 end
@@ -188,10 +188,12 @@ end
 function captured.complete(description, launch, entry, signature, params, named, known, value_of)
   local base = string.match(string.match(entry, "^[^<]*"), "([%w_]+)%s*$")
   if not string.find(launch.kernel, "%f[%w_]" .. base .. "%f[^%w_]") then
-    fail({}, "%s has a launch of %s, and this is the kernel %s", launch.path, launch.kernel, entry)
+    fail({}, "%s is a launch of %s, but the kernel to tune is %s: capture that kernel, or tune the captured one "
+      .. "(--kernel)", launch.path, launch.kernel, entry)
   end
   if #launch.arguments ~= #signature then
-    fail({}, "the captured launch of %s has %d arguments (%s), and the kernel takes %d", launch.kernel,
+    fail({}, "the captured launch of %s has %d arguments (%s), but the kernel takes %d: build the program from this "
+      .. "file and capture again", launch.kernel,
          #launch.arguments, launch.path, #signature)
   end
   -- Scalars come first, because sizes of memory may depend on them.
@@ -199,11 +201,12 @@ function captured.complete(description, launch, entry, signature, params, named,
     local one, name = launch.arguments[i], params[i].name
     local what = string.format("argument %d of the captured launch (%s)", i, params[i].text)
     if #one.bytes ~= (a.pointer and 8 or a.bytes) then
-      fail({}, "%s has %d bytes, and the kernel's has %d: was the program built from this file?", what, #one.bytes,
+      fail({}, "%s has %d bytes, but the kernel's parameter has %d: build the program from this file and capture "
+        .. "again", what, #one.bytes,
            a.pointer and 8 or a.bytes)
     elseif not a.pointer and named[name] == nil and name ~= "" and a.type and a.lanes == 1 then
       local v = decode(one.bytes, a.type)
-      if v == nil then fail({}, "%s is no finite number", what) end
+      if v == nil then fail({}, "%s is not a finite number, so it cannot be a variable of the problem", what) end
       refuse_setting(name, launch)
       description.problem[name], known[name] = v, v
     end
@@ -225,7 +228,7 @@ function captured.complete(description, launch, entry, signature, params, named,
       named[name] = buffers[0]
     elseif named[name] == nil and a.pointer and not buffers[0] then
       if not is_zero(one.bytes) then
-        fail({}, "argument %d of the captured launch (%s) is an address of no memory that was captured", i, params[i].text)
+        fail({}, "argument %d of the captured launch (%s) is an address outside the captured memory", i, params[i].text)
       end
       named[name] = { [KIND] = "argument", type = "uint64", value = 0 }
     end

@@ -26,8 +26,7 @@ local function line_of(path)
 end
 
 local function fail(path, ...)
-  local what = join(path)
-  host.fail(line_of(path), (what ~= "" and what .. ": " or "") .. string.format(...))
+  host.fail(line_of(path), string.format(...), false, join(path))
 end
 
 local function child(path, step)
@@ -52,7 +51,7 @@ local function state_of(v, path)
   if v ~= nil then return "is " .. show(v) end
   local parent = { table.unpack(path, 1, #path - 1) }
   for _, key in ipairs(host.keys(table.unpack(parent))) do
-    if key == path[#path] then return "is a name that nothing defines: texts and expressions have quotes" end
+    if key == path[#path] then return "is an undefined name; put texts and expressions in quotes" end
   end
   return "is missing"
 end
@@ -86,7 +85,7 @@ function check.fields(t, path, known)
     for _, name in ipairs(known) do found = found or name == key end
     if not found then
       if type(key) ~= "string" then
-        fail(path, "there is a value without a name; its fields are %s", table.concat(known, ", "))
+        fail(path, "has a value without a name; its fields are %s", table.concat(known, ", "))
       end
       fail(child(path, key), "there is no such field%s", meant(key, known))
     end
@@ -113,15 +112,16 @@ function check.list(v, path, most)
     count = count + 1
     if key ~= count then
       local hint = check.unquoted(v[1])
-      if hint == "" and v[1] ~= nil then hint = "; several values of one name have braces: NAME = { 1, 2 }" end
-      fail(path, "is a list; it has no names and no holes%s", hint)
+      if hint == "" and v[1] ~= nil then hint = "; put several values of one name in braces: NAME = { 1, 2 }" end
+      fail(path, "must be a list without names and holes%s", hint)
     end
   end
-  if count > most then fail(path, "has %d items; %d are allowed", count, most) end
+  if count > most then fail(path, "has %d items; at most %d are allowed", count, most) end
 end
 
 local function refuse_nul(v, path)
-  if type(v) == "string" and string.find(v, "\0", 1, true) then fail(path, "holds a NUL") end
+  if type(v) == "string" and string.find(v, "\0", 1, true) then fail(path, "contains a NUL character, which is not "
+    .. "allowed") end
 end
 
 function check.string(v, path, example)
@@ -161,7 +161,7 @@ local MOST_BYTES = 255
 function check.unfit(v)
   if type(v) ~= "string" then return nil end
   if #v > MOST_BYTES then
-    return string.format("is a string of %d bytes; %d are allowed", #v, MOST_BYTES)
+    return string.format("is a string of %d bytes; at most %d are allowed", #v, MOST_BYTES)
   end
   if not host.is_line(v) then
     return string.format("is not UTF-8 without control characters: '%s'", v)
@@ -171,16 +171,16 @@ end
 
 function check.name(name, path, taken)
   if type(name) ~= "string" or #name > 60 or not string.find(name, "^[%a_][%w_]*$") then
-    fail(path, "%s is not a name: letters, digits and _, no digit first, at most 60", show(name))
+    fail(path, "%s is not a valid name: use at most 60 letters, digits and _, and no digit first", show(name))
   end
   if string.find(name, "^__") then fail(path, "names that start with __ are reserved") end
   if host.is_helper(name) or name == "include" then
-    fail(path, "'%s' is the name of a helper function or library; choose another", name)
+    fail(path, "'%s' is the name of a helper function or library; choose another name", name)
   end
   if not host.load("local " .. name, "=name") then
-    fail(path, "'%s' is a word of the Lua language; choose another", name)
+    fail(path, "'%s' is a reserved word of Lua; choose another name", name)
   end
-  if taken[name] then fail(path, "there is a %s of that name already", taken[name]) end
+  if taken[name] then fail(path, "a %s already has this name; choose another name", taken[name]) end
 end
 
 -- Reads an expression, a number or a boolean. Returns { text, line, what }.
@@ -207,7 +207,7 @@ local function expressions(v, path, most)
   if type(v) ~= "table" then return { expression(v, path) } end
   local list = {}
   check.list(v, path, most)
-  if #v == 0 then fail(path, "is empty") end
+  if #v == 0 then fail(path, "is empty; give at least one value") end
   for i = 1, #v do list[i] = expression(v[i], child(path, i)) end
   return list
 end

@@ -15,7 +15,7 @@ function entries.functions(names, is_ptx)
   local out = {}
   for e, name in ipairs(names) do
     if string.find(name, "^_Z") then
-      refuse("the kernel '" .. name .. "' is named as in machine code: name it as C++ does, for example 'ns::scale<64>'")
+      refuse("the kernel '" .. name .. "' has its mangled name: write its C++ name, for example 'ns::scale<64>'")
     end
     if name ~= "" and not is_word(name) then
       out[#out + 1] = string.format(

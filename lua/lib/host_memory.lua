@@ -18,7 +18,7 @@ local function read_end(given, path, role, buffers)
   for i, buffer in ipairs(buffers) do
     names[i] = buffer.name
     if buffer.name == given and buffer.role ~= role then
-      fail(path, "%s is at.%s; what is moved goes from an at.input to an at.output", given, buffer.role)
+      fail(path, "%s is at.%s; a transfer moves data from an at.input to an at.output", given, buffer.role)
     end
     if buffer.name == given then return i end
   end
@@ -32,7 +32,7 @@ return function(description, buffers, taken)
   check.table(given, path, "transfer = { from = \"src\", to = \"dst\", direction = \"to_device\", memory = \"memory\" }")
   check.fields(given, path, FIELDS)
   if description.layout ~= nil then
-    fail({ "layout" }, "how data lies in memory is no parameter where it is moved between host and device")
+    fail({ "layout" }, "must be left out: a pattern with a transfer cannot have a data layout as parameter")
   end
   local function word(field, words, default)
     local v = given[field]

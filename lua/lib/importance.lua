@@ -40,7 +40,7 @@ local function take_sample(r)
       s.mean = s.mean + s.y[#works]
     end
   end
-  if #works < 2 then refuse("fewer than two configurations with a cost: nothing to compare", "missing") end
+  if #works < 2 then refuse("fewer than two configurations have a time, so nothing can be compared", "missing") end
   for p in ipairs(r.names) do
     local levels, places = recorded.levels(works, p)
     s.levels[p], s.places[p] = #levels, {}

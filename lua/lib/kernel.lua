@@ -38,7 +38,7 @@ local function read_fill(b, where, taken)
   local given, path = b.fill, child(where, "fill")
   local values = b.values
   if type(given) == "table" and given[KIND] == "fill" then
-    if values ~= nil then fail(path, "has values, and the buffer has them too") end
+    if values ~= nil then fail(path, "has values, and so has the buffer; give only one of them") end
     values, given = given.values, "values"
     if type(values) ~= "table" then values = { values } end
   end
@@ -70,24 +70,27 @@ function kernel.read_buffers(description, names_taken)
     local filled = role == "input" or role == "inout"
     for _, field in ipairs { "fill", "limit", "block", "values" } do
       if b[field] ~= nil and not filled then
-        fail(child(where, field), "only inputs are filled, and this is at.%s; what a kernel reads and writes is at.inout, which is filled", role)
+        fail(child(where, field), "only at.input and at.inout are filled, and this is at.%s; write at.inout if the "
+          .. "kernel reads and writes the buffer", role)
       end
     end
     for _, field in ipairs { "tolerance", "compare", "order" } do
       if b[field] ~= nil and role ~= "output" and role ~= "inout" then
-        fail(child(where, field), "only what is written is compared, and this is at.%s", role)
+        fail(child(where, field), "only at.output and at.inout are compared, and this is at.%s", role)
       end
     end
     if b.order ~= nil and b.order ~= "any" then
-      fail(child(where, "order"), "is %s; order = \"any\" compares elements in any order, and there is no other", show(b.order))
+      fail(child(where, "order"), "is %s; the only possible value is order = \"any\", which compares elements in "
+        .. "any order", show(b.order))
     end
     if b.record ~= nil and (math.type(b.record) ~= "integer" or b.record < 1 or b.record > MOST_RECORD or b.order == nil) then
-      fail(child(where, "record"), "is %s; with order = \"any\" it is the elements of a record, 1 to %d, that are kept together", show(b.record), MOST_RECORD)
+      fail(child(where, "record"), "is %s; write the number of elements of a record, 1 to %d, which order = \"any\" "
+        .. "keeps together", show(b.record), MOST_RECORD)
     end
     local fill, values, file
     if filled and is_file(b.fill) then
       for _, field in ipairs { "limit", "block", "values" } do
-        if b[field] ~= nil then fail(child(where, field), "a file fills the buffer") end
+        if b[field] ~= nil then fail(child(where, field), "must be left out, because a file fills the buffer") end
       end
       file, b.fill = b.fill, nil
       if b.count == nil then b.count = file.count end
@@ -95,7 +98,7 @@ function kernel.read_buffers(description, names_taken)
       fill, values = read_fill(b, where, taken)
     end
     if b.limit ~= nil and b.fill == nil and not file then
-      fail(child(where, "limit"), "is of no use without fill = \"modulo\", whose values lie below it")
+      fail(child(where, "limit"), "needs a fill, such as fill = \"modulo\", whose values lie below this limit")
     end
     list[i] = {
       name = name,
@@ -116,7 +119,7 @@ function kernel.read_buffers(description, names_taken)
       shape = b.shape ~= nil and expressions(b.shape, child(where, "shape"), 4) or {},
     }
   end
-  if #list > 256 then fail(path, "has %d buffers; 256 are allowed", #list) end
+  if #list > 256 then fail(path, "has %d buffers; at most 256 are allowed", #list) end
   return list
 end
 
@@ -125,7 +128,7 @@ local MOST_LAUNCHES, MOST_ARGUMENTS, MOST_MEMBERS = 32, 1024, 8192
 local function read_struct(v, where, buffers)
   local members = {}
   check.list(v.members, where, MOST_MEMBERS)
-  if #v.members == 0 then fail(where, "a struct has no members") end
+  if #v.members == 0 then fail(where, "has no members; give the struct at least one, for example at.float(...)") end
   for i, member in ipairs(v.members) do
     local path, place = child(where, i), nil
     for b, buffer in ipairs(buffers) do
@@ -159,7 +162,7 @@ function kernel.check_types(description, p)
     for _, variable in ipairs(p.problem) do
       for key, v in pairs(variable) do
         if variable.name == dtype and key ~= "name" and key ~= "domain" and key ~= "is_set" and not known[v] then
-          fail({ "problem", dtype }, "there is no element type %s%s (buffers.%s is of it; there are: %s)", show(v),
+          fail({ "problem", dtype }, "there is no element type %s%s (buffers.%s has it). The types are: %s", show(v),
                meant(tostring(v), types), name, table.concat(types, ", "))
         end
       end
@@ -214,7 +217,7 @@ local function read_constants(given, path, buffers, launches)
   for _, name in ipairs(ordered_keys(given, path)) do
     local where, found = child(path, name), nil
     if type(name) ~= "string" or #name > 63 or not string.find(name, "^[%a_][%w_]*$") then
-      fail(where, "%s is not a variable's name: letters, digits and _, at most 63", show(name))
+      fail(where, "%s is not a valid name of a variable: use at most 63 letters, digits and _", show(name))
     end
     for i, buffer in ipairs(buffers) do
       if given[name] == buffer.name then found = i end
@@ -224,26 +227,27 @@ local function read_constants(given, path, buffers, launches)
            meant(tostring(given[name]), names))
     end
     if buffers[found].role == "scratch" then
-      fail(where, "a variable has the contents of an at.input, at.output or at.inout, and %s is at.scratch", given[name])
+      fail(where, "needs an at.input, at.output or at.inout for the variable's contents, and %s is at.scratch", given[name])
     end
     for _, one in ipairs(buffers[found].role ~= "input" and launches or {}) do
       for _, argument in ipairs(one.args) do
         local reached = argument.buffer == found
         for _, member in ipairs(argument.members or {}) do reached = reached or member.buffer == found end
         if reached then
-          fail(where, "%s holds the results of the variable %s, and is an argument of the kernel, too: give it one of them",
+          fail(where, "%s holds the results of the variable %s and is also an argument of the kernel; use it for "
+            .. "one of the two only",
                given[name], name)
         end
       end
     end
     for _, other in ipairs(list) do
       if other.buffer == found and buffers[found].role ~= "input" then
-        fail(where, "%s holds the results of the variable %s already", given[name], other.name)
+        fail(where, "%s already holds the results of the variable %s; use another buffer", given[name], other.name)
       end
     end
     list[#list + 1] = { name = name, buffer = found }
   end
-  if #list > 4 then fail(path, "has %d variables; 4 are allowed", #list) end
+  if #list > 4 then fail(path, "has %d variables; at most 4 are allowed", #list) end
   return list
 end
 
@@ -257,7 +261,7 @@ local function text_expression(v, path)
     if literal ~= "" then pieces[#pieces + 1] = string.format("%q", literal) end
     if not open then break end
     local close = string.find(v, "}", open, true)
-    if not close then fail(path, "there is a ${ without a } after it on its line") end
+    if not close then fail(path, "a ${ has no closing } on its line") end
     pieces[#pieces + 1] = "tostring(" .. string.sub(v, open + 2, close - 1) .. ")"
     at_byte = close + 1
   end
@@ -339,7 +343,8 @@ local function read_launches(given, path, common, buffers)
     else
       check.fields(v, where, GROUP_FIELDS)
       local rounds, inner = read_rounds(v, where, i), child(where, "launches")
-      if rounds.times == nil then fail(where, "is a group of launches: it needs times = \"steps\"") end
+      if rounds.times == nil then fail(where, "is a group of launches without times; say how often it runs, for "
+        .. "example times = \"steps\"") end
       check.table(v.launches, inner, "launches = { { args = { \"a\", \"b\" } }, { args = { \"b\", \"a\" } } }")
       check.list(v.launches, inner, MOST_LAUNCHES)
       if #v.launches == 0 then fail(inner, "is empty") end
@@ -347,15 +352,16 @@ local function read_launches(given, path, common, buffers)
         local path_of_one = child(inner, k)
         check.table(one, path_of_one, "{ entry = \"rows\", grid = \"n\", block = 256 }")
         for _, field in ipairs { "times", "launches" } do
-          if one[field] ~= nil then fail(child(path_of_one, field), "a group has no groups in it") end
+          if one[field] ~= nil then fail(child(path_of_one, field), "must not be a group: a group of launches "
+            .. "cannot contain another group") end
         end
         add(one, path_of_one, rounds)
       end
     end
   end
-  if #list > MOST_LAUNCHES then fail(path, "are %d launches; %d are allowed", #list, MOST_LAUNCHES) end
+  if #list > MOST_LAUNCHES then fail(path, "has %d launches; at most %d are allowed", #list, MOST_LAUNCHES) end
   if arguments > MOST_ARGUMENTS then
-    fail(path, "have %d arguments together; %d are allowed", arguments, MOST_ARGUMENTS)
+    fail(path, "has %d arguments in all launches together; at most %d are allowed", arguments, MOST_ARGUMENTS)
   end
   return list
 end
@@ -387,7 +393,7 @@ function kernel.read_kernel(description, buffers, runs)
   local launch, launches = description.launch, nil
   if description.launches ~= nil then
     if launch ~= nil then
-      fail({ "launches" }, "there is a launch as well; make it one of the launches")
+      fail({ "launches" }, "must not stand beside launch; move the launch into the list of launches")
     end
     launches = read_launches(description.launches, { "launches" }, common, buffers)
   else
@@ -399,7 +405,7 @@ function kernel.read_kernel(description, buffers, runs)
   for _, one in ipairs(description.transfer ~= nil and launches or {}) do
     for i, argument in ipairs(one.args) do
       if argument.type == "tensor" or argument.type == "texture" or argument.type == "surface" then
-        fail({ "kernel", "args", i }, "at.%s is of the device's memory; where there is a transfer, kernels get addresses",
+        fail({ "kernel", "args", i }, "at.%s is not possible in a pattern with a transfer; pass the buffer itself",
              argument.type)
       end
     end
@@ -440,8 +446,8 @@ local function read_fixed(description, path, entry, first, buffers)
   else
     local grid = given.grid
     if grid == nil then
-      if given.block ~= nil then fail(path, "has a block but no grid") end
-      if not first then fail(path, "has no grid, and there is no output to derive it from") end
+      if given.block ~= nil then fail(path, "has a block but no grid; give both") end
+      if not first then fail(path, "has no grid, and no output to derive the grid from; give grid and block") end
       grid = "ceil_div(" .. first.count.text .. ", 256)"
     end
     launches = { read_launch({ grid = grid, block = given.block or 256, cluster = given.cluster,
@@ -466,7 +472,7 @@ local function read_expected(given, buffers)
   end
   if is_file(given) then
     if #results ~= 1 then
-      fail(path, "is a file, and there are %d buffers of results: write reference = { NAME = at.file(...), ... }",
+      fail(path, "is one file, but %d buffers have results: write reference = { NAME = at.file(...), ... }",
            #results)
     end
     given = { [results[1].name] = given }
@@ -474,15 +480,16 @@ local function read_expected(given, buffers)
   local names = {}
   for i, b in ipairs(results) do
     names[i] = b.name
-    if given[b.name] == nil then fail(path, "has no file for %s, which is written, too", b.name) end
+    if given[b.name] == nil then fail(path, "has no file for %s, which the kernel also writes", b.name) end
   end
   for name, file in pairs(given) do
     local found
     for _, b in ipairs(results) do found = found or b.name == name and b end
-    if not found then fail(child(path, name), "no buffer of results is called so%s", meant(tostring(name), names)) end
+    if not found then fail(child(path, name), "there is no buffer of results with this name%s", meant(tostring(name), names)) end
     if not is_file(file) then fail(child(path, name), "is %s; write at.file(\"y.npy\")", show(file)) end
     if file.head then
-      fail(child(path, name), "has head = true: the first results of a larger problem are those of no smaller one")
+      fail(child(path, name), "must not have head = true: the first results of a larger problem are not those of a "
+        .. "smaller one")
     end
     found.expected = file.number
   end
@@ -500,11 +507,11 @@ end
 function kernel.has_oracle(description)
   if description.oracle == nil then return true end
   if description.oracle ~= false then
-    fail({ "oracle" }, "is %s; oracle = false says that results are not compared, and nothing else can stand here",
+    fail({ "oracle" }, "is %s; the only possible value is false, which means that results are not compared",
          show(description.oracle))
   end
   for _, field in ipairs { "reference", "transfer" } do
-    if description[field] ~= nil then fail({ "oracle" }, "is false, and there is a %s: leave one of the two out", field) end
+    if description[field] ~= nil then fail({ "oracle" }, "is false, but there is a %s; remove one of the two", field) end
   end
   return false
 end

@@ -35,7 +35,7 @@ local function tell(request, had, what)
     if inner ~= "" then text = inner .. " = { " .. text .. " }" end
     lines[#lines + 1] = "  " .. outer .. " = { " .. text .. " }   -- " .. table.concat(one.whys, ", ")
   end
-  fail({}, "%s does not tell all that a launch needs. Write, with what is true of it:\n%s", what,
+  fail({}, "%s does not say everything that a launch needs. Add these fields, with the right values:\n%s", what,
        table.concat(lines, "\n"))
 end
 
@@ -104,7 +104,7 @@ local function complete_buffer(description, request, a, param, count_example)
     if buffer == name then role = "input" end
   end
   for i, output in ipairs(description.outputs or {}) do
-    if output == name and a.const then fail({ "outputs", i }, "the kernel cannot write what %s leads to", param.text) end
+    if output == name and a.const then fail({ "outputs", i }, "the kernel cannot write the memory that %s points to", param.text) end
     if output == name then role = "output" end
   end
   if given == nil then
@@ -201,7 +201,7 @@ local function infer_arguments(description, request, signature, params, named, i
         args[i] = argument(a.type, given)
       end
     elseif not a.pointer and string.find(param.text, "&[%s%a_]*" .. string.gsub(param.name, "_$", "") .. "%f[^%w_]") then
-      fail({}, "the kernel takes a reference, %s, to which a launch can give nothing: take a value or a pointer", param.text)
+      fail({}, "the kernel's parameter %s is a reference, which a launch cannot pass; use a value or a pointer", param.text)
     elseif a.empty and not a.pointer then
       args[i] = zeros(a.bytes)
     elseif default then
@@ -226,13 +226,12 @@ local function infer_arguments(description, request, signature, params, named, i
     elseif a.type and a.lanes == 1 then
       local v = description.problem[param.name]
       if type(v) == "string" then
-        fail({ "problem", param.name }, "is a text, and the kernel takes %s; %s", param.text, tonumber(v)
-             and string.format("write it without quotes: %s = %s", param.name, v)
-             or string.format("what follows from others is a derived value: derived = { %s = %q }", param.name, v))
+        fail({ "problem", param.name }, "is a text, but the kernel's parameter is %s; if the value is computed from "
+          .. "others, write derived = { %s = %q }", param.text, param.name, v)
       end
       if is_whole(a) and math.type(v) == "float" then -- such as n = 1e7
         if not math.tointeger(v) then
-          fail({ "problem", param.name }, "is %s, and the kernel takes a whole number: %s", tostring(v), param.text)
+          fail({ "problem", param.name }, "is %s, but the kernel's parameter is a whole number: %s", tostring(v), param.text)
         end
         description.problem[param.name] = math.tointeger(v)
       end
@@ -273,9 +272,9 @@ end
 -- Checks a given list of arguments, which must have one for each parameter.
 local function check_arguments(description, signature, params, given)
   if #given > #signature then
-    fail({ "kernel", "args", #signature + 1 }, "the kernel takes %d arguments, and not this one", #signature)
+    fail({ "kernel", "args", #signature + 1 }, "the kernel takes only %d arguments; remove this one", #signature)
   elseif #given < #signature then
-    fail({ "kernel", "args" }, "the kernel takes %d arguments, and here are %d: the next is %s", #signature, #given,
+    fail({ "kernel", "args" }, "the kernel takes %d arguments, but only %d are given; the next is %s", #signature, #given,
          params[#given + 1].text)
   end
   for i, taken in ipairs(signature) do
@@ -283,17 +282,18 @@ local function check_arguments(description, signature, params, given)
     local is_buffer = type(v) == "string" and description.buffers[v] ~= nil
     local scalar = type(v) == "table" and v[KIND] == "argument" and v.type or nil
     if taken.pointer and scalar and v.value ~= 0 then
-      fail(path, "the kernel takes a pointer here, %s, and this is a number", params[i].text)
+      fail(path, "the kernel's parameter is a pointer, %s, but this argument is a number", params[i].text)
     elseif is_buffer and not taken.pointer and taken.type then
-      fail(path, "the kernel takes a number here, %s, and this is a buffer", params[i].text)
+      fail(path, "the kernel's parameter is a number, %s, but this argument is a buffer", params[i].text)
     end
     local own = taken.pointer and buffer_type(description, v) or not taken.pointer and scalar or nil
     if own and taken.type == "pointer" and differ(own, "pointer") then
-      fail(path, "the kernel takes %s, which leads to addresses, and this is of %s: give the buffer dtype = \"uint64\"",
+      fail(path, "the kernel's parameter is %s, a pointer to addresses, but this buffer has the type %s; give it "
+        .. "dtype = \"uint64\"",
            params[i].text, own)
     end
     if own and taken.type and differ(own, taken.type) then
-      fail(path, "the kernel takes %s, of %s, and this is of %s", params[i].text, taken.type, own)
+      fail(path, "the kernel's parameter is %s, of type %s, but this argument has the type %s", params[i].text, taken.type, own)
     end
   end
 end

@@ -50,8 +50,8 @@ function constants.complete(description, request, given, facts, file)
       given.constants = filled
     elseif filled[v.name] == nil and given.constants == nil and not v.has_value then
       host.warn(check.line_of { "launch" }, string.format(
-        "%s (%s:%d) is zero, for nothing fills it; sizes = { %s = \"%s\" } has it filled as an input is, outputs = { \"%s\" } has "
-        .. "it compared", v.name, v.file, v.line, v.name, count_of(v.extents) or "n", v.name))
+        "nothing fills %s (%s:%d), so it is zero; sizes = { %s = \"%s\" } fills it like an input, outputs = { "
+          .. "\"%s\" } compares it", v.name, v.file, v.line, v.name, count_of(v.extents) or "n", v.name))
     end
   end
 end

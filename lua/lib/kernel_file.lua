@@ -107,9 +107,9 @@ local function choose_entry(facts, given, file)
   if #names == 1 then return names[1] end
   if #names == 0 then
     fail({ "kernel", "source" }, "%s has no kernel: no function that is __global__%s", file,
-         facts.words.__global__ and "; one that a macro or a class makes is not seen: write it out" or "")
+         facts.words.__global__ and "; kernels made by a macro or a class are not found: write the kernel out" or "")
   end
-  fail({}, "%s has %d kernels; write which is meant: %s\n  there are: %s", file, #names,
+  fail({}, "%s has %d kernels; choose one: %s\n  the kernels are: %s", file, #names,
        string.format(host.sketches() and "--kernel %s" or "kernel = { entry = \"%s\" }", names[1]), table.concat(names, ", "))
 end
 
@@ -137,7 +137,7 @@ local function refuse_overloads(file, entry, found)
     seen[cast] = true
   end
   if #casts < 2 then return end
-  host.fail_in(file, found[1].line, string.format("%d kernels are called %s; write which is meant:\n  %s", #casts, entry,
+  host.fail_in(file, found[1].line, string.format("%d kernels are called %s; choose one:\n  %s", #casts, entry,
                                                   table.concat(casts, "\n  ", 1, math.min(#casts, 8))))
 end
 
@@ -195,7 +195,8 @@ local function ask_signature(entry, roots, defines, scope, file, facts, own)
       local more = #undefined > 10 and ", ..." or ""
       host.fail_in(file, 0, message .. (#undefined == 0 and "" or
         "\nNothing defines " .. table.concat(undefined, ", ", 1, math.min(#undefined, 10)) .. more
-        .. ", and the host's code is left out. Is a name misspelt? A macro gets a value in space or problem"))
+        .. ". The host code of the file is not compiled. Correct a misspelt name, or give a macro a value in space "
+          .. "or problem"))
     end
   end
 end
@@ -209,8 +210,8 @@ local function match_kernel(facts, entry, signature)
     found = k
   end
   if found then
-    fail({ "kernel", "entry" }, "%s has %d parameters as the compiler has it, and %d in the text (%s:%d): macros in its "
-         .. "list of parameters have no names here; give the arguments in order, kernel = { args = { ... } }", entry,
+    fail({ "kernel", "entry" }, "%s has %d parameters for the compiler, but %d in the text (%s:%d), where macros "
+      .. "are not expanded; give the arguments in order, kernel = { args = { ... } }", entry,
          #signature, #found.params, found.file, found.line)
   end
 end
@@ -367,11 +368,12 @@ end
 -- Refuses fields and options that only kernels in files have, in a pattern with another kernel.
 local function refuse_fields(description)
   if captured.launch() then
-    fail({ "kernel" }, "--captured is for a kernel in a file of its own: kernel = { source = \"FILE.cu\" }")
+    fail({ "kernel" }, "--captured needs a kernel in a file of its own: kernel = { source = \"FILE.cu\" }")
   end
   for _, field in ipairs { "sizes", "outputs" } do
     if description[field] ~= nil then
-      fail({ field }, "is of a kernel in a file of its own: kernel = { source = \"FILE.cu\" }; with a template, buffers say it")
+      fail({ field }, "needs a kernel in a file of its own, kernel = { source = \"FILE.cu\" }; with a template, use "
+        .. "buffers instead")
     end
   end
 end
@@ -395,7 +397,7 @@ end
 -- Opens the kernel's file. Returns its name, and facts about its text.
 local function open_file(given)
   local file = check.string(given.source, { "kernel", "source" }, "source = \"kernel.cu\"")
-  if given.template ~= nil then fail({ "kernel", "template" }, "there is a source as well; write one of the two") end
+  if given.template ~= nil then fail({ "kernel", "template" }, "must not stand beside source; write one of the two") end
   local facts, why = host.open_kernel(file, { includes = check.includes(given.include, { "kernel", "include" }) })
   if not facts then
     fail({ "kernel", "source" }, "there is no file '%s' in the script's folder%s", file, why)

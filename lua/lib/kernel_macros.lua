@@ -73,8 +73,8 @@ function macros.refuse_misspelt(facts, space_names)
     local line, file
     if not facts.macros[name] then line, file = host.variable_line(name) end
     if line then
-      host.fail_in(file, line, string.format("%s is declared here, and a parameter stands for a macro, or for a constant that is "
-                                             .. "declared alone and has a value: write #define %s ...", name, name))
+      host.fail_in(file, line, string.format("%s cannot be a parameter: it is neither a macro nor a constant "
+        .. "declared alone with a value. Write #define %s ...", name, name))
     end
     if not facts.words[name] then
       local nearest = host.nearest(name, known)
@@ -180,8 +180,8 @@ function macros.complete_baseline(description, facts, values, space_names)
       end
       if given == nil and (type(list[1]) == "number" or type(list[1]) == "string") then
         local text = own == nil and m.value or tostring(own)
-        fail({ "space", name }, "%s is %s in the file itself (%s:%d), and that is none of its values; add it, or say "
-             .. "which is the baseline: baseline = { %s = %s }", name, text, m.file, m.line, name, tostring(list[1]))
+        fail({ "space", name }, "%s is %s in the file itself (%s:%d), which is not one of its values here; add it, "
+          .. "or choose the baseline: baseline = { %s = %s }", name, text, m.file, m.line, name, tostring(list[1]))
       end
       description.baseline[name] = given
     end

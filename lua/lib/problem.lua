@@ -52,7 +52,7 @@ local function domain_of(given, path)
   for _, v in ipairs(given.values) do
     check_problem_value(v, path)
     if math.type(v) ~= math.type(given.values[1]) or type(v) ~= type(given.values[1]) then
-      fail(path, "has values of several types: %s and %s", show(given.values[1]), show(v))
+      fail(path, "has values of different types: %s and %s; give all of them one type", show(given.values[1]), show(v))
     end
   end
   return given.values[1], given
@@ -96,7 +96,7 @@ local function read_override(override, path, problem, names, domains)
     if math.type(problem[key]) == "float" and math.type(v) == "integer" then
       override[key] = v + 0.0
     elseif type(v) ~= type(problem[key]) or math.type(v) ~= math.type(problem[key]) then
-      fail(child(path, key), "is %s where the problem has %s", show(v), show(problem[key]))
+      fail(child(path, key), "is %s, but the problem has %s; both must have the same type", show(v), show(problem[key]))
     end
     local wrong = outside(domains[key], override[key])
     if wrong then fail(child(path, key), "%s", wrong) end
@@ -127,7 +127,7 @@ local function read_problem(description, taken)
     check_problem_value(problem[name], child(path, name))
     taken[name] = "problem variable"
   end
-  if #names > 64 then fail(path, "has more than 64 variables") end
+  if #names > 64 then fail(path, "has more than 64 variables, the most that are allowed") end
   local ragged = read_ragged(description.ragged, problem, names, domains)
   local simulated = read_override(description.simulated, { "simulated" }, problem, names, domains)
 
@@ -135,8 +135,8 @@ local function read_problem(description, taken)
   for _, setting in ipairs(host.settings()) do
     local v = problem[setting.name]
     if v == nil and type(description.space) == "table" and description.space[setting.name] ~= nil then
-      host.fail(0, string.format("--set %s: that is a parameter of the space, and no variable of the problem: "
-                                 .. "--only %s=%s keeps this value alone, --config %s=%s takes one variant",
+      host.fail(0, string.format("--set %s: this is a parameter of the space, not a variable of the problem. --only "
+        .. "%s=%s keeps only this value, --config %s=%s takes one variant",
                                  setting.name, setting.name, setting.text, setting.name, setting.text), true)
     end
     if v == nil then

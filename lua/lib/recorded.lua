@@ -49,7 +49,7 @@ local function is_value(v) return v ~= nil and type(v) ~= "table" end
 
 local function names_of(configuration, missing)
   local found = type(configuration) == "table" and names(configuration) or {}
-  if #found > MOST_PARAMETERS then bad(0, "more than %d parameters", MOST_PARAMETERS) end
+  if #found > MOST_PARAMETERS then bad(0, "the configurations have more than %d parameters, the most that are allowed", MOST_PARAMETERS) end
   if #found == 0 then bad(0, "%s", missing) end
   return found
 end
@@ -97,7 +97,7 @@ local FAILURES = { InvalidConfig = "rejected", CompilationFailedConfig = "compil
 local function read_kernel_tuner(r, root)
   local keys = get(root, "tune_params_keys")
   r.names = is_list(keys) and keys or {}
-  if #r.names == 0 or #r.names > MOST_PARAMETERS then bad(0, "'tune_params_keys' lists no parameters") end
+  if #r.names == 0 or #r.names > MOST_PARAMETERS then bad(0, "'tune_params_keys' must list 1 to 64 parameters") end
   for _, name in ipairs(r.names) do
     if type(name) ~= "string" then bad(0, "'tune_params_keys' has an entry that is not a name") end
   end
@@ -150,7 +150,7 @@ local function read_t4(r, root)
   -- Times are in the file's unit or, without that, in the objective's unit or, without both, in milliseconds.
   local unit = get(get(root, "metadata"), "timeunit")
   if unit ~= nil and not unit_ms(unit) then
-    bad(0, "metadata.timeunit is '%s'; it is seconds, milliseconds, microseconds or nanoseconds", string.sub(tostring(unit), 1, 80))
+    bad(0, "metadata.timeunit is '%s'; it must be seconds, milliseconds, microseconds or nanoseconds", string.sub(tostring(unit), 1, 80))
   end
   r.names = names_of(get(root.results[1], "configuration"), "the first result has no 'configuration' with parameters")
   for i, from in ipairs(root.results) do
@@ -158,7 +158,7 @@ local function read_t4(r, root)
     local outcome = INVALIDITIES[text(from, "invalidity", "")] or "launch_error"
     local cost, own_ms = t4_cost(from)
     local ms = unit_ms(unit) or own_ms or 1
-    if outcome == "ok" and cost == 0 then bad(0, "result %d is correct but has no positive objective", i - 1) end
+    if outcome == "ok" and cost == 0 then bad(0, "result %d is correct, but its objective is not above 0", i - 1) end
     local times = get(from, "times")
     local samples = samples_of(get(times, "runtimes"))
     for k, v in ipairs(samples) do samples[k] = v * ms end
@@ -189,7 +189,7 @@ local function read_run(r, root)
   r.rate_unit = text(root, "rate_unit", "GB/s")
   -- The unit is checked because it becomes part of a program for gnuplot.
   if #r.rate_unit > MOST_UNIT_BYTES or not string.find(r.rate_unit, "^[a-zA-Z0-9_/]+$") then
-    bad(0, "rate_unit must be letters, digits, _ and /")
+    bad(0, "rate_unit must consist of letters, digits, _ and /")
   end
   r.ceiling_rate = positive(get(root, has(root, "ceiling_rate") and "ceiling_rate" or "ceiling_gbps"))
   r.ceiling = known_ceiling(text(root, "ceiling", ""))
@@ -225,7 +225,7 @@ local function read_record(r, root)
     local count = is_list(contenders) and #contenders or 0
     if count > most then entry, most = e, count end
   end
-  if not entry then refuse("a record without an entry", "missing", 0) end
+  if not entry then refuse("the record has no entry", "missing", 0) end
   local unit
   r.ceiling = known_ceiling(text(entry, "ceiling", ""))
   read_problem(r, entry)
@@ -286,7 +286,7 @@ local function read_wisdom(r, lines)
   local parameters = head.tunable_parameters
   r.objective, r.kernel = text(head, "objective"), text(head, "key", "")
   if not r.objective or #parameters == 0 or #parameters > MOST_PARAMETERS then
-    bad(1, "wisdom begins with an objective and 1 to %d tunable_parameters", MOST_PARAMETERS)
+    bad(1, "the first line of a wisdom file must have an objective and 1 to %d tunable_parameters", MOST_PARAMETERS)
   end
   for i, name in ipairs(parameters) do
     if type(name) ~= "string" then bad(1, "parameter %d has no name", i - 1) end
@@ -296,7 +296,7 @@ local function read_wisdom(r, lines)
     local line, values = lines[i].value, get(lines[i].value, "config")
     local cost = positive(get(line, r.objective))
     if not is_list(values) or #values ~= #parameters or cost == 0 then
-      bad(lines[i].line, "a line of wisdom has a config of %d values and a positive %s", #parameters, string.sub(r.objective, 1, 40))
+      bad(lines[i].line, "each line of a wisdom file must have a config of %d values and a %s above 0", #parameters, string.sub(r.objective, 1, 40))
     end
     for p, name in ipairs(parameters) do
       if not is_value(values[p]) then bad(lines[i].line, "'%s' has no value", string.sub(name, 1, 80)) end
@@ -378,7 +378,8 @@ local function read_document(r, root)
   elseif is_list(get(root, "entries")) and type(get(root, "gpu")) == "string" then
     read_record(r, root)
   else
-    bad(0, "neither a record, a run's --json, a Kernel Tuner cache, T4 results, wisdom nor a journal")
+    bad(0, "the format of this file is unknown: give a record, a run's --json, a Kernel Tuner cache, T4 results, "
+      .. "wisdom or a journal")
   end
 end
 

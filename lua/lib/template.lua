@@ -58,7 +58,7 @@ local function check_expression(expression, place)
   local f, message = host.load("return (" .. expression .. ")", "=x")
   if f then return end
   if host.load("return (" .. expression .. "\n)", "=x") then
-    fail(place, "${%s}: a comment has no place in ${...}", expression)
+    fail(place, "${%s}: a comment is not allowed inside ${...}", expression)
   end
   message = string.gsub(string.gsub(message, "^x:1: ", ""), "near '%)'$", "at the end")
   fail(place, "${%s}: %s", expression, message)
@@ -78,7 +78,7 @@ local function split(line, place)
       if literal ~= "" then pieces[#pieces + 1] = literal end
       literal = ""
       local close = closing_brace(line, open + 1)
-      if not close then fail(place, "there is a ${ without a } after it on its line") end
+      if not close then fail(place, "a ${ has no closing } on its line") end
       local expression = string.sub(line, open + 2, close - 1)
       check_expression(expression, place)
       pieces[#pieces + 1] = { expression }
@@ -293,7 +293,7 @@ function helpers.vector_type(dtype, n)
   if VECTOR_BASES[dtype] and (n == 2 or n == 3 or n == 4) then return VECTOR_BASES[dtype] .. n end
   local bytes = math.type(n) == "integer" and n * host.sizeof(dtype)
   error(string.format("CUDA has no vector of %s elements of type %s%s", n, dtype, WORDS[bytes]
-    and string.format("; word_type(%d) moves as many bytes", bytes) or ""), 2)
+    and string.format("; write word_type(%d), which moves as many bytes", bytes) or ""), 2)
 end
 
 --- word_type(bytes) returns the unsigned type of 1, 2, 4, 8 or 16 bytes, which one instruction moves.

@@ -34,7 +34,7 @@ function tolerance.mismatches(amount, nearness)
   end
   if nearness == nil then nearness = 0 end
   if type(nearness) == "table" and nearness.amount ~= nil then
-    error("at.mismatches is said once: at.mismatches(1e-6, at.ulps(4))", 2)
+    error("at.mismatches must not contain another at.mismatches; write for example at.mismatches(1e-6, at.ulps(4))", 2)
   end
   return { [KIND] = "tolerance", amount = amount, nearness = nearness }
 end

@@ -54,14 +54,15 @@ function view.read(v, path, buffers, taken)
     end
   end
   if not read.size then
-    fail(child(path, "size"), "is missing; write how many elements there are, along rows first: %s", EXAMPLES[kind])
+    fail(child(path, "size"), "is missing; write the number of elements along each side, the row first: %s", EXAMPLES[kind])
   end
   if kind == "tensor" and #(read.box or {}) ~= #read.size then
     fail(child(path, "box"), "%s, and size has %d: %s", read.box and "has " .. #read.box .. " sides" or "is missing",
          #read.size, EXAMPLES.tensor)
   end
   if read.strides and #read.strides ~= #read.size - 1 then
-    fail(child(path, "strides"), "has %d, and there are %d: from one row to the next, from one plane to the next ...",
+    fail(child(path, "strides"), "has %d values; %d are needed: the bytes from one row to the next, from one plane "
+      .. "to the next ...",
          #read.strides, #read.size - 1)
   end
   for field, words in pairs(WORDS) do

@@ -25,11 +25,11 @@ local function read_items(given)
   local name, count, names = nil, nil, 0
   for key, v in pairs(given) do name, count, names = key, v, names + 1 end
   if names ~= 1 then
-    fail(path, "%s; write one name and how many of these a launch gets done: items = { keys = \"n\" }",
+    fail(path, "%s; write one name and its number per launch, for example items = { keys = \"n\" }",
          names == 0 and "is empty" or "has more than one name")
   end
   if type(name) ~= "string" or #name > MOST_LETTERS or not string.find(name, "^%a[%w_]*$") then
-    fail(path, "%s is not what can be counted: a word of at most %d letters, as in items = { keys = \"n\" }",
+    fail(path, "%s is not a valid name of items: use a word of at most %d letters, as in items = { keys = \"n\" }",
          show(name), MOST_LETTERS)
   end
   return expression(count, child(path, name)), name
@@ -57,8 +57,8 @@ function work.read(description, p, taken)
   p.flops = optional(description.flops, { "flops" })
   p.items, p.item = read_items(description.items)
   if not (p.traffic or p.flops or p.items) and p.measurable and p.has_reference then
-    fail({}, "traffic is missing: the bytes that a perfect kernel must move, for example "
-             .. "traffic = \"%s\"; or flops, or items", example_of(description))
+    fail({}, "traffic is missing. Write the bytes that a perfect kernel must move, for example traffic = \"%s\", or "
+      .. "give flops or items", example_of(description))
   end
   if description.ceiling ~= nil then
     p.ceiling = check.word(description.ceiling, { "ceiling" }, CEILINGS, taken)

@@ -50,10 +50,10 @@ static at_status read_at(const data_file *f, uint64_t offset, void *out, size_t 
         if (n < 0)
             return error_set_errno(error, errno, "cannot read %s", f->path);
         if (n == 0)
-            return error_set(error, AT_IO,
-                             "%s became shorter while it was in use: leave it alone until the run "
-                             "has ended",
-                             f->path);
+            return error_set(
+                error, AT_IO,
+                "%s became shorter while it was in use: do not change it until the run has ended",
+                f->path);
         to += n;
         offset += (uint64_t)n;
         size_bytes -= (size_t)n;
@@ -80,8 +80,10 @@ static at_status use_header(data_file *f, const npy_header *h, const dtype *raw,
                          "numpy.ascontiguousarray(a)) writes rows first, or numpy.save(FILE, a.T) "
                          "the same bytes as the transposed array");
     if (raw && *raw != about->type)
-        return error_set(error, AT_FORMAT, "its elements are %s, and the script says '%s'",
-                         npy_name(h, name), dtype_get(*raw)->name);
+        return error_set(
+            error, AT_FORMAT,
+            "its elements are %s, but the script says '%s': change the script, or convert the file",
+            npy_name(h, name), dtype_get(*raw)->name);
     about->count = h->count;
     about->rank = h->rank > 0 ? h->rank : 1;
     about->shape[0] = 1;
@@ -103,8 +105,8 @@ static at_status describe(data_file *f, uint64_t file_bytes, const dtype *raw, a
     const bool has_header = !status && npy_is(bytes, size);
     if (!status && !has_header && !raw)
         status = error_set(error, AT_FORMAT,
-                           "it is not a NumPy file (.npy); if it has only elements, say of "
-                           "which type: at.file(\"NAME\", { dtype = \"float\" })");
+                           "it is not a NumPy file (.npy). If it has only raw elements, give their "
+                           "type: at.file(\"NAME\", { dtype = \"float\" })");
     if (!status && has_header)
         status = npy_parse(bytes, size, &header, error);
     if (!status && has_header)
@@ -120,13 +122,16 @@ static at_status describe(data_file *f, uint64_t file_bytes, const dtype *raw, a
     }
     about->size_bytes = about->count * dtype_get(about->type)->size_bytes;
     if (about->size_bytes != file_bytes - f->offset)
-        return error_set(error, AT_FORMAT,
-                         has_header ? "it has %" PRIu64 " bytes of elements where its shape needs "
-                                      "%" PRIu64 ": it was cut off, or something was appended"
-                                    : "its %" PRIu64 " bytes are not a whole number of elements: "
-                                      "%" PRIu64 " would be",
-                         file_bytes - f->offset, about->size_bytes);
-    return about->count > 0 ? AT_OK : error_set(error, AT_FORMAT, "it has no elements");
+        return error_set(
+            error, AT_FORMAT,
+            has_header ? "it has %" PRIu64 " bytes of elements, but its shape needs %" PRIu64
+                         ": it was cut off, or something was appended"
+                       : "its %" PRIu64 " bytes are not a whole number of elements, but %" PRIu64
+                         " would be: give another dtype, or mend the file",
+            file_bytes - f->offset, about->size_bytes);
+    return about->count > 0
+               ? AT_OK
+               : error_set(error, AT_FORMAT, "it is empty: a data file needs at least one element");
 }
 
 static at_status new_file(const char *path, data_file **out, at_error *error)
@@ -290,9 +295,9 @@ at_status data_file_read(const data_file *f, uint64_t chunk, void *out, size_t *
 {
     at_status status = read_chunk(f, chunk, out, size_bytes, error);
     if (!status && !f->values && !XXH128_isEqual(XXH3_128bits(out, *size_bytes), f->sums[chunk]))
-        status = error_set(error, AT_IO,
-                           "%s changed while it was in use: leave it alone until the run has ended",
-                           f->path);
+        status = error_set(
+            error, AT_IO,
+            "%s changed while it was in use: do not change it until the run has ended", f->path);
     return status;
 }
 

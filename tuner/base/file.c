@@ -118,7 +118,8 @@ static at_status read_all(int fd, const char *path, size_t limit_bytes, char **o
         used += (size_t)n;
         if (used > limit_bytes) {
             free(text);
-            return error_set(error, AT_FORMAT, "%s is larger than %zu bytes", path, limit_bytes);
+            return error_set(error, AT_FORMAT, "%s is larger than the limit of %zu bytes", path,
+                             limit_bytes);
         }
         if (n == 0) {
             text[used] = '\0';

@@ -187,7 +187,7 @@ at_status lock_folder(const char *folder, int timeout_ms, lock **out, at_error *
         return AT_OK;
     if (code == EWOULDBLOCK)
         status = error_set(error, AT_IO,
-                           "another process has held the lock of %s for %d s; wait for it to end",
+                           "another process has locked %s for more than %d s; wait until it ends",
                            folder, timeout_ms / 1000);
     else
         status = refuse_lock(folder, code, error);

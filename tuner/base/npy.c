@@ -165,7 +165,9 @@ static at_status count_elements(npy_header *out, at_error *error)
     for (uint32_t i = 0; i < out->rank; i++) {
         longer += out->shape[i] != 1;
         if (out->shape[i] > 0 && out->count > INT64_MAX / out->item_bytes / out->shape[i])
-            return error_set(error, AT_FORMAT, "its shape has more elements than a file can have");
+            return error_set(
+                error, AT_FORMAT,
+                "its shape has more than 2^63 bytes of elements, which no file can have");
         out->count *= out->shape[i];
     }
     out->fortran = out->fortran && longer > 1;
@@ -182,8 +184,8 @@ at_status npy_parse(const void *bytes, size_t size_bytes, npy_header *out, at_er
     const size_t start = version == 1 ? 10 : 12;
     if (version < 1 || version > 3)
         return error_set(error, AT_FORMAT,
-                         "its NumPy format has version %u, and 1 to 3 are read; numpy.save() "
-                         "writes them",
+                         "its NumPy format has version %u, but only versions 1 to 3 can be read: "
+                         "save it again by numpy.save()",
                          version);
     if (size_bytes < start)
         return error_set(error, AT_FORMAT, "it ends within its NumPy header: it was cut off");

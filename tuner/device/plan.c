@@ -245,7 +245,8 @@ at_status plan_check_buffers(const launch_plan *plan, uint32_t buffer_count, at_
     if (needed <= buffer_count)
         return AT_OK;
     return error_set(error, AT_FORMAT,
-                     "the plan of %s names buffer %" PRIu32 ", there are %" PRIu32,
+                     "the plan of %s names buffer %" PRIu32
+                     ", but the number of buffers is %" PRIu32,
                      plan_entry(plan, 0), needed - 1, buffer_count);
 }
 

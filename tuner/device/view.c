@@ -101,12 +101,13 @@ static view_fault check_extent(const view_plan *v, uint64_t count, const complai
     for (uint32_t i = 1; i < v->rank; i++) {
         uint64_t steps = v->size[i] - 1, stride = v->stride_bytes[i - 1];
         if (stride > 0 && steps > (UINT64_MAX / 2 - bytes) / stride)
-            return complain(c, VIEW_BAD_SIZE, i, "reaches beyond any buffer");
+            return complain(c, VIEW_BAD_SIZE, i,
+                            "reaches beyond 2^63 bytes: make the size or the strides smaller");
         bytes += steps * stride;
     }
     if (count > 0 && bytes > count * element)
         return complain(c, VIEW_BAD_SIZE, v->rank - 1,
-                        "needs %" PRIu64 " bytes, and the buffer has %" PRIu64, bytes,
+                        "needs %" PRIu64 " bytes, but the buffer has %" PRIu64, bytes,
                         count * element);
     return VIEW_FINE;
 }
@@ -126,7 +127,7 @@ static view_fault check_box(const view_plan *v, const complaint *c)
                         row, TENSOR_UNIT_BYTES);
     if (v->swizzle && row > swizzles[v->swizzle])
         return complain(c, VIEW_BAD_SWIZZLE, 0,
-                        "spans %" PRIu32 " bytes, and the rows of the box have %" PRIu64
+                        "spans %" PRIu32 " bytes, but the rows of the box have %" PRIu64
                         ": narrow the box",
                         swizzles[v->swizzle], row);
     return VIEW_FINE;
@@ -138,7 +139,7 @@ static view_fault check_tensor(const view_plan *v, const complaint *c)
         if (v->size[i] > MOST_TENSOR_SIZE)
             return complain(c, VIEW_BAD_SIZE, i,
                             "gives %" PRIu64
-                            " elements; a tensor map has 2^32 at most along a side",
+                            " elements; a tensor map has at most 2^32 along a side",
                             v->size[i]);
     for (uint32_t i = 0; i + 1 < v->rank; i++)
         if (v->stride_bytes[i] == 0 || v->stride_bytes[i] % TENSOR_UNIT_BYTES != 0 ||
@@ -180,8 +181,9 @@ static view_fault check_array(const view_plan *v, const complaint *c)
                                            : most_sides[sides - 1];
         if (v->size[i] > most)
             return complain(c, VIEW_BAD_SIZE, i,
-                            "gives %" PRIu64 "; such an array has %" PRIu64 " at most", v->size[i],
-                            most);
+                            "gives %" PRIu64 "; a CUDA array of this kind has at most %" PRIu64
+                            " along this side",
+                            v->size[i], most);
         packed *= v->size[i];
         if (i + 1 < v->rank && v->stride_bytes[i] != packed)
             return complain(c, VIEW_BAD_STRIDE, i,
@@ -196,12 +198,13 @@ static view_fault check_linear(const view_plan *v, const complaint *c)
 {
     const dtype_info *type = dtype_get(v->type);
     if (v->rank > 2 || v->layered)
-        return complain(c, VIEW_BAD_MEMORY, 0,
-                        "gives 'buffer', whose textures have one side or two: give 'array'");
+        return complain(
+            c, VIEW_BAD_MEMORY, 0,
+            "gives 'buffer', but textures in a buffer have one or two dimensions: give 'array'");
     if (v->filter == FILTER_LINEAR && v->rank == 1)
         return complain(c, VIEW_BAD_FILTER, 0,
-                        "gives 'linear', and textures of one dimension are not interpolated: give "
-                        "'point', or memory = \"array\"");
+                        "gives 'linear', but textures of one dimension in a buffer are not "
+                        "interpolated: give 'point', or memory = \"array\"");
     if (v->rank == 1 && (v->normalised || v->size[0] > MOST_LINEAR_TEXELS))
         return complain(c, VIEW_BAD_SIZE, 0,
                         v->normalised ? "has one dimension, whose coordinates are whole numbers: "
@@ -226,13 +229,13 @@ static view_fault check_texture(const view_plan *v, const complaint *c)
     const dtype_info *type = dtype_get(v->type);
     bool reads_float = v->type == DTYPE_FLOAT || v->type == DTYPE_HALF || v->as_float;
     if (v->as_float && (type->is_float || type->size_bytes > 2))
-        return complain(
-            c, VIEW_BAD_READS, 0,
-            "gives 'float', to which integers of 8 and 16 bits are scaled, and these are %s",
-            type->name);
+        return complain(c, VIEW_BAD_READS, 0,
+                        "gives 'float', which is possible for integers of 8 and 16 bits only, but "
+                        "the elements are %s",
+                        type->name);
     if (v->filter == FILTER_LINEAR && !reads_float)
         return complain(c, VIEW_BAD_FILTER, 0,
-                        "gives 'linear', and integers are not interpolated: give 'point'");
+                        "gives 'linear', but integers are not interpolated: give 'point'");
     if ((v->address == ADDRESS_WRAP || v->address == ADDRESS_MIRROR) && !v->normalised)
         return complain(c, VIEW_BAD_ADDRESS, 0,
                         "gives '%s', which needs coordinates = \"normalised\"",
@@ -250,7 +253,8 @@ view_fault view_check(const view_plan *v, uint64_t count, uint32_t *dimension,
                         v->rank, view_kind_name(v->kind), most);
     for (uint32_t i = 0; i < v->rank; i++)
         if (v->size[i] == 0 || v->size[i] > MOST_TENSOR_STRIDE)
-            return complain(&c, VIEW_BAD_SIZE, i, "gives %" PRIu64 " elements", v->size[i]);
+            return complain(&c, VIEW_BAD_SIZE, i,
+                            "gives %" PRIu64 " elements; 1 to 2^40 are possible", v->size[i]);
     view_fault fault = v->kind == VIEW_TENSOR ? check_tensor(v, &c) : check_texels(v, &c);
     if (!fault && v->kind == VIEW_TEXTURE)
         fault = check_texture(v, &c);

@@ -148,7 +148,7 @@ static at_status parse_item(const script *s, const char *item, size_t length, bo
     text[length] = '\0';
     char *equals = strchr(text, '=');
     if (!equals)
-        return error_set(error, AT_USAGE, "--config: '%s' is not NAME=VALUE", text);
+        return error_set(error, AT_USAGE, "--config: '%s' is not of the form NAME=VALUE", text);
     *equals = '\0';
     size_t parameter;
     const char *name = script_bare(text);

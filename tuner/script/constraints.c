@@ -180,7 +180,8 @@ static at_status find_emptying(script *s, script_test *test, const space_limits 
             return AT_OK;
         }
     }
-    return error_set(error, AT_INTERNAL, "the space is empty, but no constraint emptied it");
+    return error_set(error, AT_INTERNAL,
+                     "the space is empty, although no constraint is false for all configurations");
 }
 
 static at_status tell_empty(script *s, script_test *test, const space_limits *limits,

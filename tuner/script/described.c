@@ -57,12 +57,13 @@ static void read_comment(lua_State *L, script *s)
     cpp_span comment;
     int line;
     if (strlen(text->bytes) != text->size_bytes)
-        sandbox_raise(L, AT_SCRIPT, s->from.path, 0, "it holds a NUL, at which C++ source ends");
+        sandbox_raise(L, AT_SCRIPT, s->from.path, 0,
+                      "it contains a NUL character, at which C++ source ends");
     const bool found = cpp_comment_find(text->bytes, &comment, &line);
     if (s->sketch.wanted && found)
         sandbox_raise(
             L, AT_USAGE, s->from.path, line,
-            "there is a comment that begins with autotune already: 'autotune %s' tunes by it",
+            "the file already has a comment that begins with autotune: 'autotune %s' uses it",
             s->from.path);
     if (found && !cpp_comment_is_closed(comment))
         sandbox_raise(L, AT_SCRIPT, s->from.path, line,
@@ -99,7 +100,7 @@ static int add_field(lua_State *L)
 {
     lua_pushvalue(L, 2);
     if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL)
-        return luaL_error(L, "%s is given twice: of two values only one can be meant",
+        return luaL_error(L, "%s is given twice: remove one of the two values",
                           luaL_tolstring(L, 2, NULL));
     lua_pop(L, 1);
     lua_rawset(L, lua_upvalueindex(1));
@@ -114,11 +115,8 @@ static int read_name(lua_State *L)
     if (lua_gettable(L, lua_upvalueindex(1)) != LUA_TNIL)
         return 1;
     const char *name = luaL_tolstring(L, 2, NULL);
-    lua_getfield(L, lua_upvalueindex(1), "at");
-    lua_pushvalue(L, 2);
-    if (lua_istable(L, -2) && lua_rawget(L, -2) != LUA_TNIL)
-        return luaL_error(L, "there is no %s here; write at.%s", name, name);
-    return luaL_error(L, "there is no %s here; an expression is a text: \"%s\"", name, name);
+    return luaL_error(L, "nothing is called %s here; write an expression as a text: \"%s\"", name,
+                      name);
 }
 
 /* Replaces the environment on the stack by the table of fields and, above it, a new environment for

@@ -226,8 +226,8 @@ static bool push_derived(lua_State *L, const script *s, const char *name)
             if (d->value.inputs[k].is_parameter &&
                 !s->space.choices[d->value.inputs[k].index].in_layout)
                 luaL_error(L,
-                           "'%s' is derived from the parameter '%s', and the reference is the same "
-                           "for all variants",
+                           "the reference cannot use '%s', which is derived from the parameter "
+                           "'%s': it is the same for all variants",
                            name, s->space.parameters[d->value.inputs[k].index].name);
         note_expression(e, &d->value);
         expression_any(L, &d->value, e->problem, e->indices);
@@ -273,7 +273,7 @@ static int emit(lua_State *L)
     assemble(L, &e->output, lua_gettop(L), lua_gettop(L) - 1);
     if (memchr(e->output.bytes, '\0', e->output.size_bytes))
         sandbox_raise(L, AT_SCRIPT, e->kernel->template_name, 0,
-                      "what it emits holds a NUL, at which C++ source ends");
+                      "the emitted source contains a NUL character, at which C++ source ends");
     write_options(L, e);
     return 0;
 }
@@ -422,11 +422,10 @@ static int derived_or_unknown_name(lua_State *L)
         return 1;
     for (size_t i = 0; i < s->pattern.parameter_count; i++)
         if (strcmp(name, s->space.parameters[i].name) == 0)
-            return luaL_error(
-                L,
-                "'%s' is a parameter, and the reference is the same for all variants; if the data "
-                "depends on it, name it in 'layout'",
-                name);
+            return luaL_error(L,
+                              "the reference cannot use the parameter '%s': it is the same for all "
+                              "variants; if the data depends on it, name it in 'layout'",
+                              name);
     char meant[SCRIPT_MEANT_BYTES];
     const char *nearest = script_nearest_name(L, s->lua.template_environment, name);
     return luaL_error(L, "there is no '%s'%s", name, script_meant(nearest, meant));

@@ -158,8 +158,8 @@ static at_status blame(script *s, const expression *e, problem_kind problem,
                        const uint16_t *indices, const char *message, at_error *error)
 {
     char read[256];
-    return error_set_at(error, AT_SCRIPT, s->from.path, e->line, "%s: \"%.200s\": %s%s", e->what,
-                        e->text, message,
+    return error_set_at(error, AT_SCRIPT, s->from.path, e->line, "%s: \"%.200s\"%s%s%s", e->what,
+                        e->text, script_joint(message), message,
                         expression_values(s, e, problem, indices, read, sizeof read));
 }
 
@@ -181,7 +181,7 @@ static at_status test_in_lua(script *s, const expression *e, problem_kind proble
         status = blame(s, e, problem, indices, expression_failure(L), error);
     else if (lua_type(L, -1) != LUA_TBOOLEAN) {
         char message[128];
-        snprintf(message, sizeof message, "gives a %s where true or false is needed",
+        snprintf(message, sizeof message, "gives a %s, but true or false is needed",
                  luaL_typename(L, -1));
         status = blame(s, e, problem, indices, message, error);
     } else

@@ -10,17 +10,27 @@
 #include "script/expression/tree.h"
 #include "script/state.h"
 
+const char *script_joint(const char *message)
+{
+    static const char *const verbs[] = {"is",    "has",   "gives",   "must", "needs", "contains",
+                                        "names", "spans", "reaches", "uses", "allows"};
+    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
+        const size_t length = strlen(verbs[i]);
+        if (strncmp(message, verbs[i], length) == 0 && message[length] == ' ')
+            return " ";
+    }
+    return ": ";
+}
+
 int expression_raise(lua_State *L, const expression *e, const char *format, ...)
 {
-    at_error error = {.status = AT_SCRIPT, .line = e->line};
-    snprintf(error.file, sizeof error.file, "%s", script_of(L)->from.path);
-    int used = snprintf(error.message, sizeof error.message, "%s: \"%.200s\": ", e->what, e->text);
+    char message[sizeof((at_error *)0)->message];
     va_list args;
     va_start(args, format);
-    if (used > 0 && (size_t)used < sizeof error.message)
-        vsnprintf(error.message + used, sizeof error.message - (size_t)used, format, args);
+    vsnprintf(message, sizeof message, format, args);
     va_end(args);
-    sandbox_raise_error(L, &error);
+    sandbox_raise(L, AT_SCRIPT, script_of(L)->from.path, e->line, "%s: \"%.200s\"%s%s", e->what,
+                  e->text, script_joint(message), message);
 }
 
 /* The names that a compilation found, in the order of the function's parameters, and the code. */
@@ -214,7 +224,7 @@ static const char *division_of_c(const char *text)
 {
     for (const char *at = strchr(text, '/'); at; at = strchr(at + 1 + (at[1] == '/'), '/'))
         if (at[1] != '/')
-            return "; / keeps the fraction: write a // b, or ceil_div(a, b)";
+            return "; / gives a fraction: write a // b, or ceil_div(a, b)";
     return "";
 }
 
@@ -277,7 +287,7 @@ void expression_compile(lua_State *L, expression *e, expression_reach reach)
         raise_syntax(L, e);
     /* Refuses "a) or (b", which Lua would accept within the brackets of the function. */
     if (!e->root)
-        expression_raise(L, e, "this is not one expression");
+        expression_raise(L, e, "this is not a single expression");
     lua_call(L, 0, 1);
     e->function = luaL_ref(L, LUA_REGISTRYINDEX);
     lua_pop(L, 1);
@@ -288,7 +298,8 @@ void script_derive(lua_State *L, script_derived *derived)
     if (derived->state == DERIVED_COMPILED)
         return;
     if (derived->state == DERIVED_COMPILING)
-        expression_raise(L, &derived->value, "it is derived from itself");
+        expression_raise(L, &derived->value,
+                         "needs itself: a derived value cannot depend on itself");
     derived->state = DERIVED_COMPILING;
     luaL_checkstack(L, 32, NULL);
     expression_compile(L, &derived->value, REACH_ALL);
@@ -377,15 +388,15 @@ int64_t expression_integer(lua_State *L, const expression *e, problem_kind probl
 {
     expression_any(L, e, problem, indices);
     if (lua_type(L, -1) != LUA_TNUMBER)
-        raise_value(L, e, problem, indices, "gives a %s where a whole number is needed",
+        raise_value(L, e, problem, indices, "gives a %s, but a whole number is needed",
                     luaL_typename(L, -1));
     int whole;
     int64_t n = lua_tointegerx(L, -1, &whole);
     if (!whole)
-        raise_value(L, e, problem, indices, "gives %.17g where a whole number is needed%s",
+        raise_value(L, e, problem, indices, "gives %.17g, but a whole number is needed%s",
                     lua_tonumber(L, -1), division_of_c(e->text));
     if (n < least || n > most)
-        raise_value(L, e, problem, indices, "must be %lld at %s and is %lld",
+        raise_value(L, e, problem, indices, "must be %lld at %s, but is %lld",
                     (long long)(n < least ? least : most), n < least ? "least" : "most",
                     (long long)n);
     lua_pop(L, 1);
@@ -397,7 +408,7 @@ double expression_number(lua_State *L, const expression *e, problem_kind problem
 {
     expression_any(L, e, problem, indices);
     if (lua_type(L, -1) != LUA_TNUMBER)
-        raise_value(L, e, problem, indices, "gives a %s where a number is needed",
+        raise_value(L, e, problem, indices, "gives a %s, but a number is needed",
                     luaL_typename(L, -1));
     double n = lua_tonumber(L, -1);
     if (!isfinite(n))
@@ -411,7 +422,7 @@ bool expression_truth(lua_State *L, const expression *e, problem_kind problem,
 {
     expression_any(L, e, problem, indices);
     if (!lua_isboolean(L, -1))
-        raise_value(L, e, problem, indices, "gives a %s where true or false is needed",
+        raise_value(L, e, problem, indices, "gives a %s, but true or false is needed",
                     luaL_typename(L, -1));
     bool truth = lua_toboolean(L, -1);
     lua_pop(L, 1);
@@ -423,9 +434,10 @@ const char *expression_string(lua_State *L, const expression *e, problem_kind pr
 {
     expression_any(L, e, problem, indices);
     if (lua_type(L, -1) != LUA_TSTRING)
-        raise_value(L, e, problem, indices, "gives a %s where a string is needed",
+        raise_value(L, e, problem, indices, "gives a %s, but a string is needed",
                     luaL_typename(L, -1));
     if (strlen(lua_tostring(L, -1)) != lua_rawlen(L, -1))
-        raise_value(L, e, problem, indices, "gives a string with a NUL in it");
+        raise_value(L, e, problem, indices,
+                    "gives a string with a NUL character, which is not allowed");
     return lua_tostring(L, -1);
 }

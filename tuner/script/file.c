@@ -27,7 +27,7 @@ static const char *find_path(const script *s, const char *name, char path[PATH_M
     if (script_find_file((const char *const[]){s->from.folder}, 1, name, path, PATH_MAX))
         return NULL;
     script_leads_out((const char *const[]){s->from.folder}, 1, name, &link);
-    snprintf(why, 256, "there is no '%.100s' in the script's folder%s", name, link);
+    snprintf(why, 256, "there is no file '%.100s' in the script's folder%s", name, link);
     return why;
 }
 
@@ -70,10 +70,10 @@ int script_open_file(lua_State *L)
     at_error error = {0};
     const char *missing = find_path(s, name, path, why);
     if (!missing && wanted && !dtype_find(wanted, &raw))
-        missing = "its dtype is no element type; 'autotune help scripts' has them: float, half, "
-                  "int32 ...";
+        missing = "its dtype is not an element type: write float, half, int32 ... ('autotune help "
+                  "scripts' lists all)";
     if (!missing && s->data.file_count == MOST_FILES)
-        missing = "a script may open 64 files";
+        missing = "the script opens more than 64 files, the most that are allowed";
     if (!missing && open_file(s, path, wanted ? &raw : NULL, &number, &error)) {
         if (error.status == AT_NO_MEMORY)
             sandbox_raise_memory(L);
@@ -163,8 +163,9 @@ at_status script_contents_load(const script *s, const problem_plan *plan, script
             continue;
         all += plan_buffer_bytes(b);
         if (all > most_bytes)
-            return error_set(error, AT_USAGE,
-                             "its data files are larger than 1 GiB, and are not simulated");
+            return error_set(
+                error, AT_USAGE,
+                "its data files are larger than 1 GiB, the limit of simulated devices");
         status = data_file_head(script_data(s, &b->data), plan_buffer_bytes(b), &bytes, error);
         if (!status)
             out->of[i] = bytes;

@@ -52,13 +52,17 @@ static int host_keys(lua_State *L)
     return 1;
 }
 
+/* host.fail(line, message, usage, subject) raises an error at a line of the script, or about the
+ * command line. The subject, which may be nil or "", precedes the message. */
 static int host_fail(lua_State *L)
 {
     int line = (int)luaL_checkinteger(L, 1);
     const char *message = luaL_checkstring(L, 2);
     bool usage = lua_toboolean(L, 3);
+    const char *subject = luaL_optstring(L, 4, "");
     sandbox_raise(L, usage ? AT_USAGE : AT_SCRIPT, usage ? NULL : script_of(L)->from.path,
-                  usage ? 0 : line, "%s", message);
+                  usage ? 0 : line, "%s%s%s", subject, *subject ? script_joint(message) : "",
+                  message);
 }
 
 static int host_warn(lua_State *L)

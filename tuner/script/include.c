@@ -169,11 +169,11 @@ static at_status read_name(const reader *r, directive *d, char name[NAME_BYTES],
     if (cpp_is(t, "<"))
         end = memchr(t.span.text, '>', (size_t)(d->lexer.end - t.span.text));
     else if (t.kind != CPP_LITERAL || *t.span.text != '"')
-        return refuse(r, d->line, "an #include of a macro: write the file's name");
+        return refuse(r, d->line, "this #include names a macro: write the file's name");
     else if (t.span.length > 1 && t.span.text[t.span.length - 1] == '"')
         end = t.span.text + t.span.length - 1;
     if (!end || end - t.span.text > NAME_BYTES)
-        return refuse(r, d->line, "an #include whose file name does not end");
+        return refuse(r, d->line, "the file name of this #include is never closed");
     *start = t.span.text + 1;
     const size_t length = (size_t)(end - *start);
     memcpy(name, *start, length);
@@ -252,7 +252,7 @@ static at_status add_header(collection *c, const reader *r, int line, const foun
 {
     if (strlen(text->bytes) != text->size_bytes)
         return error_set_at(r->error, AT_SCRIPT, r->name, shown_line(r, line),
-                            "%s, which this includes, holds a NUL", file->path);
+                            "%s, which this includes, contains a NUL character", file->path);
     for (int attempt = 0; attempt < 2; attempt++) {
         int n = attempt ? snprintf(as, NAME_BYTES, "%zu/%s", file->folder, file->name)
                         : snprintf(as, NAME_BYTES, "%s", file->name);
@@ -271,7 +271,8 @@ static at_status add_header(collection *c, const reader *r, int line, const foun
     }
     if (c->out->count == SOURCE_HEADERS_MAX)
         return error_set_at(r->error, AT_SCRIPT, r->name, shown_line(r, line),
-                            "more than %d included files", SOURCE_HEADERS_MAX);
+                            "the source includes more than %d files, the most that are allowed",
+                            SOURCE_HEADERS_MAX);
     char *kept = c->out->headers && c->paths ? strdup(as) : NULL;
     char *path = kept ? strdup(file->path) : NULL;
     if (!path) {

@@ -22,11 +22,12 @@ static at_status check_bytes(const script_bytes *text, const char *path, at_erro
 {
     const char *stop = memchr(text->bytes, 0xff, text->size_bytes);
     if (strlen(text->bytes) != text->size_bytes)
-        return error_set_at(error, AT_SCRIPT, path, 0, "it holds a NUL, at which C++ source ends");
+        return error_set_at(error, AT_SCRIPT, path, 0,
+                            "it contains a NUL character, at which C++ source ends");
     if (stop)
         return error_set_at(error, AT_SCRIPT, path, line_of(text->bytes, stop),
-                            "the byte 0xff is here, at which the compiler stops to read: save the "
-                            "file as UTF-8");
+                            "this line has the byte 0xff, where the compiler stops reading: save "
+                            "the file as UTF-8");
     return AT_OK;
 }
 
@@ -224,7 +225,7 @@ at_status kernel_file_compile(const script_compiler *compiler, const script_sour
     *ptx = *log = NULL;
     if (!compiler->compile)
         return error_set(error, AT_USAGE,
-                         "%s: a kernel's own file is read with a compiler, and here is none",
+                         "%s: reading a kernel's own file needs a compiler, and none was found",
                          source->name);
     return compiler->compile(compiler->context, source, ptx, log, error);
 }

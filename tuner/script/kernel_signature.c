@@ -144,26 +144,26 @@ static at_status refuse(const kernel_file *k, const char *log, at_error *error)
     char launcher[NAME_MAX + 1];
     const int launch_line = device_launch(said, launcher, sizeof launcher);
     if (launch_line > 0)
-        return error_set_at(error, AT_SCRIPT, launcher, launch_line,
-                            "the kernel launches another from the device, and such launches are "
-                            "neither run nor proven here: tune the one that it launches, kernel = "
-                            "{ entry = \"...\" }, as the host would launch it");
+        return error_set_at(
+            error, AT_SCRIPT, launcher, launch_line,
+            "this kernel launches another kernel from the device, which is not supported: tune the "
+            "launched kernel alone, kernel = { entry = \"...\" }");
     const int open = open_brace((cpp_span){k->units[0].text, k->units[0].length});
     if (strncmp(said, signature_name, strlen(signature_name)) == 0 && open > 0)
-        snprintf(said, sizeof said, "the brace that opens in line %d has no end", open);
+        snprintf(said, sizeof said, "the brace that opens in line %d is never closed", open);
     else if (strncmp(said, signature_name, strlen(signature_name)) == 0)
-        snprintf(
-            said, sizeof said,
-            "as its #if lines are, the file has no such kernel, or CUDA's headers have functions "
-            "of its name, or it has a template that the entry's arguments do not fit");
+        snprintf(said, sizeof said,
+                 "the compiler finds no such kernel: an #if excludes it, a CUDA header has a "
+                 "function of its name, or the entry's arguments do not fit its template");
     if (k->missing)
         snprintf(missing, sizeof missing,
-                 "\nNothing is used of these headers, which are not here; -I DIR says where others "
-                 "are: %.300s",
+                 "\nThese headers were not found and are left out; -I DIR names a folder that has "
+                 "them: %.300s",
                  k->missing);
     if (find_includer(k->path, includer, sizeof includer))
         snprintf(around, sizeof around,
-                 "\n%s includes this file, and may define what it lacks: name that one", includer);
+                 "\n%s includes this file and may define what is missing: give that file instead",
+                 includer);
     return error_set_at(error, AT_COMPILE, k->path, 0, "the kernel does not compile:\n%s%s%s", said,
                         missing, around);
 }
@@ -214,8 +214,8 @@ at_status kernel_signature(const kernel_file *k, const char *entry, const char *
     }
     if (!status && *count > CPP_MAX_PARAMETERS)
         status = error_set_at(error, AT_SCRIPT, k->path, 0,
-                              "the kernel %s takes %zu arguments; %d are allowed: put some of them "
-                              "into a struct that is passed by value",
+                              "the kernel %s takes %zu arguments; at most %d are allowed: put some "
+                              "of them into a struct that is passed by value",
                               entry, *count, CPP_MAX_PARAMETERS);
     included_deinit(&headers);
     free(text);

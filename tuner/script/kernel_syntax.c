@@ -149,9 +149,9 @@ static at_status load(kernel_syntax *k, at_error *error)
 #undef F
     return complete ? AT_OK
                     : error_set(error, AT_NO_TOOLCHAIN,
-                                "the host's code of a .cu file is read with libclang, 14 or newer, "
-                                "which is not here. Install it: sudo apt-get install libclang1, or "
-                                "dnf install clang-libs");
+                                "reading the host code of a .cu file needs libclang 14 or newer, "
+                                "which was not found. Install it: sudo apt-get install libclang1, "
+                                "or dnf install clang-libs");
 }
 
 void kernel_syntax_free(kernel_syntax *k)

@@ -52,8 +52,8 @@ static scalar evaluate_plain(lua_State *L, const evaluation *e, const expression
         out = scalar_of(&narrow, 4);
     } else if (lua_type(L, -1) == LUA_TNUMBER) {
         expression_raise(L, from,
-                         "gives the number %.17g; write at.float(...), at.double(...) or "
-                         "at.int32(...)",
+                         "gives the number %.17g without a type; write at.float(...), "
+                         "at.double(...) or at.int32(...)",
                          lua_tonumber(L, -1));
     } else {
         expression_raise(L, from, "gives a %s, which is neither a buffer nor a number",
@@ -197,9 +197,9 @@ static uint32_t evaluate_place(lua_State *L, const evaluation *e, const expressi
     for (uint32_t i = 0; i < count; i++)
         if (choices[i] == wanted)
             return i;
-    expression_raise(L, from, "gives %lld; bytes are %u, %u, %u or %u", (long long)wanted,
-                     (unsigned)choices[0], (unsigned)choices[1], (unsigned)choices[2],
-                     (unsigned)choices[3]);
+    expression_raise(L, from, "gives %lld bytes; only %u, %u, %u and %u are possible",
+                     (long long)wanted, (unsigned)choices[0], (unsigned)choices[1],
+                     (unsigned)choices[2], (unsigned)choices[3]);
 }
 
 static uint32_t evaluate_word(lua_State *L, const evaluation *e, const expression *from,
@@ -261,8 +261,8 @@ static void fill_view(lua_State *L, const evaluation *e, const script_argument *
     if (out->kind == VIEW_TENSOR && s->options.device.major < 9)
         expression_raise(
             L, &v->size[0],
-            "is of a tensor map, which needs compute capability 9.0, and this is %d.%d: "
-            "write where = { \"device.major >= 9\" }, or launch it when device.major >= 9",
+            "is the size of a tensor map, which needs compute capability 9.0, but this device has "
+            "%d.%d: write where = { \"device.major >= 9\" }, or launch it when device.major >= 9",
             s->options.device.major, s->options.device.minor);
     uint64_t elements =
         evaluate_elements(L, e->problem, e->indices, &s->buffers[from->buffer], &out->type);
@@ -305,9 +305,10 @@ static void evaluate_view(lua_State *L, const evaluation *e, const script_argume
 {
     launch_plan *plan = e->launch;
     if (plan->view_count == PLAN_MAX_VIEWS)
-        expression_raise(L, &from->view->size[0],
-                         "is one tensor map, texture or surface too many: a variant can have %d",
-                         PLAN_MAX_VIEWS);
+        expression_raise(
+            L, &from->view->size[0],
+            "is one tensor map, texture or surface too many: a variant can have at most %d",
+            PLAN_MAX_VIEWS);
     to->is_view = true;
     to->bits = plan->view_count;
     to->buffer = (uint8_t)from->buffer;
@@ -359,9 +360,10 @@ static void evaluate_cluster(lua_State *L, const evaluation *e, const script_lau
     for (int i = 0; i < 3; i++) {
         *e->impossible = to->grid[i] % to->cluster[i] != 0;
         if (*e->impossible)
-            expression_raise(L, &from->cluster[from->cluster[i].text ? i : 0],
-                             "clusters of %u blocks do not divide a grid of %u", to->cluster[i],
-                             to->grid[i]);
+            expression_raise(
+                L, &from->cluster[from->cluster[i].text ? i : 0],
+                "clusters of %u blocks do not divide the grid of %u: round the grid up",
+                to->cluster[i], to->grid[i]);
     }
 }
 
@@ -390,9 +392,10 @@ static void evaluate_entry(lua_State *L, const evaluation *e, const expression *
         used--;
     name[used] = '\0';
     if (used == 0)
-        expression_raise(L, from, "names no kernel");
+        expression_raise(L, from, "is empty; write the name of a kernel");
     if (!plan_set_entry(plan, plan->launch_count - 1, name))
-        expression_raise(L, from, "with the names of the other kernels has more than %d bytes",
+        expression_raise(L, from,
+                         "is too long: the names of all kernels together have more than %d bytes",
                          PLAN_ENTRIES_BYTES - 2);
     lua_pop(L, 1);
 }
@@ -413,7 +416,7 @@ static void evaluate_one_launch(lua_State *L, const evaluation *e, const script_
     evaluate_cluster(L, e, from, to);
     *e->impossible = plan_block_threads(to) > 1024;
     if (*e->impossible)
-        expression_raise(L, &from->block[0], "the block has %llu threads; 1024 are allowed",
+        expression_raise(L, &from->block[0], "the block has %llu threads; at most 1024 are allowed",
                          (unsigned long long)plan_block_threads(to));
     if (from->shared.text)
         to->dynamic_shared_bytes = (uint32_t)whole(L, e, &from->shared, 0, INT32_MAX);
@@ -443,7 +446,8 @@ static void evaluate_compared(lua_State *L, const evaluation *e)
         uint64_t all = evaluate_elements(L, e->problem, e->indices, b, &type);
         int64_t count = whole(L, e, &b->compare, 1, (int64_t)all);
         if (b->record > 1 && count % b->record)
-            expression_raise(L, &b->compare, "is %lld, and %s has records of %u elements",
+            expression_raise(L, &b->compare,
+                             "is %lld, but %s has records of %u elements: give a multiple of that",
                              (long long)count, b->name, b->record);
         if ((uint64_t)count < all)
             e->launch->compared[e->launch->compared_count++] =
@@ -456,11 +460,11 @@ static void refuse_two_copies(lua_State *L, const evaluation *e)
 {
     const uint32_t buffer = plan_conflicting_buffer(e->launch);
     if (buffer < PLAN_MAX_BUFFERS)
-        expression_raise(L, &e->kernel->launches[0].entry,
-                         "has %s in a CUDA array, by at.surface or a texture of memory = "
-                         "\"array\", and otherwise, too: launches reach a buffer by views of one "
-                         "array alone, or by none",
-                         e->s->buffers[buffer].name);
+        expression_raise(
+            L, &e->kernel->launches[0].entry,
+            "uses %s as a CUDA array (at.surface, or a texture of memory = \"array\") and also in "
+            "another way: use the buffer only as views of one array, or never as an array",
+            e->s->buffers[buffer].name);
 }
 
 static int evaluate_launch(lua_State *L)
@@ -480,7 +484,9 @@ static int evaluate_launch(lua_State *L)
     if (transfers)
         evaluate_transfer(L, e->problem, e->indices, plan->launch_count > 0, &plan->transfer);
     if (plan->launch_count == 0 && !transfers)
-        expression_raise(L, &k->launches[0].when, "no launch is left for this configuration");
+        expression_raise(L, &k->launches[0].when,
+                         "the `when` of every launch is false for this configuration: at least one "
+                         "launch must remain");
     plan->constant_count = (uint32_t)k->constant_count;
     for (size_t i = 0; i < k->constant_count; i++) {
         constant_plan *to = &plan->constants[i];
@@ -488,8 +494,8 @@ static int evaluate_launch(lua_State *L)
         to->is_result = e->s->buffers[to->buffer].role != BUFFER_INPUT;
         if (to->is_result && transfers)
             sandbox_raise(L, AT_SCRIPT, e->s->from.path, k->template_line,
-                          "the results of a transfer are in a buffer, and those of the kernel in "
-                          "its variable %s: give the kernel the buffer's address",
+                          "the transfer's results are in a buffer, but the kernel's are in its "
+                          "variable %s: pass the buffer to the kernel instead",
                           to->name);
     }
     refuse_two_copies(L, e);

@@ -99,7 +99,7 @@ static void print_plain_value(writer *w, const expression *e)
     else if (c && type == TERM_TRUTH)
         print_truth_value(w, e);
     else
-        refuse(w, e, "an argument without a type is a whole number or a truth");
+        refuse(w, e, "an argument without a type must be a whole number or a boolean");
     free(c);
 }
 

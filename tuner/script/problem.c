@@ -65,7 +65,7 @@ static void raise_unknown_fill(lua_State *L, const expression *fill, const char 
     for (size_t i = 0; i < FILL_NAMES; i++)
         snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", i ? ", " : "",
                  fills[i].name);
-    expression_raise(L, fill, "gives '%s'; fills are %s", name, known);
+    expression_raise(L, fill, "gives '%s', which is not a fill; the fills are %s", name, known);
 }
 
 static void raise_buffer(lua_State *L, const evaluation *e, const script_buffer *from,
@@ -93,7 +93,7 @@ static void evaluate_values(lua_State *L, const evaluation *e, const script_buff
     for (uint32_t i = 0; i < from->value_count; i++) {
         const double v = expression_number(L, &from->values[i], e->problem, e->indices);
         if (!is_float && (floor(v) != v || fabs(v) > 0x1p53))
-            expression_raise(L, &from->values[i], "gives %.17g where a whole number is needed", v);
+            expression_raise(L, &from->values[i], "gives %.17g, but a whole number is needed", v);
         if (is_long) {
             const uint64_t bits = dtype_bits(type, v);
             memcpy(elements + i * size, &bits, size); /* little-endian */
@@ -118,15 +118,20 @@ static void evaluate_limit(lua_State *L, const evaluation *e, const script_buffe
     bool needed = to->fill == FILL_MODULO || to->fill == FILL_SORTED || to->fill == FILL_LOCAL ||
                   to->fill == FILL_SKEWED || to->fill == FILL_OFFSETS;
     if (needed && !from->limit.text)
-        raise_buffer(L, e, from, fill, "needs a limit: the values are below it");
+        raise_buffer(L, e, from, fill,
+                     "needs a limit, below which all values lie, for example limit = \"n\"");
     bool spread = to->fill == FILL_SORTED || to->fill == FILL_OFFSETS;
     if (spread && to->fill_limit > (uint64_t)INT64_MAX / to->count)
-        expression_raise(L, &from->limit, "times the count is more than 2^63");
+        expression_raise(L, &from->limit,
+                         "is too large: the limit times the count of elements is more than 2^63");
     if (to->fill == FILL_OFFSETS && to->count < 2)
-        raise_buffer(L, e, from, fill,
-                     "needs two elements or more: the first is 0, the last the limit");
+        raise_buffer(
+            L, e, from, fill,
+            "needs a buffer of two elements or more: the first is 0, the last is the limit");
     if (to->fill == FILL_LOCAL && !from->block.text)
-        raise_buffer(L, e, from, fill, "needs a block: that many neighbours share a window");
+        raise_buffer(
+            L, e, from, fill,
+            "needs a block, the number of neighbours that share a window, for example block = 32");
     if (to->fill == FILL_LOCAL)
         to->fill_block =
             (uint64_t)expression_integer(L, &from->block, e->problem, e->indices, 1, INT64_MAX);
@@ -147,24 +152,22 @@ static void check_file(lua_State *L, const evaluation *e, const script_buffer *f
     char shape[160] = "";
     if (about->type != to->type)
         sandbox_raise(L, AT_SCRIPT, e->s->from.path, from->line,
-                      "buffers.%s: it has elements of type %s and %s has %s: give the buffer dtype "
-                      "= \"%s\", or convert the file (numpy: a.astype(...))",
+                      "buffers.%s: its elements are %s, but the elements of %s are %s: give the "
+                      "buffer dtype = \"%s\", or convert the file (numpy: a.astype(...))",
                       from->name, dtype_get(to->type)->name, about->path,
                       dtype_get(about->type)->name, dtype_get(about->type)->name);
     for (uint32_t i = 0; about->rank > 1 && i < about->rank; i++)
         text_add(shape, sizeof shape, "%s%llu", i ? " x " : " (",
                  (unsigned long long)about->shape[i]);
     if (counted && about->count != to->count)
-        sandbox_raise(
-            L, AT_SCRIPT, e->s->from.path, from->line,
-            "buffers.%s: it has %llu elements on %s and %s has %llu%s%s; sizes can follow from the "
-            "file: problem = { n = at.file(\"NAME\").count }, or .shape[1]%s",
-            from->name, (unsigned long long)to->count, problem_name(e->problem), about->path,
-            (unsigned long long)about->count, shape, *shape ? ")" : "",
-            to->count < about->count
-                ? "; where the first elements are as good for a smaller problem: at.file(\"NAME\", "
-                  "{ head = true })"
-                : "");
+        sandbox_raise(L, AT_SCRIPT, e->s->from.path, from->line,
+                      "buffers.%s: it has %llu elements on %s, but %s has %llu%s%s. Sizes can come "
+                      "from the file: problem = { n = at.file(\"NAME\").count }, or .shape[1]%s",
+                      from->name, (unsigned long long)to->count, problem_name(e->problem),
+                      about->path, (unsigned long long)about->count, shape, *shape ? ")" : "",
+                      to->count < about->count ? ". If the first elements are good for a smaller "
+                                                 "problem, write at.file(\"NAME\", { head = true })"
+                                               : "");
 }
 
 /* Fills a buffer from a file of its size, or from its first elements if the script allows it. */
@@ -225,10 +228,10 @@ static double evaluate_mismatches(lua_State *L, const evaluation *e, const expre
 {
     double amount = expression_number(L, from, e->problem, e->indices);
     if (!(amount >= 0 && amount <= 0x1p53) || (amount >= 1 && floor(amount) != amount))
-        expression_raise(L, from,
-                         "gives %g where a share of the elements below 1 or a whole number of them "
-                         "is needed",
-                         amount);
+        expression_raise(
+            L, from,
+            "gives %g; a share of the elements below 1, or a whole number of elements, is needed",
+            amount);
     return amount;
 }
 
@@ -236,14 +239,14 @@ static tolerance evaluate_tolerance(lua_State *L, const evaluation *e, const scr
 {
     double limit = expression_number(L, &from->limit, e->problem, e->indices);
     if (limit < 0)
-        expression_raise(L, &from->limit, "is negative");
+        expression_raise(L, &from->limit, "is negative; a tolerance is 0 or more");
     if (from->kind == TOLERANCE_RELATIVE && limit >= 1)
         expression_raise(L, &from->limit,
-                         "gives %g: with a relative error of 1 or more zeros pass; "
-                         "ULPs are at.ulps(...), and a plain number is of the largest magnitude",
+                         "gives %g: a relative error of 1 or more would accept zeros. For ULPs "
+                         "write at.ulps(...). A plain number is relative to the largest magnitude",
                          limit);
     if (from->kind == TOLERANCE_ULPS && (floor(limit) != limit || limit > 0x1p53))
-        expression_raise(L, &from->limit, "gives %g where a whole number of ULPs is needed", limit);
+        expression_raise(L, &from->limit, "gives %g, but a whole number of ULPs is needed", limit);
     tolerance out = from->kind == TOLERANCE_SCALED
                         ? tolerance_of(limit)
                         : (tolerance){.kind = from->kind, .limit = limit};
@@ -264,18 +267,20 @@ static void evaluate_buffer(lua_State *L, const evaluation *e, const script_buff
             from->tolerance.limit.text ? &from->tolerance : &e->s->checks.tolerance;
         to->tolerance = evaluate_tolerance(L, e, t);
         if (t->mismatches.text && tolerance_mismatches(to->tolerance, to->count) >= to->count)
-            expression_raise(L, &t->mismatches,
-                             "allows %.17g elements to differ and %s has %llu: anything "
-                             "would do",
-                             to->tolerance.mismatches, from->name, (unsigned long long)to->count);
+            expression_raise(
+                L, &t->mismatches,
+                "allows %.17g elements to differ, but %s has only %llu: every result would pass",
+                to->tolerance.mismatches, from->name, (unsigned long long)to->count);
         to->record = from->record;
         if (to->record > 1 && to->count % to->record)
-            expression_raise(L, &from->count, "is %llu, and %s has records of %u elements",
+            expression_raise(L, &from->count,
+                             "is %llu, but %s has records of %u elements: give a multiple of that",
                              (unsigned long long)to->count, from->name, to->record);
         if (to->record > 1 && !tolerance_is_exact(to->tolerance))
-            expression_raise(L, &t->limit,
-                             "records of %s are compared exactly: give it tolerance = 0",
-                             from->name);
+            expression_raise(
+                L, &t->limit,
+                "must be 0: records of %s are compared exactly, so give the buffer tolerance = 0",
+                from->name);
         to->repeats =
             !to->record && (e->s->checks.deterministic_given ? e->s->checks.deterministic
                                                              : tolerance_is_exact(to->tolerance));
@@ -288,9 +293,10 @@ static void evaluate_buffer(lua_State *L, const evaluation *e, const script_buff
         to->rank++;
     }
     if (from->rank > 0 && product != to->count)
-        sandbox_raise(L, AT_SCRIPT, e->s->from.path, from->line,
-                      "buffers.%s: the shape has %llu elements and the count is %llu", from->name,
-                      (unsigned long long)product, (unsigned long long)to->count);
+        sandbox_raise(
+            L, AT_SCRIPT, e->s->from.path, from->line,
+            "buffers.%s: the shape has %llu elements, but the count is %llu: make both equal",
+            from->name, (unsigned long long)product, (unsigned long long)to->count);
 }
 
 static uint64_t buffer_bytes(lua_State *L, const script *s, problem_kind problem, uint32_t buffer)
@@ -315,21 +321,22 @@ static void evaluate_task(lua_State *L, problem_kind problem, transfer_task *out
              other = buffer_bytes(L, s, problem, t->to);
     if (size != other)
         sandbox_raise(L, AT_SCRIPT, s->from.path, t->line,
-                      "transfer: %s has %llu bytes and %s %llu; both must have the same size",
+                      "transfer: %s has %llu bytes, but %s has %llu: both must have the same size",
                       s->buffers[t->from].name, (unsigned long long)size, s->buffers[t->to].name,
                       (unsigned long long)other);
     out->pieces = (uint64_t)expression_integer(L, &t->pieces, problem, NULL, 1, (int64_t)size);
     if (size % out->pieces != 0)
-        expression_raise(L, &t->pieces, "gives %llu, which does not divide the %llu bytes of %s",
-                         (unsigned long long)out->pieces, (unsigned long long)size,
-                         s->buffers[t->from].name);
+        expression_raise(
+            L, &t->pieces, "gives %llu pieces, which do not divide the %llu bytes of %s",
+            (unsigned long long)out->pieces, (unsigned long long)size, s->buffers[t->from].name);
     uint64_t piece = size / out->pieces;
     out->pitch_bytes = (uint64_t)expression_integer(L, &t->pitch, problem, NULL, 0,
                                                     (int64_t)(TRANSFER_MAX_BYTES / out->pieces));
     if (out->pitch_bytes == 0)
         out->pitch_bytes = piece;
     if (out->pitch_bytes < piece)
-        expression_raise(L, &t->pitch, "gives %llu, and a piece has %llu bytes",
+        expression_raise(L, &t->pitch,
+                         "gives %llu bytes, but a piece has %llu: the pitch must not be smaller",
                          (unsigned long long)out->pitch_bytes, (unsigned long long)piece);
 }
 
@@ -349,11 +356,12 @@ void evaluate_transfer(lua_State *L, problem_kind problem, const uint16_t *indic
         (uint32_t)expression_integer(L, &t->streams, problem, indices, 1, TRANSFER_MAX_STREAMS);
     if (out->memory == HOST_MAPPED && !has_kernel)
         expression_raise(L, &t->memory,
-                         "gives 'mapped', which a kernel reads or writes, and this "
-                         "configuration launches none");
+                         "gives 'mapped', but this configuration launches no kernel, which would "
+                         "read or write mapped memory");
     if (out->memory == HOST_MAPPED && out->staging != STAGING_NONE)
-        expression_raise(L, &t->staging,
-                         "asks for a staging buffer, and mapped memory is not copied");
+        expression_raise(
+            L, &t->staging,
+            "must be 'none' here: mapped memory is not copied, so it needs no staging buffer");
 }
 
 oracle_kind script_oracle(const script *s)
@@ -383,7 +391,8 @@ static ceiling_kind evaluate_ceiling(lua_State *L, const evaluation *e)
         for (int i = CEILING_NONE; i < CEILING_KINDS; i++)
             snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s",
                      i > CEILING_NONE ? ", " : "", ceiling_get((ceiling_kind)i)->name);
-        expression_raise(L, &e->s->work.ceiling, "gives '%s'; ceilings are %s", name, known);
+        expression_raise(L, &e->s->work.ceiling,
+                         "gives '%s', which is not a ceiling; the ceilings are %s", name, known);
     }
     work_unit unit = ceiling_get(found)->unit;
     if (found != CEILING_NONE && plan_work(e->plan, unit) == 0)
@@ -413,7 +422,7 @@ static int evaluate_problem(lua_State *L)
         evaluate_task(L, e->problem, &plan->transfer);
     if (plan->ceiling == CEILING_PINNED && !s->transfer.given)
         expression_raise(L, &s->work.ceiling,
-                         "gives 'pinned', the ceiling of patterns with a transfer");
+                         "gives 'pinned', which is a ceiling only of patterns with a transfer");
     return 0;
 }
 

@@ -108,8 +108,8 @@ static at_status compare_buffer(const comparison *c, uint32_t buffer, uint32_t p
     if (found == FIT_FINE)
         return AT_OK;
     snprintf(text, sizeof text,
-             "%s is a buffer of %s, and argument %u of the kernel %s is %s: give the buffer "
-             "dtype = \"%s\", or the kernel a pointer to %s",
+             "%s is a buffer of %s, but argument %u of the kernel %s is %s: give the buffer dtype "
+             "= \"%s\", or the kernel a pointer to %s",
              b->name, dtype_get(elements)->name, place, c->entry, type,
              dtype_get((dtype)takes->type)->name, dtype_get(elements)->c_name);
     if (found == FIT_WRONG)
@@ -152,28 +152,27 @@ static at_status compare_argument(const comparison *c, const script_argument *fr
     const int line = argument_line(from);
     type_text(takes, type);
     if (plan->size_bytes != bytes)
-        return error_set_at(error, AT_SCRIPT, c->s->from.path,
-                            line ? line : c->s->kernel.template_line,
-                            "argument %u of the kernel %s is %s, of %u bytes, and args gives %u: "
-                            "write %s",
-                            place, c->entry, type, bytes, plan->size_bytes, remedy(takes, write));
+        return error_set_at(
+            error, AT_SCRIPT, c->s->from.path, line ? line : c->s->kernel.template_line,
+            "argument %u of the kernel %s is %s, of %u bytes, but args gives %u bytes: write %s",
+            place, c->entry, type, bytes, plan->size_bytes, remedy(takes, write));
     if (from->type == ARGUMENT_BUFFER)
         return compare_buffer(c, from->buffer, place, takes, error);
     if (from->type == ARGUMENT_STRUCT || argument_is_view(from->type) ||
         !number_type(from, plan, &number))
         return AT_OK;
     if (takes->is_pointer && plan->bits != 0)
-        return error_set_at(error, AT_SCRIPT, c->s->from.path, line,
-                            "argument %u of the kernel %s is %s, and args gives a number: name a "
-                            "buffer",
-                            place, c->entry, type);
+        return error_set_at(
+            error, AT_SCRIPT, c->s->from.path, line,
+            "argument %u of the kernel %s is %s, but args gives a number: name a buffer", place,
+            c->entry, type);
     if (!takes->is_pointer && takes->lanes == 1 && takes->type >= 0 && takes->type < DTYPE_COUNT &&
         takes->type != (int)number &&
         (dtype_get((dtype)takes->type)->is_float || dtype_get(number)->is_float))
-        return error_set_at(error, AT_SCRIPT, c->s->from.path, line,
-                            "argument %u of the kernel %s is %s, and args gives its bytes as %s: "
-                            "write %s",
-                            place, c->entry, type, dtype_get(number)->c_name, remedy(takes, write));
+        return error_set_at(
+            error, AT_SCRIPT, c->s->from.path, line,
+            "argument %u of the kernel %s is %s, but args gives its bytes as %s: write %s", place,
+            c->entry, type, dtype_get(number)->c_name, remedy(takes, write));
     return AT_OK;
 }
 
@@ -192,7 +191,7 @@ static at_status compare_launch(const comparison *c, const script_launch *from,
                 (size_t)snprintf(types + used, sizeof types - used, "%s%s", i ? ", " : "", type);
         }
         return error_set_at(error, AT_SCRIPT, c->s->from.path, c->s->kernel.template_line,
-                            "the kernel %s takes %zu arguments (%s), and args has %u%s", c->entry,
+                            "the kernel %s takes %zu arguments (%s), but args has %u%s", c->entry,
                             count, types, l->argument_count,
                             of_transfer ? ", to which a transfer adds two" : "");
     }

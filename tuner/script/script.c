@@ -135,9 +135,8 @@ static int load(lua_State *L)
 
     lua_rawgeti(L, LUA_REGISTRYINDEX, s->lua.token);
     if (!lua_istable(L, -1) || !lua_rawequal(L, -1, -2))
-        sandbox_raise(
-            L, AT_SCRIPT, s->from.path, 0,
-            "the script does not return a pattern: end it with 'return at.pattern { ... }'");
+        sandbox_raise(L, AT_SCRIPT, s->from.path, 0,
+                      "the script returns no pattern: end it with 'return at.pattern { ... }'");
     lua_rawgeti(L, LUA_REGISTRYINDEX, s->lua.declared);
     script_read_pattern(L);
     if (!s->options.without_templates)
@@ -162,9 +161,9 @@ static at_status fill_in(script *s, const char *path, const script_options *opti
     const size_t length = strlen(path);
     if (length > 5 && strcmp(path + length - 5, ".json") == 0)
         return error_set(error, AT_USAGE,
-                         "%s is no script. A T1 file becomes one by 'python -m autotune.t1 %s > "
-                         "pattern.lua'; records and measurements are for 'autotune results', "
-                         "'plot' and 'compare'",
+                         "%s is not a script. To convert a T1 file, run 'python -m autotune.t1 %s "
+                         "> pattern.lua'; for records and measurements, use 'autotune results', "
+                         "'plot' or 'compare'",
                          path, path);
     /* Messages about fields have this path. */
     s->from.path = duplicate(options->describe ? options->describe : path, &status);
@@ -233,7 +232,7 @@ at_status script_sketch(const char *path, const script_sketch_of *of, const scri
     script *s;
     *comment = NULL;
     if (!script_is_kernel_file(path))
-        return error_set(error, AT_USAGE, "%s is no file of CUDA C++ (.cu)", path);
+        return error_set(error, AT_USAGE, "%s is not a CUDA C++ file (.cu)", path);
     at_status status = prepare(path, options, &s, error);
     if (!status) {
         s->sketch.wanted = true;
@@ -309,8 +308,10 @@ void script_report_repeated_keys(const script *s,
         source_repeated_keys(script_source_text(s), keys, sizeof keys / sizeof *keys);
     for (size_t i = 0; i < count; i++) {
         char text[256];
-        snprintf(text, sizeof text, "'%.*s' is written twice in this table: the last value counts",
-                 keys[i].length < 100 ? (int)keys[i].length : 100, keys[i].text);
+        snprintf(
+            text, sizeof text,
+            "'%.*s' is written twice in this table, and only the last value counts: remove one",
+            keys[i].length < 100 ? (int)keys[i].length : 100, keys[i].text);
         tell(context, s->pattern.path, keys[i].line, text);
     }
 }

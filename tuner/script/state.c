@@ -77,8 +77,9 @@ at_status script_read_file(const char *path, script_bytes *out, at_error *error)
     *out = (script_bytes){0};
     at_status status = file_read(path, SCRIPT_MAX_FILE_BYTES, &out->bytes, &out->size_bytes, error);
     if (status == AT_FORMAT)
-        status = error_set(error, AT_IO, "%s is larger than %d MiB: that is no script or template",
-                           path, SCRIPT_MAX_FILE_BYTES >> 20);
+        status =
+            error_set(error, AT_IO, "%s is larger than %d MiB, the limit for scripts and templates",
+                      path, SCRIPT_MAX_FILE_BYTES >> 20);
     if (status == AT_NOT_FOUND)
         status = error_set_errno(error, ENOENT, "cannot open %s", path);
     return status;

@@ -85,11 +85,11 @@ TEST_IN(an_array_is_described_by_its_header, set_up, temporary_file_tear_down)
     data_file_free(d);
     put(f, bytes, sizeof bytes - 1);
     assert_int_equal(data_file_open(f->path, NULL, &d, &f->error), AT_FORMAT);
-    assert_non_null(strstr(f->error.message, "5 bytes of elements where its shape needs 6"));
+    assert_non_null(strstr(f->error.message, "5 bytes of elements, but its shape needs 6"));
     const dtype other = DTYPE_FLOAT;
     put(f, bytes, sizeof bytes);
     assert_int_equal(data_file_open(f->path, &other, &d, &f->error), AT_FORMAT);
-    assert_non_null(strstr(f->error.message, "int16, and the script says 'float'"));
+    assert_non_null(strstr(f->error.message, "int16, but the script says 'float'"));
 }
 
 TEST_IN(elements_alone_need_a_type, set_up, temporary_file_tear_down)
@@ -99,12 +99,12 @@ TEST_IN(elements_alone_need_a_type, set_up, temporary_file_tear_down)
     const dtype raw = DTYPE_INT32;
     put(f, "123", 3);
     assert_int_equal(data_file_open(f->path, NULL, &d, &f->error), AT_FORMAT);
-    assert_non_null(strstr(f->error.message, "say of which type"));
+    assert_non_null(strstr(f->error.message, "give their type"));
     assert_int_equal(data_file_open(f->path, &raw, &d, &f->error), AT_FORMAT);
     assert_non_null(strstr(f->error.message, "not a whole number of elements"));
     put(f, "", 0);
     assert_int_equal(data_file_open(f->path, &raw, &d, &f->error), AT_FORMAT);
-    assert_non_null(strstr(f->error.message, "no elements"));
+    assert_non_null(strstr(f->error.message, "it is empty"));
 }
 
 TEST_IN(large_files_come_in_chunks_and_are_known_by_what_they_hold, set_up,

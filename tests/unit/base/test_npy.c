@@ -129,7 +129,7 @@ TEST(headers_that_make_no_sense_are_told_of)
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (3,)} and more", "text after"},
         {"{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (3,)}", "structures"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999, 99999999999)}",
-         "more elements"},
+         "more than 2^63 bytes"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999999,)}",
          "damaged"},
     };

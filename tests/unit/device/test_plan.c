@@ -439,8 +439,8 @@ TEST(not_all_of_an_output_may_differ)
     assert_ok(script_problem_plan(s, PROBLEM_TUNED, NULL, 42, &p, &error), error);
     assert_false(p.buffers[0].repeats);
     assert_int_equal(script_problem_plan(s, PROBLEM_RAGGED, NULL, 42, &p, &error), AT_SCRIPT);
-    assert_non_null(
-        strstr(error.message, "allows 3 elements to differ and a has 3: anything would do"));
+    assert_non_null(strstr(
+        error.message, "allows 3 elements to differ, but a has only 3: every result would pass"));
     script_free(s);
 }
 
@@ -531,37 +531,38 @@ typedef struct plan_case {
 
 static const plan_case problem_cases[] = {
     {"buffers = { a = at.input { dtype = 'float', count = 'n - 1024' } },",
-     "must be 1 at least and is 0"},
+     "must be 1 at least, but is 0"},
     {"buffers = { a = at.input { dtype = 'float', count = 'n / 1000' } },", "gives 1.024"},
     {"buffers = { a = at.input { dtype = 'float', count = \"'n'\" } },",
-     "gives a string where a whole number"},
+     "gives a string, but a whole number is needed"},
     {"buffers = { a = at.input { dtype = 'float', count = '1 << 50' } },",
-     "must be 281474976710656 at most and is "},
+     "must be 281474976710656 at most, but is "},
     {"buffers = { a = at.input { dtype = 'n + 0', count = 1 } },",
-     "gives a number where a string is needed"},
+     "gives a number, but a string is needed"},
     {"buffers = { a = at.input { dtype = \"dtype .. 'x'\", count = 1 } },",
      "did you mean 'float'?"},
     {"buffers = { a = at.input { dtype = 'float', count = 1, fill = 'modulo' } },",
      "needs a limit"},
     {"buffers = { a = at.input { dtype = 'float', count = 6, shape = { 2, 2 } } },",
-     "the shape has 4 elements and the count is 6"},
+     "the shape has 4 elements, but the count is 6"},
     {"tolerance = -1,", "is negative"},
     {"tolerance = '0/0',", "not a finite number"},
-    {"tolerance = at.relative(1.5),", "zeros pass"},
-    {"tolerance = at.ulps 'n / 3',", "gives 341.333 where a whole number of ULPs"},
+    {"tolerance = at.relative(1.5),", "would accept zeros"},
+    {"tolerance = at.ulps 'n / 3',", "gives 341.333, but a whole number of ULPs"},
     {"tolerance = at.absolute '-n',", "is negative"},
     {"buffers = { a = at.output { dtype = 'float', count = 1, tolerance = at.absolute(-1) } },",
      "is negative"},
     {"buffers = { a = at.inout { dtype = 'float', count = 1, tolerance = '1e9 * 1e300' } },",
      "not a finite number"},
     {"traffic = 'n.x',", "attempt to index a number value"},
-    {"flops = 0,", "must be 1 at least and is 0"},
+    {"flops = 0,", "must be 1 at least, but is 0"},
     {"items = { keys = 'n / 3' },", "items.keys: \"n / 3\""},
     {"traffic = 'n', ceiling = 'fp32',",
      "which is in floating-point operations a second, and the pattern gives no flops"},
     {"flops = 'n', ceiling = 'l2',", "and the pattern gives no traffic"},
     {"traffic = 'n', ceiling = 'launches',", "and the pattern gives no items"},
-    {"traffic = 'n', ceiling = \"'l' .. n\",", "gives 'l1024'; ceilings are none, copy, read"},
+    {"traffic = 'n', ceiling = \"'l' .. n\",",
+     "gives 'l1024', which is not a ceiling; the ceilings are none, copy, read"},
 };
 
 TEST(problems_that_cannot_be_are_told)
@@ -624,16 +625,17 @@ static const struct {
     {"args = { 'n * n * n * n' }", NULL, "does not fit an int; write at.int64(...)", 8},
     {"args = { 'n / 2' }", NULL, "write at.float(...)", 8},
     {"args = { 'dtype' }", NULL, "gives a string, which is neither a buffer nor a number", 8},
-    {"args = { at.uint32 '-1' }", NULL, "must be 0 at least and is -1", 8},
+    {"args = { at.uint32 '-1' }", NULL, "must be 0 at least, but is -1", 8},
     {"args = { at.float '1e300' }", NULL, "does not fit a float", 8},
-    {"args = { at.bool 'n' }", NULL, "gives a number where true or false is needed", 8},
-    {"args = { at.int32(false) }", NULL, "gives a boolean where a whole number", 8},
-    {"shared = 'n - 2000'", NULL, "must be 0 at least and is -", 8},
+    {"args = { at.bool 'n' }", NULL, "gives a number, but true or false is needed", 8},
+    {"args = { at.int32(false) }", NULL, "gives a boolean, but a whole number is needed", 8},
+    {"shared = 'n - 2000'", NULL, "must be 0 at least, but is -", 8},
     {NULL, "grid = 'tile - 1', block = 1",
-     "launch.grid: \"tile - 1\": must be 1 at least and is 0, where tile is 1", 9},
-    {NULL, "grid = { 1, 65536 }, block = 1", "must be 65535 at most and is 65536", 9},
-    {NULL, "grid = 1, block = 2048", "must be 1024 at most and is 2048", 9},
-    {NULL, "grid = 1, block = { 32, 64 }", "the block has 2048 threads; 1024 are allowed", 9},
+     "launch.grid: \"tile - 1\" must be 1 at least, but is 0, where tile is 1", 9},
+    {NULL, "grid = { 1, 65536 }, block = 1", "must be 65535 at most, but is 65536", 9},
+    {NULL, "grid = 1, block = 2048", "must be 1024 at most, but is 2048", 9},
+    {NULL, "grid = 1, block = { 32, 64 }", "the block has 2048 threads; at most 1024 are allowed",
+     9},
 };
 
 TEST(launches_that_cannot_be_are_told)

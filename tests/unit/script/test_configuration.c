@@ -27,9 +27,9 @@ TEST(configurations_read_back_as_written)
     } cases[] = {
         {"tiel=16", "did you mean 'tile'?"},
         {"tile=17", "'17' is not a value of tile; it has 16, 32"},
-        {"tile", "is not NAME=VALUE"},
+        {"tile", "is not of the form NAME=VALUE"},
         {"tile=16,tile=32", "given twice"},
-        {",", "is not NAME=VALUE"},
+        {",", "is not of the form NAME=VALUE"},
         {"=", "no parameter ''; it has tile, f, on, s"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

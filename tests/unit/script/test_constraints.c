@@ -277,7 +277,7 @@ TEST(constraints_that_fail_are_told)
     static const struct {
         const char *where, *message;
     } cases[] = {
-        {"where = { 'tile' },", "where[1]: \"tile\": gives a number where true or false is needed"},
+        {"where = { 'tile' },", "where[1]: \"tile\" gives a number, but true or false is needed"},
         {"where = { 'tile // (tile - tile) == 1' },", "attempt to divide by zero"},
         {"where = { 'mode + 1 == 2' },", "attempt to perform arithmetic on a string value"},
         {"where = { 'sizeof(mode) == 2' },", "there is no element type 'a'"},

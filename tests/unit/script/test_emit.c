@@ -117,7 +117,7 @@ TEST(what_is_emitted_counts_as_the_scripts_memory)
     assert_ok(script_load(fixture_path("p.lua"), &options, &s, &error), error);
     assert_int_equal(emit_variant(s, PROBLEM_TUNED, (uint16_t[]){0, 0}, false, &out, &error),
                      AT_SCRIPT);
-    assert_contains(error.message, "needs more than its 8192 KiB of memory");
+    assert_contains(error.message, "needs more than 8192 KiB of memory");
     script_free(s);
 }
 
@@ -197,17 +197,17 @@ static const template_case template_cases[] = {
      "'end' expected (to close 'if' at line 3) at the end of the template"},
     {"% if tile == 1\na\n% end\n", 2, "'then' expected at the end of the line"},
     {"% x = = 1\n", 1, "unexpected symbol near '='"},
-    {"a ${tile\n", 1, "a ${ without a }"},
+    {"a ${tile\n", 1, "a ${ has no closing }"},
     {"a\nb ${}\n", 2, "${} is empty"},
     {"a ${tile +}\n", 1, "${tile +}: unexpected symbol at the end"},
     {"a ${tile) .. (tile}\n", 1, "')' expected"},
-    {"a ${tile -- one}\n", 1, "a comment has no place in ${...}"},
+    {"a ${tile -- one}\n", 1, "a comment is not allowed inside ${...}"},
     {"a\n% local t = {}\nb ${t.x}\n", 3, "${t.x} is nil"},
     {"a ${{}} b\n", 1, "${{}} is a table"},
     {"a ${1 / 0}\n", 1, "is not a finite number"},
     {"a\n% local x = nil + 1\n", 2, "attempt to perform arithmetic on a nil value"},
     {"${vector_type('half', 4)}\n", 1,
-     "CUDA has no vector of 4 elements of type half; word_type(8) moves as many bytes"},
+     "CUDA has no vector of 4 elements of type half; write word_type(8), which moves as many bytes"},
     {"${vector_type('double', 8)}\n", 1, "CUDA has no vector of 8 elements of type double"},
     {"a\n% error 'mine'\n", 2, "mine"},
     {"a ${sizeof 'flaot'}\n", 1, "did you mean 'float'?"},
@@ -288,7 +288,7 @@ TEST(the_reference_knows_no_parameters)
     fixture_write("r.cu.tmpl", "\nr ${tile}\n");
     s = fixture_load_pattern(&with_reference);
     assert_int_equal(emit_reference(s, PROBLEM_TUNED, NULL, false, &out, &error), AT_SCRIPT);
-    assert_contains(error.message, "'tile' is a parameter");
+    assert_contains(error.message, "the parameter 'tile'");
     assert_int_equal(error.line, 2);
     script_free(s);
     s = fixture_load_pattern(&(fixture_pattern){0});

@@ -70,9 +70,11 @@ TEST(it_may_have_the_name_of_a_derived_value_alone)
 {
     script_free(load_with("derived = { tiles = 'n // tile' }, choose_by = { tiles = 'tiles' },"));
     fixture_write_pattern(&(fixture_pattern){.extra = "choose_by = { tile = 'n' },"});
-    fixture_expect_failure("choose_by.tile: there is a parameter of that name already", 10);
+    fixture_expect_failure("choose_by.tile: a parameter already has this name; choose another name",
+                           10);
     fixture_write_pattern(&(fixture_pattern){.extra = "choose_by = { n = 'tile' },"});
-    fixture_expect_failure("choose_by.n: there is a problem variable of that name already", 10);
+    fixture_expect_failure(
+        "choose_by.n: a problem variable already has this name; choose another name", 10);
 }
 
 TEST(what_is_wrong_is_told_with_its_line)
@@ -83,11 +85,11 @@ TEST(what_is_wrong_is_told_with_its_line)
         {"choose_by = { x = 'tiel' },",
          "choose_by.x: \"tiel\": there is no 'tiel'; did you mean 'tile'?"},
         {"choose_by = { x = 'n +' },", "choose_by.x"},
-        {"choose_by = { x = {} },", "choose_by.x: is a table; write an expression"},
-        {"choose_by = 'n',", "choose_by: is 'n'; write choose_by = {"},
+        {"choose_by = { x = {} },", "choose_by.x is a table; write an expression"},
+        {"choose_by = 'n',", "choose_by is 'n'; write choose_by = {"},
         {"choose_by = { 'n' },", "choose_by"},
         {"choose_by = { a=1, b=2, c=3, d=4, e=5, f=6, g=7, h=8, i=9 },",
-         "choose_by: has 9 names; 8 are allowed"},
+         "choose_by has 9 names; at most 8 are allowed"},
         {"choose_by = { x = 'n' .. ('+n'):rep(1000) },", "choose_by.x: \"n+n"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -103,7 +105,7 @@ TEST(what_gives_no_number_is_an_error_where_it_is_asked)
     double found;
     at_error error = {0};
     assert_int_equal(script_feature(s, PROBLEM_TUNED, 0, indices, &found, &error), AT_SCRIPT);
-    assert_contains(error.message, "choose_by.x: \"n > tile\": gives a boolean");
+    assert_contains(error.message, "choose_by.x: \"n > tile\" gives a boolean");
     assert_int_equal(error.line, 10);
     assert_int_equal(script_feature(s, PROBLEM_TUNED, 1, indices, &found, &error), AT_SCRIPT);
     assert_contains(error.message, "choose_by.y");

@@ -98,7 +98,7 @@ TEST(a_name_that_only_the_preprocessor_knows_is_refused)
     expect_refusal("#define Q __has_include\n#if Q(\"/etc/shadow\")\n#endif\n",
                    "without a file name", 1);
     expect_refusal("?\?=include \"/etc/shadow\"\n", "trigraph", 1);
-    expect_refusal("\n#include \"one.h\n", "does not end", 2);
+    expect_refusal("\n#include \"one.h\n", "is never closed", 2);
 }
 
 TEST(a_refusal_names_the_templates_line)

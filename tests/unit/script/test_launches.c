@@ -180,9 +180,9 @@ TEST(balanced_is_true_or_false)
                  "launch = { grid = 4, block = 1, cluster = %d, balanced = 'n' },", cluster);
         script *s = fixture_load_pattern(&(fixture_pattern){.launch = launch});
         assert_int_equal(script_launch_plan(s, PROBLEM_TUNED, NULL, &p, &error), AT_SCRIPT);
-        assert_string_equal(error.message,
-                            "launch.balanced: \"n\": gives a number where true or false is "
-                            "needed, where n is 1024");
+        assert_string_equal(
+            error.message,
+            "launch.balanced: \"n\" gives a number, but true or false is needed, where n is 1024");
         assert_int_equal(error.line, 9);
         script_free(s);
     }
@@ -297,9 +297,9 @@ TEST(what_is_wrong_is_told_with_its_line)
         int line;
         const char *message;
     } cases[] = {
-        {{.extra = "launches = { { grid = 1, block = 1 } },"}, 10, "there is a launch as well"},
-        {{.launch = "launches = {},"}, 9, "launches: is empty"},
-        {{.launch = "launches = { 3 },"}, 9, "launches[1]: is 3"},
+        {{.extra = "launches = { { grid = 1, block = 1 } },"}, 10, "must not stand beside launch"},
+        {{.launch = "launches = {},"}, 9, "launches is empty"},
+        {{.launch = "launches = { 3 },"}, 9, "launches[1] is 3"},
         {{.launch = "launches = { { grid = 1, block = 1 }, { gird = 1, block = 1 } },"},
          9,
          "did you mean 'grid'?"},
@@ -330,11 +330,11 @@ TEST(what_is_wrong_is_told_with_its_line)
                     "constants = { w = 'o' } },",
           .extra = "buffers = { o = at.output { dtype = 'float', count = 1 } },"},
          8,
-         "o holds the results of the variable w, and is an argument"},
+         "o holds the results of the variable w and is also an argument of the kernel; use it for"},
         {{.kernel = "kernel = { template = 'p.cu.tmpl', constants = { v = 'o', w = 'o' } },",
           .extra = "buffers = { o = at.output { dtype = 'float', count = 1 } },"},
          8,
-         "o holds the results of the variable v already"},
+         "o already holds the results of the variable v"},
         {{.extra =
               "buffers = { a = at.input { dtype = 'float', count = 1, fill = at.values {} } },"},
          10,
@@ -342,7 +342,7 @@ TEST(what_is_wrong_is_told_with_its_line)
         {{.extra = "buffers = { a = at.input { dtype = 'float', count = 1, fill = at.values { 1 }, "
                    "values = 3 } },"},
          10,
-         "has values, and the buffer has them too"},
+         "has values, and so has the buffer; give only one of them"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         fixture_write_pattern(&cases[i].pattern);
@@ -356,17 +356,18 @@ TEST(plans_that_cannot_be_are_told)
         const char *kernel, *launch, *extra, *message;
     } cases[] = {
         {NULL, "launches = { { grid = 1, block = 1, when = 'tile > 9' } },", NULL,
-         "no launch is left"},
-        {NULL, "launch = { grid = 6, block = 1, cluster = 4 },", NULL, "do not divide a grid of 6"},
+         "the `when` of every launch is false"},
+        {NULL, "launch = { grid = 6, block = 1, cluster = 4 },", NULL,
+         "do not divide the grid of 6"},
         {NULL, "launch = { grid = 64, block = 1, cluster = 32 },", NULL,
-         "must be 16 at most and is 32"},
+         "must be 16 at most, but is 32"},
         {NULL, "launch = { grid = 1, block = 1, cooperative = 'n' },", NULL,
          "true or false is needed"},
         {"args = { at.half(1e6) }", NULL, NULL, "does not fit a half"},
-        {"args = { at.int8(128) }", NULL, NULL, "must be 127 at most and is 128"},
+        {"args = { at.int8(128) }", NULL, NULL, "must be 127 at most, but is 128"},
         {NULL, NULL,
          "buffers = { a = at.input { dtype = 'int8', count = 3, fill = at.constant(0.5) } },",
-         "where a whole number is needed"},
+         "but a whole number is needed"},
         {NULL, NULL, "buffers = { a = at.input { dtype = 'int8', count = 3, fill = 'constant' } },",
          "needs values"},
         {NULL, NULL, "buffers = { a = at.input { dtype = 'int8', count = 3, fill = 'sorted' } },",
@@ -376,7 +377,7 @@ TEST(plans_that_cannot_be_are_told)
          "needs a block"},
         {NULL, NULL,
          "buffers = { a = at.input { dtype = 'int8', count = 1, fill = 'offsets', limit = 9 } },",
-         "needs two elements"},
+         "needs a buffer of two elements"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char kernel[256];

@@ -98,7 +98,7 @@ TEST(what_no_configuration_may_ask_for_is_said_when_it_does)
     at_error error;
     assert_ok(load(whole, "", "", &s, &error), error);
     plan_of(s, "memory=mapped", AT_SCRIPT, &error);
-    assert_non_null(strstr(error.message, "which a kernel reads or writes"));
+    assert_non_null(strstr(error.message, "but this configuration launches no kernel"));
     script_free(s);
     assert_ok(
         load("transfer = { from = 'src', to = 'dst', direction = 'to_host', memory = 'pinned', "
@@ -124,8 +124,9 @@ TEST(pieces_must_divide_and_fit_their_pitch)
     static const struct {
         const char *fields, *words;
     } wrong[] = {
-        {"pieces = 3", "does not divide the 4000 bytes of src"},
-        {"pieces = 8, pitch_bytes = 499", "gives 499, and a piece has 500 bytes"},
+        {"pieces = 3", "do not divide the 4000 bytes of src"},
+        {"pieces = 8, pitch_bytes = 499",
+         "gives 499 bytes, but a piece has 500: the pitch must not be smaller"},
         {"pieces = 0", "transfer.pieces"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
@@ -150,17 +151,17 @@ TEST(misuse_is_told_with_line_and_remedy)
     static const struct {
         const char *transfer, *words;
     } wrong[] = {
-        {"transfer = 'src',", "transfer: is 'src'; write transfer = {"},
+        {"transfer = 'src',", "transfer is 'src'; write transfer = {"},
         {"transfer = { from = 'src', to = 'dst', memory = 'pinned' },",
-         "transfer.direction: is missing; write one of"},
+         "transfer.direction is missing; write one of"},
         {"transfer = { from = 'src', to = 'dst', direction = 'both' },",
-         "transfer.memory: is missing"},
+         "transfer.memory is missing"},
         {"transfer = { to = 'dst', direction = 'both', memory = 'pinned' },",
-         "transfer.from: is missing"},
+         "transfer.from is missing"},
         {"transfer = { from = 'scr', to = 'dst', direction = 'both', memory = 'pinned' },",
          "did you mean 'src'?"},
         {"transfer = { from = 'dst', to = 'src', direction = 'both', memory = 'pinned' },",
-         "dst is at.output; what is moved goes from an at.input to an at.output"},
+         "dst is at.output; a transfer moves data from an at.input to an at.output"},
         {"transfer = { from = 'src', to = 'dst', direction = 'up', memory = 'pinned' },",
          "'up' is none of to_device, to_host, both"},
         {"transfer = { from = 'src', to = 'dst', direction = 'both', memory = 'pined' },",
@@ -176,7 +177,7 @@ TEST(misuse_is_told_with_line_and_remedy)
          "'some' is none of none, pinned, write_combined"},
         {"layout = 'streams', transfer = { from = 'src', to = 'dst', direction = 'both', memory = "
          "'pinned' },",
-         "is no parameter where it is moved"},
+         "cannot have a data layout as parameter"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         script *s;

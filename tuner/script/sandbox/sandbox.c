@@ -122,7 +122,8 @@ static at_status write_memory_error(const sandbox *s, at_error *error)
     if (!s->refused)
         return error_set(error, AT_NO_MEMORY, "out of memory while running the script");
     return error_set_at(error, AT_SCRIPT, s->path, 0,
-                        "the script needs more than its %zu KiB of memory", s->limit_bytes >> 10);
+                        "the script needs more than %zu KiB of memory, its limit",
+                        s->limit_bytes >> 10);
 }
 
 /* The message handler, which runs with the stack of the error. The error is reported at the

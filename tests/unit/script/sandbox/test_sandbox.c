@@ -16,7 +16,7 @@ static void expect(const char *text, const char *message)
 }
 
 /* The error of a script that runs to its end. */
-static const char passed[] = "does not return a pattern";
+static const char passed[] = "the script returns no pattern";
 
 TEST(nothing_leads_out_of_the_sandbox)
 {
