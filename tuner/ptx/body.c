@@ -106,7 +106,10 @@ static int parse_items(ptx_parser *p, char close, ptx_operand *items, int most, 
     int count = 0;
     while (!ptx_at(p, close) && !p->status) {
         if (count == most) {
-            ptx_fail(p, depth ? "more than %d operands in a list" : "more than %d operands", most);
+            ptx_fail(p,
+                     depth ? "the list has more than %d operands, which is not supported"
+                           : "more than %d operands",
+                     most);
             break;
         }
         parse_operand(p, &items[count++], depth);
@@ -168,7 +171,7 @@ static void parse_operand(ptx_parser *p, ptx_operand *out, int depth)
     *out = (ptx_operand){.index = PTX_NONE, .first = PTX_NONE};
     if (ptx_at(p, '{') || (ptx_at(p, '(') && p->calls)) {
         if (depth > 1)
-            ptx_fail(p, "operand lists nest too deep");
+            ptx_fail(p, "the operand lists are nested too deeply");
         else
             parse_list(p, out, depth);
     } else if (ptx_at(p, '[')) {
@@ -248,7 +251,7 @@ static void define_label(ptx_parser *p, ptx_text name)
     if (!ptx_at(p, ';'))
         ptx_fail(p, "expected a name, not %s", ptx_token_text(p));
     if (count == 0)
-        ptx_fail(p, "an empty table of targets");
+        ptx_fail(p, "the table of branch targets is empty");
     p->module->labels[index].first = first;
     p->module->labels[index].count = count;
     ptx_expect(p, ';');
@@ -339,7 +342,8 @@ ptx_text ptx_parse_block(ptx_parser *p, int depth)
     const int first_around = p->first_label;
     const char *begin = p->token.text.at + 1;
     if (depth > MAX_DEPTH)
-        ptx_fail(p, "blocks nest more than %d deep", MAX_DEPTH);
+        ptx_fail(p, "the blocks { } are nested more than %d deep, which is not supported",
+                 MAX_DEPTH);
     if (depth > 0)
         p->first_label = (int)p->module->label_count;
     ptx_expect(p, '{');

@@ -89,7 +89,7 @@ static uint64_t parse_extent(ptx_parser *p)
     while (ptx_accept(p, '[')) {
         int64_t n = ptx_at(p, ']') ? 0 : ptx_take_integer(p);
         if (n < 0 || (uint64_t)n > max_variable_bytes || elements > max_variable_bytes)
-            ptx_fail(p, "an array of more than 1 GiB");
+            ptx_fail(p, "the array is larger than 1 GiB, the limit");
         elements *= (uint64_t)n;
         ptx_expect(p, ']');
     }
@@ -174,7 +174,7 @@ static void parse_initial(ptx_parser *p, ptx_variable *v, ptx_type type)
     int depth = 0;
     ptx_advance(p);
     if (v->size_bytes > 1u << 26) {
-        ptx_fail(p, "an initialised array of more than 64 MiB");
+        ptx_fail(p, "the initialised array is larger than 64 MiB, the limit");
         return;
     }
     v->initial = calloc(1, v->size_bytes ? v->size_bytes : 1);
@@ -209,7 +209,7 @@ static void parse_declarator(ptx_parser *p, const declaration *d)
     v.alignment = d->alignment ? (uint32_t)d->alignment : bytes;
     v.size_bytes = elements * bytes;
     if (v.size_bytes > max_variable_bytes)
-        ptx_fail(p, "a variable of more than 1 GiB");
+        ptx_fail(p, "the variable is larger than 1 GiB, the limit");
     if (ptx_at(p, '='))
         parse_initial(p, &v, d->type);
     add_variable(p, v);
@@ -234,7 +234,8 @@ static void add_registers(ptx_parser *p, ptx_text name, ptx_type type, int64_t c
 {
     ptx_module *m = p->module;
     if (count < 0 || count + (int64_t)m->register_count > max_registers)
-        ptx_fail(p, "more than %lld registers", (long long)max_registers);
+        ptx_fail(p, "the function declares more than %lld registers, the limit",
+                 (long long)max_registers);
     ptx_scope_put(p, &p->names, name, PTX_NAME_REGISTER, (int)m->register_count, (int)count);
     for (int64_t i = 0; i < (count ? count : 1) && !p->status; i++)
         ptx_keep(p, &m->register_types, &m->register_count, &(uint8_t){(uint8_t)type}, 1);
@@ -279,7 +280,7 @@ void ptx_parse_registers(ptx_parser *p)
         if (ptx_accept(p, '<')) {
             count = ptx_take_integer(p);
             if (count == 0)
-                ptx_fail(p, "an empty register range");
+                ptx_fail(p, "the register range is empty");
             ptx_expect(p, '>');
         }
         if (!p->status)

@@ -26,7 +26,7 @@ static void skip_section(ptx_parser *p)
     /* A section may contain any token, even a bad one. */
     while (!ptx_at(p, '}') && !p->status) {
         if (p->token.kind == PTX_TOKEN_END)
-            ptx_fail(p, "a .section does not end");
+            ptx_fail(p, "the .section is never closed");
         ptx_advance(p);
     }
     ptx_advance(p);
@@ -98,7 +98,7 @@ static void parse_extents(ptx_parser *p, uint32_t extents[3])
     do {
         int64_t extent = ptx_take_integer(p);
         if (extent < 1 || extent > UINT32_MAX)
-            ptx_fail(p, "an extent of %lld is not possible", (long long)extent);
+            ptx_fail(p, "the extent %lld is not between 1 and 2^32 - 1", (long long)extent);
         extents[i++] = (uint32_t)extent;
     } while (i < 3 && ptx_accept(p, ','));
 }
@@ -107,7 +107,7 @@ static uint32_t take_count(ptx_parser *p, const char *of)
 {
     int64_t count = ptx_take_integer(p);
     if (count < 1 || count > UINT32_MAX)
-        ptx_fail(p, "%lld %s are not possible", (long long)count, of);
+        ptx_fail(p, "the number %lld of %s is not between 1 and 2^32 - 1", (long long)count, of);
     return (uint32_t)count;
 }
 
@@ -273,7 +273,7 @@ at_status ptx_parse(const char *text, size_t size, const char *name, ptx_module 
     while (size > 0 && text[size - 1] == '\0')
         size--;
     if (size > (size_t)64 << 20)
-        return error_set_at(error, AT_FORMAT, name, 0, "PTX of more than 64 MiB");
+        return error_set_at(error, AT_FORMAT, name, 0, "the PTX is larger than 64 MiB, the limit");
     ptx_module *m = memory_new(1, sizeof *m);
     ptx_parser p = {.module = m, .error = error, .location = PTX_NONE};
     m->text = memory_new(size + 1, 1);

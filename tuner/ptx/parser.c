@@ -126,7 +126,8 @@ static uint64_t take_term(ptx_parser *p, int depth)
 {
     uint64_t bits = p->token.bits;
     if (depth > MAX_DEPTH)
-        ptx_fail(p, "a constant expression nests more than %d deep", MAX_DEPTH);
+        ptx_fail(p, "the constant expression is nested more than %d deep, which is not supported",
+                 MAX_DEPTH);
     else if (ptx_accept(p, '-'))
         return 0 - take_term(p, depth + 1);
     else if (ptx_accept(p, '~'))

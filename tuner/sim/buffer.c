@@ -72,8 +72,10 @@ at_status sim_buffer_new(device *d, const char *name, uint64_t size_bytes, devic
     strncpy(b->region.name, name, sizeof b->region.name - 1);
     if (!b->region.bytes || !b->region.valid) {
         sim_buffer_free(d, b);
-        return error_set(error, AT_DEVICE, "%s needs %.1f MiB, more than this machine has", name,
-                         (double)size_bytes / 1048576.0);
+        return error_set(
+            error, AT_DEVICE,
+            "%s needs %.1f MiB, more memory than this machine has: choose a smaller problem", name,
+            (double)size_bytes / 1048576.0);
     }
     device_buffer **before;
     if (!find_room(d, size_bytes, distances[0], &before, &b->own_address) &&

@@ -121,7 +121,8 @@ static void prepare_chunk(source *s, uint64_t from, uint64_t to)
         if (single && blocks <= MOST_THREADS / (threads ? threads : 1))
             status = fill_all(d, &error);
         else
-            note_trouble(d, "it is unknown which of its blocks write the data that is needed");
+            note_trouble(d,
+                         "it is unknown which of its blocks write the data that the variant reads");
     }
     if (status)
         note_trouble(d, error.message);

@@ -257,12 +257,12 @@ static const char *reason(const excerpt_check *c, bool ended, const sim_owners *
 {
     const bool is_reference = c->excerpt->plan.oracle == ORACLE_REFERENCE;
     if (!ended)
-        return "no block came to its end";
+        return "no block that was run came to its end";
     if (sim_owners_is_exhausted(owners) && has_results(c))
-        return is_reference
-                   ? "a block of the reference takes too long there: give it smaller blocks, or "
-                     "less to do for an element"
-                   : "a block of the baseline takes too long there: give the script a reference";
+        return is_reference ? "a block of the reference takes too long at this size: give the "
+                              "reference smaller blocks, or less work for an element"
+                            : "a block of the baseline takes too long at this size: give the "
+                              "script a reference";
     return is_reference ? "no blocks of the reference were found that write the same elements"
                         : "no blocks of the baseline were found that write the same elements";
 }
@@ -276,8 +276,8 @@ at_status excerpt_compare(excerpt_check *c, device_excerpt_result *out, at_error
         is_independent(c->kernel, c->plan) && is_independent(x->reference, &x->reference_launch);
     const char *why = !is_single                  ? "the reference has several launches"
                       : c->launched < c->launches ? "later launches were not run"
-                      : !apart                    ? "they depend on communication between blocks"
-                                                  : NULL;
+                      : !apart ? "the results depend on communication between blocks"
+                               : NULL;
     if (why) {
         (!is_single && has_results(c) ? coverage_set_unproven : coverage_set_skipped)(
             c->coverage, "results were not compared", why);

@@ -364,12 +364,12 @@ static at_status find_unwritten(const excerpt_check *c, uint32_t i, const buffer
     if (element < end)
         snprintf(out->why, sizeof out->why,
                  "no block writes element %" PRIu64 " of %s: the whole grid writes %" PRIu64
-                 " elements, and %" PRIu64 " are due",
+                 " elements, but %" PRIu64 " are needed",
                  element, plan->name, w->count, end);
     else
         snprintf(out->why, sizeof out->why,
                  "no block writes some elements of %s: the whole grid writes %" PRIu64
-                 " elements%s, and %" PRIu64 " are due",
+                 " elements%s, but %" PRIu64 " are needed",
                  plan->name, w->count, w->count < end ? "" : ", some of them twice", end);
     return AT_OK;
 }

@@ -119,9 +119,10 @@ at_status sim_kernel_find_variable(const sim_kernel *k, const char *name, uint64
         if (!in_module_memory(k, v, i) || !ptx_text_is(v->name, name))
             continue;
         if (v->size_bytes < size_bytes)
-            return error_set(error, AT_COMPILE, "the variable %s has %llu bytes, its buffer %llu",
-                             name, (unsigned long long)v->size_bytes,
-                             (unsigned long long)size_bytes);
+            return error_set(
+                error, AT_COMPILE,
+                "the variable %s has %llu bytes, but its buffer has %llu: make both equal", name,
+                (unsigned long long)v->size_bytes, (unsigned long long)size_bytes);
         *address = k->programs[0]->addresses[i];
         return AT_OK;
     }

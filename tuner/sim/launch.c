@@ -120,15 +120,16 @@ static at_status check_cluster(const device *d, const char *entry, const kernel_
     if (used[0] == 0)
         return AT_OK;
     if (d->properties.limits.major < 9)
-        return error_set(error, AT_COMPILE, "%s is launched in clusters, which %s does not have",
-                         entry, d->properties.arch);
+        return error_set(error, AT_COMPILE,
+                         "%s is launched in clusters, which the device %s does not support", entry,
+                         d->properties.arch);
     const uint64_t most = asks ? MOST_CLUSTER_BLOCKS : PORTABLE_BLOCKS;
     if (used[0] > most || used[1] > most || used[2] > most ||
         (uint64_t)used[0] * used[1] * used[2] > most)
         return error_set(
             error, AT_COMPILE,
-            "%s is launched in clusters of %u x %u x %u blocks; %llu blocks are possible", entry,
-            used[0], used[1], used[2], (unsigned long long)most);
+            "%s is launched in clusters of %u x %u x %u blocks; at most %llu blocks are possible",
+            entry, used[0], used[1], used[2], (unsigned long long)most);
     for (int axis = 0; axis < 3; axis++)
         if (launch->grid[axis] % used[axis] != 0)
             return error_set(
@@ -183,8 +184,9 @@ static at_status check_resources(const device *d, const device_kernel *k, uint32
     uint64_t shared = (uint64_t)static_shared_bytes(k, i) + launch->dynamic_shared_bytes;
     uint64_t held = blocks_held(d, k, i, launch), blocks = plan_grid_blocks(launch);
     if (threads < 1 || threads > (uint64_t)limits->max_threads_per_block)
-        return error_set(error, AT_USAGE, "%s asks for blocks of %llu threads; %d are possible",
-                         name, (unsigned long long)threads, limits->max_threads_per_block);
+        return error_set(error, AT_USAGE,
+                         "%s asks for blocks of %llu threads; at most %d are possible", name,
+                         (unsigned long long)threads, limits->max_threads_per_block);
     if (shared > limits->max_shared_per_block_bytes)
         return error_set(error, AT_USAGE,
                          "%s asks for %llu bytes of shared memory, more than the device gives a "
@@ -289,7 +291,7 @@ static at_status pack_arguments(const sim_program *p, const launch_plan *plan,
     unsigned char structs[PLAN_MAX_STRUCT_BYTES];
     plan_copy_structs(plan, address_of, buffers, structs);
     if (launch->argument_count != p->parameter_count)
-        return error_set(error, AT_COMPILE, "%s takes %u arguments, and the launch passes %u",
+        return error_set(error, AT_COMPILE, "%s takes %u arguments, but args in the script has %u",
                          p->entry, p->parameter_count, launch->argument_count);
     for (uint32_t i = 0; i < launch->argument_count; i++) {
         const argument_plan *a = &plan->arguments[launch->first_argument + i];
@@ -300,8 +302,8 @@ static at_status pack_arguments(const sim_program *p, const launch_plan *plan,
                                         : plan_argument_in(a, structs);
         if (a->size_bytes != p->parameter_sizes[i])
             return error_set(error, AT_COMPILE,
-                             "argument %u of %s has %u bytes, the kernel wants %u", i + 1, p->entry,
-                             a->size_bytes, p->parameter_sizes[i]);
+                             "argument %u of %s has %u bytes, but the kernel's parameter has %u",
+                             i + 1, p->entry, a->size_bytes, p->parameter_sizes[i]);
         memcpy(out + p->parameter_offsets[i], from, a->size_bytes);
     }
     return AT_OK;

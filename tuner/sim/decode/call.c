@@ -54,7 +54,7 @@ static at_status read_call(decoder *d, call *c)
         else
             return decode_fail(d, "the simulator does not know this form of a call");
     }
-    return c->callee ? d->status : decode_fail(d, "a call without a function");
+    return c->callee ? d->status : decode_fail(d, "the call names no function");
 }
 
 /* Returns whether the callee's variables from `first` on match the operands of a call. Their number
@@ -272,10 +272,11 @@ static at_status call_function(decoder *d, const ptx_function *f, const call *c,
     const ptx_statement *here = d->statement;
     bool *framed = &d->framed[f - d->module->functions];
     if (!f->has_body || f->is_entry)
-        return decode_fail(d, "the function %.*s has no body here",
-                           (int)(f->name.length > 60 ? 60 : f->name.length), f->name.at);
+        return decode_fail(
+            d, "the call of %.*s is not possible: it is a kernel, or this PTX has no body of it",
+            (int)(f->name.length > 60 ? 60 : f->name.length), f->name.at);
     if (!fits_call(d, f, c, false))
-        return decode_fail(d, "a call with other arguments than %.*s has",
+        return decode_fail(d, "the arguments of the call do not match the parameters of %.*s",
                            (int)(f->name.length > 60 ? 60 : f->name.length), f->name.at);
     if (!*framed && (is_active(d, f) || d->depth >= DECODE_MAX_DEPTH ||
                      (computed && d->program->code_count > most_copied)))
@@ -559,7 +560,7 @@ at_status decode_alloca(decoder *d)
     if (d->statement->count > 2)
         alignment = aligned->kind == PTX_OPERAND_INTEGER ? aligned->bits : 0;
     if (alignment == 0 || (alignment & (alignment - 1)))
-        return decode_fail(d, "an alignment that is no power of two");
+        return decode_fail(d, "the alignment is not a power of two");
     const int32_t bytes = decode_source(d, decode_operand(d, 1), 8, PTX_U64),
                   most = decode_constant(d, alignment - 1, 8),
                   mask = decode_constant(d, ~(alignment - 1), 8);

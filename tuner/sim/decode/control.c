@@ -201,7 +201,7 @@ static int32_t target_of(decoder *d, int label)
 at_status decode_branch(decoder *d)
 {
     if (decode_operand(d, 0)->kind != PTX_OPERAND_LABEL)
-        return decode_fail(d, "a label is needed");
+        return decode_fail(d, "the target of the branch must be a label");
     int32_t target = target_of(d, decode_operand(d, 0)->index);
     decode_emit(d, SIM_BRANCH, SIM_CLASS_CONTROL)->target = target;
     return d->status;
@@ -213,7 +213,7 @@ at_status decode_branch_indexed(decoder *d)
     const ptx_operand *o = decode_operand(d, 1);
     const ptx_label *table = o->kind == PTX_OPERAND_LABEL ? &d->module->labels[o->index] : NULL;
     if (!table || table->count == 0)
-        return decode_fail(d, "a table of branch targets is needed");
+        return decode_fail(d, "brx.idx needs a table of branch targets (.branchtargets)");
     int32_t index = decode_source(d, decode_operand(d, 0), 4, PTX_U32);
     int32_t first = (int32_t)d->program->list_count;
     for (int i = 0; i < table->count && !d->status; i++)

@@ -82,7 +82,7 @@ static const family *find_family(const char *name)
 static at_status decode_known(decoder *d, const ptx_statement *s)
 {
     if (d->program->register_bytes > max_register_bytes)
-        return decode_fail(d, "the kernel uses too many registers");
+        return decode_fail(d, "the kernel uses more registers than the simulator can hold");
     if (s->unreadable)
         return decode_unknown(d);
     cut_opcode(&d->op, s->opcode);
@@ -214,7 +214,9 @@ static at_status lay_out(decoder *d)
     }
     p->global_bytes = global - SIM_MODULE_BASE;
     if (shared > max_shared_bytes)
-        decode_fail(d, "%llu bytes of shared memory", (unsigned long long)shared);
+        decode_fail(d,
+                    "the kernel has %llu bytes of static shared memory, more than a block can have",
+                    (unsigned long long)shared);
     p->static_shared_bytes = (uint32_t)align_up(shared, dynamic_alignment);
     for (size_t i = 0; i < m->variable_count; i++)
         if (m->variables[i].space == PTX_SPACE_SHARED && m->variables[i].size_bytes == 0 && used[i])
@@ -234,7 +236,8 @@ static at_status lay_out_parameters(decoder *d, const ptx_function *f)
         const ptx_variable *v = &d->module->variables[f->first_parameter + i];
         at = align_up(at, v->alignment);
         if (at + v->size_bytes > 32764) /* CUDA C++ Programming Guide, "Kernel parameters" */
-            return decode_fail(d, "more than 32764 bytes of kernel parameters");
+            return decode_fail(d,
+                               "the kernel's parameters take more than 32764 bytes, CUDA's limit");
         p->addresses[f->first_parameter + i] = at;
         p->parameter_offsets[i] = (uint32_t)at;
         p->parameter_sizes[i] = (uint32_t)v->size_bytes;

@@ -152,7 +152,7 @@ int decode_choice(const decoder *d, const choice *choices, int otherwise)
 at_status decode_count(decoder *d, int least, int most)
 {
     if (d->statement->count < least || d->statement->count > most)
-        decode_fail(d, "wrong number of operands: %d", d->statement->count);
+        decode_fail(d, "the instruction has the wrong number of operands, %d", d->statement->count);
     return d->status;
 }
 

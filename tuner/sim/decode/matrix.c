@@ -56,7 +56,8 @@ static const ptx_operand *registers_of(decoder *d, const ptx_operand *o, int *co
 {
     *count = o->kind == PTX_OPERAND_VECTOR ? (int)o->count : 1;
     if (*count > SIM_MATRIX_REGISTERS)
-        decode_fail(d, "%d registers of a fragment", *count);
+        decode_fail(d, "a matrix fragment has %d registers, more than any instruction takes",
+                    *count);
     return o->kind == PTX_OPERAND_VECTOR ? decode_part(d, o, 0) : o;
 }
 

@@ -183,7 +183,10 @@ static uint64_t variable_address(decoder *d, const ptx_operand *o)
     if (d->local_at[o->index] < 0) {
         uint64_t at = (p->local_bytes + (uint64_t)v->alignment - 1) & ~((uint64_t)v->alignment - 1);
         if (at + v->size_bytes > DECODE_LOCAL_BYTES) {
-            decode_fail(d, "more than %d bytes of local memory", DECODE_LOCAL_BYTES);
+            decode_fail(d,
+                        "the variables in local memory take more than %d bytes a thread, the "
+                        "simulator's limit",
+                        DECODE_LOCAL_BYTES);
             return 0;
         }
         if (d->base != SIM_NO_SLOT && v->alignment > d->frame_alignment)

@@ -71,8 +71,8 @@ static bool comes_after(sim_block *b, sim_warp *w, const sim_instruction *c, int
     }
     return follows ||
            sim_fail(b, w, c, lane, SIM_FAULT_BARRIER,
-                    "nothing orders it after the warps that waited there before: it may be "
-                    "counted with them, and not with later ones");
+                    "the barrier may be used again too early: nothing orders this warp after the "
+                    "warps that waited there before, so it may be counted with them");
 }
 
 uint32_t sim_warps_left(const sim_block *b)
@@ -117,7 +117,8 @@ static bool find_needed(sim_block *b, sim_warp *w, const sim_instruction *c, int
     uint32_t most = (b->thread_count + SIM_LANES - 1) / SIM_LANES * SIM_LANES;
     if (threads == 0 || threads % SIM_LANES != 0 || threads > most)
         return sim_fail(b, w, c, lane, SIM_FAULT_BARRIER,
-                        "it waits for %u threads: only whole warps, of a block of %u, are possible",
+                        "it waits for %u threads: the number must be a multiple of 32 and not "
+                        "larger than the block's %u threads",
                         threads, b->thread_count);
     *needed = threads / SIM_LANES;
     return true;
@@ -137,21 +138,24 @@ static bool agrees(sim_block *b, sim_warp *w, const sim_instruction *c, int lane
     const uint32_t own = needed ? needed : b->warp_count,
                    others = s->needed ? s->needed : b->warp_count;
     if (own != others && !b->launch->first_warp_only)
-        return sim_fail(b, w, c, lane, SIM_FAULT_BARRIER,
-                        "it waits for %u warps at a barrier where others (PTX line %d) wait for %u",
-                        own, other->line, others);
+        return sim_fail(
+            b, w, c, lane, SIM_FAULT_BARRIER,
+            "it waits for %u warps, but other warps at the same barrier (PTX line %d) wait for %u",
+            own, other->line, others);
     if (is_reduction(c) != is_reduction(other) || (is_reduction(c) && c->op != other->op))
         return sim_fail(b, w, c, lane, SIM_FAULT_BARRIER,
-                        "another kind of barrier (PTX line %d) has the same number", other->line);
+                        "another kind of barrier (PTX line %d) uses the same barrier number",
+                        other->line);
     return true;
 }
 
 static bool is_whole(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     return mask == w->live ||
-           sim_fail(b, w, c, __builtin_ctz(w->live & ~mask), SIM_FAULT_BARRIER,
-                    "this thread does not reach the barrier that %d others of its warp wait at",
-                    __builtin_popcount(mask));
+           sim_fail(
+               b, w, c, __builtin_ctz(w->live & ~mask), SIM_FAULT_BARRIER,
+               "this thread does not reach the barrier at which %d other threads of its warp wait",
+               __builtin_popcount(mask));
 }
 
 bool sim_barrier_arrive(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
@@ -195,8 +199,9 @@ bool sim_barrier_arrive(sim_block *b, sim_warp *w, const sim_instruction *c, uin
 static bool arrive(sim_block *b, sim_warp *w, const sim_instruction *c, int lane)
 {
     if (w->wait.arrived > w->wait.waited)
-        return sim_fail(b, w, c, lane, SIM_FAULT_BARRIER,
-                        "it arrives at the barrier of its cluster again without a wait between");
+        return sim_fail(
+            b, w, c, lane, SIM_FAULT_BARRIER,
+            "it arrives twice at the barrier of its cluster, without barrier.cluster.wait between");
     if (c->op == SIM_CLUSTER_ARRIVE_RELAXED)
         sim_order_arrive_relaxed(w, &b->cluster->brought);
     else
@@ -224,7 +229,7 @@ bool sim_cluster_barrier(sim_block *b, sim_warp *w, const sim_instruction *c, ui
         return arrive(b, w, c, lane);
     if (w->wait.arrived == w->wait.waited)
         return sim_fail(b, w, c, lane, SIM_FAULT_BARRIER,
-                        "it waits at the barrier of its cluster without having arrived there");
+                        "it waits at the barrier of its cluster, but did not arrive there before");
     if (b->cluster->completed > w->wait.waited) {
         pass(b, w);
         return true;

@@ -237,17 +237,17 @@ static bool find_map(sim_block *b, sim_warp *w, const sim_instruction *c, int la
         at -= SIM_PARAM_WINDOW;
     if (at % 64 != 0 || at + sizeof *out > b->program->parameter_bytes)
         return sim_fail(b, w, c, lane, SIM_FAULT_UNKNOWN,
-                        "a tensor map that is no argument of the kernel (__grid_constant__) is not "
-                        "simulated");
+                        "the tensor map is not an argument of the kernel (__grid_constant__), "
+                        "which is not simulated");
     memcpy(out, b->launch->parameters + at, sizeof *out);
     if (out->magic != SIM_TENSOR_MAGIC)
-        return sim_fail(b, w, c, lane, SIM_FAULT_BOUNDS,
-                        "the argument at byte %" PRIu64 " is no tensor map: at.tensor makes one",
-                        at);
+        return sim_fail(
+            b, w, c, lane, SIM_FAULT_BOUNDS,
+            "the argument at byte %" PRIu64 " is not a tensor map: pass at.tensor { ... }", at);
     return out->rank == c->target_count ||
            sim_fail(b, w, c, lane, SIM_FAULT_BOUNDS,
-                    "%d coordinates for a tensor map of %u dimensions", (int)c->target_count,
-                    out->rank);
+                    "the instruction has %d coordinates, but the tensor map has %u dimensions",
+                    (int)c->target_count, out->rank);
 }
 
 /* Finds row `number` of a box at `at`. Rows are counted over the outer dimensions. */
@@ -336,16 +336,17 @@ static bool copy_box(sim_block *b, sim_warp *w, const sim_instruction *c, int la
         return sim_fail(b, w, c, lane, SIM_FAULT_UNKNOWN,
                         "this reduction is not simulated for the elements of the tensor");
     if (shared % BOX_ALIGNMENT)
-        return sim_fail(b, w, c, lane, SIM_FAULT_MISALIGNED,
-                        "a copy of a box at shared address %llu: %d is needed",
-                        (unsigned long long)(shared % SIM_WINDOW_BYTES), BOX_ALIGNMENT);
+        return sim_fail(
+            b, w, c, lane, SIM_FAULT_MISALIGNED,
+            "a tensor copy at shared address %llu: the address must be a multiple of %d",
+            (unsigned long long)(shared % SIM_WINDOW_BYTES), BOX_ALIGNMENT);
     for (uint32_t i = 0; i < map.rank; i++)
         at[i] = (int32_t)sim_lanes32(w, b->program->lists[c->list + (int32_t)i])[lane];
     for (uint32_t i = 1; i < map.rank; i++)
         rows *= map.box[i];
     if ((int64_t)at[0] * map.element_bytes % SWIZZLED_BYTES != 0)
         return sim_fail(b, w, c, lane, SIM_FAULT_MISALIGNED,
-                        "a box that begins at element %d of a row: the row's bytes before it "
+                        "the box begins at element %d of a row: the bytes before it in the row "
                         "must be a multiple of %d",
                         at[0], SWIZZLED_BYTES);
     /* A swizzled row is as long as the swizzle pattern (measured on an H200). */

@@ -100,7 +100,8 @@ static bool allocate(sim_block *b, sim_warp *w, const sim_instruction *c, int la
     const piece p = {.at = at, .bytes = bytes, .held = true};
     if (whole > ROOM - h->used)
         return sim_fail(b, w, c, lane, SIM_FAULT_UNKNOWN,
-                        "more than %d bytes of malloc() in one launch are not simulated", ROOM);
+                        "malloc() takes more than %d bytes in one launch, the simulator's limit",
+                        ROOM);
     memory_add(&h->pieces, &h->piece_count, &p, sizeof p);
     memset(h->held + p.at, 1, bytes);
     h->used += whole;

@@ -82,7 +82,7 @@ static bool refuse(sim_block *b, sim_warp *w, const sim_instruction *c, int lane
     } else if (r->held && memchr(r->held + (address - r->base), 0, bytes)) {
         sim_fail(b, w, c, lane, SIM_FAULT_BOUNDS,
                  "%s of %u bytes at global address 0x%" PRIx64
-                 ", which malloc() has not given or free() has taken back",
+                 " of the heap, which malloc() did not return or free() has released",
                  access, bytes, address);
     } else {
         sim_region_name(r, address - r->base, where, sizeof where);
@@ -171,7 +171,7 @@ static bool is_within_object(sim_block *b, sim_warp *w, const sim_instruction *c
     if (p->address[l] - first >= size || bytes > size - (p->address[l] - first)) {
         const ptx_text name = sim_declared_name(v->name);
         return sim_fail(b, w, c, l, SIM_FAULT_BOUNDS,
-                        "%s of %u bytes at byte %" PRId64 " of %.*s, which has %" PRIu64,
+                        "%s of %u bytes at byte %" PRId64 " of %.*s, which has %" PRIu64 " bytes",
                         c->kind == SIM_LOAD ? "read" : "write", bytes,
                         (int64_t)(p->address[l] - first),
                         (int)(name.length > 60 ? 60 : name.length), name.at, size) ||

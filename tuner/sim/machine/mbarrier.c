@@ -132,7 +132,7 @@ static bool init_barrier(sim_block *b, sim_warp *w, const sim_instruction *c, in
     sim_engine *e = sim_engine_of(b);
     if (count == 0 || count > MOST_DUE_BYTES)
         return sim_fail(b, w, c, lane, SIM_FAULT_BARRIER,
-                        "a barrier in shared memory for %u arrivals", count);
+                        "mbarrier.init for %u arrivals: 1 to 2^20 - 1 are possible", count);
     static const uint8_t none[MBARRIER_BYTES];
     sim_race_access a = sim_race_access_of(b, w, c, lane);
     a.owner = b;
@@ -211,7 +211,7 @@ static bool expect(sim_block *b, sim_block *owner, sim_warp *w, const sim_instru
     m->due_bytes += sim_lanes32(w, c->b)[lane];
     if (m->due_bytes > MOST_DUE_BYTES)
         return sim_fail(b, w, c, lane, SIM_FAULT_BARRIER,
-                        "a barrier in shared memory expects %" PRId64 " bytes; %d is the most",
+                        "the mbarrier expects %" PRId64 " bytes; at most %d are possible",
                         m->due_bytes, MOST_DUE_BYTES);
     owner->moment++;
     return true;
@@ -221,14 +221,15 @@ static bool arrive(sim_block *b, sim_block *owner, sim_warp *w, const sim_instru
                    sim_mbarrier_state *m, uint32_t count)
 {
     if (count == 0 || count > m->pending - m->tracked_count)
-        return sim_fail(b, w, c, lane, SIM_FAULT_BARRIER,
-                        "%u arrivals at a barrier in shared memory that waits for %u of %u", count,
-                        m->pending, m->expected);
+        return sim_fail(
+            b, w, c, lane, SIM_FAULT_BARRIER,
+            "%u threads arrive at the mbarrier, but only %u of its %u arrivals are missing", count,
+            m->pending, m->expected);
     sim_lanes64(w, c->d)[lane] = m->phase | (uint64_t)m->pending << SIM_MBARRIER_PENDING;
     m->pending -= count;
     if (c->op == SIM_MBARRIER_ARRIVE_ONLY && m->pending == 0)
         return sim_fail(b, w, c, lane, SIM_FAULT_BARRIER,
-                        "it completes the phase, although it has .noComplete");
+                        "this arrival completes the phase, which .noComplete forbids");
     if (c->releases && (owner == b || c->scope > SIM_SCOPE_BLOCK))
         sim_order_release(b, w, lane, &m->brought[owner == b ? SIM_PARTY_OWN : SIM_PARTY_OTHERS]);
     /* The arriving thread's earlier reads are over, whatever the scope. */
@@ -246,8 +247,8 @@ static bool arrive_copied(sim_block *b, sim_warp *w, const sim_instruction *c, i
         m->pending++;
     if (m->tracked_count == m->pending || m->pending > MOST_DUE_BYTES)
         return sim_fail(b, w, c, lane, SIM_FAULT_BARRIER,
-                        "an arrival with copies at a barrier in shared memory whose %zu pending "
-                        "arrivals, of %u, all wait for copies",
+                        "the cp.async arrival is one too many: all %zu pending arrivals of the "
+                        "mbarrier, of %u, already wait for copies",
                         m->tracked_count, m->expected);
     const sim_tracked fresh = {.warp = w, .lane = lane, .before = sim_copy_track(w, lane)};
     sim_order_copies(b, w, lane, fresh.before, &m->brought[SIM_PARTY_OWN]);
@@ -357,9 +358,10 @@ bool sim_mbarrier(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t 
         }
         sim_mbarrier_state *barrier = find_barrier(owner->engine, at);
         if (!barrier)
-            return sim_fail(b, w, c, l, SIM_FAULT_BARRIER,
-                            "there is no barrier at shared address %u: nothing has initialised it",
-                            at);
+            return sim_fail(
+                b, w, c, l, SIM_FAULT_BARRIER,
+                "there is no mbarrier at shared address %u: mbarrier.init was not executed for it",
+                at);
         sim_race_access a = sim_race_access_of(b, w, c, l);
         a.owner = owner;
         if (!sim_shared_touch(&a, at, MBARRIER_BYTES, SIM_TOUCH_READ, NULL) ||
@@ -381,11 +383,12 @@ bool sim_mbarrier_find_report(sim_block *b, sim_warp *w, const sim_instruction *
                          &of, at))
         return false;
     if (of != owner)
-        return sim_fail(b, w, c, lane, SIM_FAULT_BARRIER,
-                        "it reports to a barrier of another block than that whose memory it fills");
+        return sim_fail(
+            b, w, c, lane, SIM_FAULT_BARRIER,
+            "the copy fills the memory of one block, but reports to an mbarrier of another block");
     if (!find_barrier(of->engine, *at))
         return sim_fail(b, w, c, lane, SIM_FAULT_BARRIER,
-                        "it reports to shared address %u, where nothing has initialised a barrier",
+                        "the copy reports to shared address %u, where no mbarrier was initialised",
                         *at);
     sim_race_access a = sim_race_access_of(b, w, c, lane);
     a.owner = of;
@@ -404,8 +407,8 @@ void sim_mbarrier_report_stall(sim_block *b)
         const sim_mbarrier_state *m =
             find_barrier(b->engine, (uint32_t)(address % SIM_WINDOW_BYTES));
         sim_fail(b, w, c, lane, SIM_FAULT_BARRIER,
-                 "it waits for a barrier in shared memory that nothing completes: %u arrivals and "
-                 "%" PRId64 " bytes are missing",
+                 "it waits for an mbarrier that nothing completes: %u arrivals and %" PRId64
+                 " bytes are missing",
                  m ? m->pending : 0, m ? m->due_bytes : 0);
         return;
     }

@@ -186,7 +186,7 @@ bool sim_has_all_lanes(sim_block *b, sim_warp *w, const sim_instruction *c, uint
         return true;
     *out = sim_paths_yield(b, w) ||
            sim_fail(b, w, c, __builtin_ctz(mask), SIM_FAULT_SHUFFLE,
-                    "it needs all lanes of a warp, and lane %d does not execute it",
+                    "all lanes of the warp must execute it, but lane %d does not",
                     __builtin_ctz(~mask));
     return false;
 }

@@ -229,8 +229,9 @@ static bool take_metadata(sim_block *b, sim_warp *w, const sim_instruction *c, u
     if (!x->part.sparse)
         return true;
     if (!sim_warpgroup_layout_is_known(x, of_b))
-        return sim_fail(b, w, c, 0, SIM_FAULT_UNKNOWN,
-                        "the layout of b is not simulated: its swizzle is shorter than a column");
+        return sim_fail(
+            b, w, c, 0, SIM_FAULT_UNKNOWN,
+            "this layout of operand b is not simulated: its swizzle is shorter than a column");
     if (!check_metadata(b, w, c))
         return false;
     const held *h = b->launch->check ? held_in(s, c->e) : NULL;
@@ -243,9 +244,10 @@ static bool begin(sim_block *b, sim_warp *w, const sim_instruction *c, const uin
 {
     for (int i = 0; i < count; i++) {
         if (pieces[i] > b->shared_bytes || b->shared_bytes - pieces[i] < PIECE_BYTES)
-            return sim_fail(b, w, c, 0, SIM_FAULT_BOUNDS,
-                            "by its descriptor it reads shared memory byte %u of %u", pieces[i],
-                            b->shared_bytes);
+            return sim_fail(
+                b, w, c, 0, SIM_FAULT_BOUNDS,
+                "its descriptor leads to shared memory byte %u, but the block has %u bytes",
+                pieces[i], b->shared_bytes);
         if (b->launch->check && !sim_shared_begin(b, b, w, c, 0, pieces[i], PIECE_BYTES,
                                                   SIM_TOUCH_READ, w->products->begun, true))
             return false;
@@ -282,7 +284,8 @@ static bool multiply(sim_block *b, sim_warp *w, const sim_instruction *c)
     bool keeps;
     if ((group_of(w) + 1) * WARPS * SIM_LANES > b->thread_count)
         return sim_fail(b, w, c, 0, SIM_FAULT_SHUFFLE,
-                        "it needs four whole warps, and the block has %u threads", b->thread_count);
+                        "wgmma needs four whole warps, but the block has %u threads",
+                        b->thread_count);
     if (!find_descriptors(b, w, c, &of, &keeps) || !take_registers(b, w, c) ||
         !take_metadata(b, w, c, of.descriptors[1]))
         return false;

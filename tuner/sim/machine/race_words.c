@@ -181,8 +181,8 @@ bool sim_race_report_noncoherent(const sim_race_access *a, const sim_stamp *s, b
     const char *const path = surface ? "as a surface" : "through the read-only path";
     const report_parts parts = describe_all(a, s);
     return sim_fail(a->block, a->warp, a->instruction, a->lane, SIM_FAULT_RACE,
-                    "%s: %s by this thread%s%s and %s by %s%s%s, which is for memory that the "
-                    "launch %s%s",
+                    "%s: %s by this thread%s%s and %s by %s%s%s; this way of reading is only for "
+                    "memory that the launch %s%s",
                     parts.place, reads ? "read" : "written", reads ? " " : "", reads ? path : "",
                     reads ? "written" : "read", is_this_thread(a, s) ? "itself" : parts.thread,
                     reads ? "" : " ", reads ? "" : path,

@@ -310,10 +310,9 @@ static void give_up(resident_blocks *r)
     if (r->launch->excerpt)
         return;
     if (r->waiting_first < r->waiting_end)
-        sim_cluster_report_waiting(
-            &first->cluster, SIM_FAULT_UNKNOWN,
-            "more blocks wait for others than are simulated at a time: give a smaller "
-            "problem in `simulated`");
+        sim_cluster_report_waiting(&first->cluster, SIM_FAULT_UNKNOWN,
+                                   "the blocks that wait for others are more than the simulator "
+                                   "runs at a time: give a smaller problem in `simulated`");
     else
         sim_cluster_report_waiting(&first->cluster, SIM_FAULT_DEADLOCK,
                                    r->begun < r->total

@@ -87,21 +87,28 @@ static at_status check_launch(const sim_launch *l, uint64_t *total, at_error *er
     uint64_t threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
     if (threads == 0 || threads > MAX_BLOCK_THREADS || l->block[0] > 1024 || l->block[1] > 1024 ||
         l->block[2] > 64)
-        return error_set(error, AT_USAGE, "a block of %u x %u x %u threads is not possible",
+        return error_set(error, AT_USAGE,
+                         "a block of %u x %u x %u threads is not possible: at most 1024 x 1024 x "
+                         "64, 1024 in all",
                          l->block[0], l->block[1], l->block[2]);
     if (l->grid[0] == 0 || l->grid[1] == 0 || l->grid[2] == 0 || l->grid[0] > INT32_MAX ||
         l->grid[1] > 65535 || l->grid[2] > 65535)
-        return error_set(error, AT_USAGE, "a grid of %u x %u x %u blocks is not possible",
-                         l->grid[0], l->grid[1], l->grid[2]);
+        return error_set(
+            error, AT_USAGE,
+            "a grid of %u x %u x %u blocks is not possible: at most 2^31 - 1 x 65535 x 65535",
+            l->grid[0], l->grid[1], l->grid[2]);
     uint64_t blocks = sim_launch_cluster_blocks(l);
     for (int k = 0; l->cluster[0] > 0 && k < 3; k++)
         if (blocks == 0 || blocks > MAX_CLUSTER_BLOCKS || l->grid[k] % l->cluster[k] != 0)
-            return error_set(error, AT_USAGE, "clusters of %u x %u x %u blocks are not possible",
+            return error_set(error, AT_USAGE,
+                             "clusters of %u x %u x %u blocks are not possible: at most 8 blocks, "
+                             "which divide the grid",
                              l->cluster[0], l->cluster[1], l->cluster[2]);
     *total = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2] / blocks;
     for (uint64_t i = 0; l->clusters && i < l->cluster_count; i++)
         if (l->clusters[i] >= *total)
-            return error_set(error, AT_USAGE, "cluster %" PRIu64 " of a grid of %" PRIu64,
+            return error_set(error, AT_USAGE,
+                             "cluster %" PRIu64 " does not exist in a grid of %" PRIu64,
                              l->clusters[i], *total);
     if (l->clusters)
         *total = l->cluster_count;

@@ -282,7 +282,7 @@ sim_block *sim_cluster_owner(sim_block *b, sim_warp *w, const sim_instruction *c
     uint64_t whole = *address, rank = take_rank(b, address);
     if (rank >= b->cluster->size) {
         sim_fail(b, w, c, lane, SIM_FAULT_BOUNDS,
-                 "shared address 0x%" PRIx64 " is of no block of a cluster of %u", whole,
+                 "shared address 0x%" PRIx64 " is not in any block of the cluster of %u", whole,
                  b->cluster->size);
         return NULL;
     }
@@ -292,13 +292,14 @@ sim_block *sim_cluster_owner(sim_block *b, sim_warp *w, const sim_instruction *c
     const uint32_t *at = owner->block;
     if (owner->ended) {
         sim_fail(b, w, c, lane, SIM_FAULT_RACE,
-                 "shared memory of block (%u,%u,%u), which has ended", at[0], at[1], at[2]);
+                 "it accesses shared memory of block (%u,%u,%u), which has already ended", at[0],
+                 at[1], at[2]);
         return NULL;
     }
     if (w->wait.waited == 0 && b->launch->check) {
         sim_fail(b, w, c, lane, SIM_FAULT_RACE,
-                 "shared memory of block (%u,%u,%u), which may not have begun: no barrier of the "
-                 "cluster lies before",
+                 "it accesses shared memory of block (%u,%u,%u), which may not have started: put a "
+                 "barrier of the cluster before the access",
                  at[0], at[1], at[2]);
         return NULL;
     }
@@ -318,8 +319,8 @@ bool sim_shared_find(sim_block *b, sim_warp *w, const sim_instruction *c, int la
         return false;
     if (address % alignment)
         return sim_fail(b, w, c, lane, SIM_FAULT_MISALIGNED,
-                        "%s at shared address %" PRIu64 ": %u is needed", what, address,
-                        alignment) ||
+                        "%s at shared address %" PRIu64 ": the address must be a multiple of %u",
+                        what, address, alignment) ||
                sim_fault_add_address(b, *owner, PTX_SPACE_SHARED, address);
     if (address >= b->shared_bytes || bytes > b->shared_bytes - address)
         return sim_fail(b, w, c, lane, SIM_FAULT_BOUNDS,
@@ -336,9 +337,10 @@ bool sim_shared_find_own(sim_block *b, sim_warp *w, const sim_instruction *c, in
 {
     sim_block *owner;
     return sim_shared_find(b, w, c, lane, address, bytes, alignment, what, false, &owner, offset) &&
-           (owner == b ||
-            sim_fail(b, w, c, lane, SIM_FAULT_BOUNDS,
-                     "%s in shared memory of another block: only its own is possible", what));
+           (owner == b || sim_fail(b, w, c, lane, SIM_FAULT_BOUNDS,
+                                   "%s in shared memory of another block: only the block's own "
+                                   "shared memory is allowed",
+                                   what));
 }
 
 /* Returns whether any thread of the block knows that the visit is over. */
@@ -362,8 +364,8 @@ bool sim_cluster_allows_end(sim_block *b)
             guest++;
         const sim_instruction *c = &b->program->code[s->pc >= 0 ? s->pc : 0];
         sim_fail(guest, &guest->warps[s->unit], c, __builtin_ctz(s->lanes), SIM_FAULT_RACE,
-                 "shared memory of block (%u,%u,%u), which may have ended: no barrier of the "
-                 "cluster lies between",
+                 "it accesses shared memory of block (%u,%u,%u), which may have ended: put a "
+                 "barrier of the cluster after the access",
                  b->block[0], b->block[1], b->block[2]);
         b->fault = guest->fault;
         return false;
@@ -384,12 +386,13 @@ bool sim_cluster_map(sim_block *b, sim_warp *w, const sim_instruction *c, uint32
             rank = take_rank(b, &address);
         if (rank >= b->cluster->size || address >= SIM_WINDOW_BYTES)
             return sim_fail(b, w, c, l, SIM_FAULT_BOUNDS,
-                            "0x%" PRIx64 " is no address of shared memory", given);
+                            "0x%" PRIx64 " is not an address of shared memory", given);
         if (c->op == SIM_CLUSTER_ADDRESS) {
             uint32_t asked = sim_lanes32(w, c->b)[l];
             if (asked >= b->cluster->size)
                 return sim_fail(b, w, c, l, SIM_FAULT_BOUNDS,
-                                "there is no block %u in a cluster of %u", asked, b->cluster->size);
+                                "block %u does not exist in a cluster of %u blocks", asked,
+                                b->cluster->size);
             rank = window + (asked + 1) * SIM_PEER_BYTES + address;
         }
         wide[l] = rank;

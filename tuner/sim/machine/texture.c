@@ -200,13 +200,15 @@ static const sim_texture *texture_of(sim_block *b, sim_warp *w, const sim_instru
     const bool layered = is_surface ? c->op & SIM_SURFACE_LAYERED : c->op & SIM_TEXTURE_LAYERED;
     const char *kind = is_surface ? "surface" : "texture";
     if (!t || t->rank == 0 || t->is_surface != is_surface)
-        sim_fail(b, w, c, lane, SIM_FAULT_BOUNDS, "0x%" PRIx64 " is no %s: at.%s makes one", handle,
-                 kind, kind);
+        sim_fail(b, w, c, lane, SIM_FAULT_BOUNDS,
+                 "0x%" PRIx64 " is not the handle of a %s: pass at.%s { ... }", handle, kind, kind);
     else if (t->rank != c->source_width)
-        sim_fail(b, w, c, lane, SIM_FAULT_BOUNDS, "%u coordinates for a %s of %u dimensions",
+        sim_fail(b, w, c, lane, SIM_FAULT_BOUNDS,
+                 "the instruction has %u coordinates, but the %s has %u dimensions",
                  c->source_width, kind, t->rank);
     else if (layered != (t->layers > 0))
-        sim_fail(b, w, c, lane, SIM_FAULT_BOUNDS, "a layer is %s, and the %s has %s",
+        sim_fail(b, w, c, lane, SIM_FAULT_BOUNDS,
+                 "a layer is %s by the instruction, and the %s has %s",
                  layered ? "given" : "not given", kind, layered ? "none" : "some");
     else
         return t;
@@ -308,11 +310,13 @@ bool sim_surface_find(sim_block *b, sim_warp *w, const sim_instruction *c, uint3
             address[l] += (uint64_t)s.at[i] * t->step_bytes[i];
         if (asked.at[0] % c->vector != 0)
             return sim_fail(b, w, c, l, SIM_FAULT_MISALIGNED,
-                            "x = %lld bytes of a surface's row, for %u bytes",
+                            "x = %lld bytes in a row of the surface: for an access of %u bytes it "
+                            "must be a multiple of them",
                             (long long)asked.at[0], c->vector);
         if (address[l] % c->vector != 0)
             return sim_fail(b, w, c, l, SIM_FAULT_UNKNOWN,
-                            "%u bytes of a surface whose rows have %llu are not simulated",
+                            "an access of %u bytes to a surface whose rows have %llu bytes is not "
+                            "simulated: pad the rows to a multiple",
                             c->vector, (unsigned long long)(t->size[0] * t->step_bytes[0]));
         within |= inside || (c->op & SIM_SURFACE_CLAMP) ? 1u << l : 0;
     }

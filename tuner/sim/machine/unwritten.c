@@ -154,7 +154,8 @@ bool sim_find_unwritten(sim_block *b, sim_warp *w, const sim_instruction *c, int
     const sim_region *region = in_region ? p->region[lane] : NULL;
     const sim_excerpt *x = b->launch->excerpt;
     if (region && x && x->later && !is_seen(region, p->valid[lane], bytes))
-        return sim_fail(b, w, c, lane, SIM_FAULT_UNSEEN, "it reads what other blocks write");
+        return sim_fail(b, w, c, lane, SIM_FAULT_UNSEEN,
+                        "it reads memory that other blocks write, which were not run");
     if (!p->valid[lane] || (region && region->filled) || all_written(p->valid[lane], bytes))
         return true;
     if (sim_values_may_be_missing(c)) {
@@ -164,7 +165,7 @@ bool sim_find_unwritten(sim_block *b, sim_warp *w, const sim_instruction *c, int
     char where[SIM_ADDRESS_TEXT_BYTES];
     sim_memory_describe(b->launch->memory, p->address[lane], where, sizeof where);
     return sim_fail(b, w, c, lane, SIM_FAULT_UNINITIALISED,
-                    "%s of %u bytes that nothing wrote at %s", what, bytes, where) ||
+                    "%s of %u bytes at %s, which nothing wrote", what, bytes, where) ||
            sim_fault_add_address(b, p->owner, p->space, p->address[lane]);
 }
 

@@ -246,7 +246,8 @@ static bool branch_indexed(sim_block *b, sim_warp *w, const sim_instruction *c, 
     SIM_EACH_OF(l, mask)
     {
         if (index[l] >= (uint32_t)c->target_count)
-            return sim_fail(b, w, c, l, SIM_FAULT_BOUNDS, "branch %u of a table of %d", index[l],
+            return sim_fail(b, w, c, l, SIM_FAULT_BOUNDS,
+                            "the index of the branch is %u, but its table has %d targets", index[l],
                             c->target_count);
         int32_t pc = b->program->lists[c->target + (int32_t)index[l]];
         int i = 0;
@@ -286,12 +287,12 @@ static bool find_callee(sim_block *b, sim_warp *w, const sim_instruction *c, uin
                sim_function_address(functions[place[l]]) != address[l])
             place[l]++;
         if (place[l] == (uint32_t)c->target_count && is_outside(b->program->module, address[l]))
-            return sim_fail(b, w, c, l, SIM_FAULT_UNKNOWN,
-                            "a call, by its address, of a function whose code is not in the "
-                            "module");
+            return sim_fail(
+                b, w, c, l, SIM_FAULT_UNKNOWN,
+                "the called address is that of a function whose code is not in the module");
         if (place[l] == (uint32_t)c->target_count)
             return sim_fail(b, w, c, l, SIM_FAULT_BOUNDS,
-                            "a call of address 0x%" PRIx64 ", which is no function of that type",
+                            "the called address 0x%" PRIx64 " is not a function of this type",
                             address[l]);
     }
     sim_put32(w, c->d, place, mask);

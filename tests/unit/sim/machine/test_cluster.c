@@ -232,12 +232,12 @@ TEST(overwriting_what_another_block_may_still_read_is_a_race)
 
 TEST(a_block_must_not_end_while_another_reads_its_memory)
 {
-    static const char *const ended = "have ended: no barrier of the cluster";
+    static const char *const ended = "which may have ended: put a barrier of the cluster";
     assert_fault("x[t] = in[i]; meet(); out[i] = of(x, other)[t];", SIM_FAULT_RACE, "which");
     /* The fault is the same whichever block runs first. */
     assert_fault("x[t] = in[i]; meet(); if (me == 0) out[i] = of(x, 1)[t];", SIM_FAULT_RACE, ended);
     assert_fault("x[t] = in[i]; meet(); if (me == 1) out[i] = of(x, 0)[t];", SIM_FAULT_RACE,
-                 "which has ended");
+                 "which has already ended");
     assert_fault("x[t] = in[i]; meet(); out[i] = of(x, other)[t]; __syncthreads();", SIM_FAULT_RACE,
                  "which");
     /* A block that only arrives may end too early. */
@@ -252,7 +252,7 @@ TEST(a_block_must_not_end_while_another_reads_its_memory)
 TEST(a_block_must_have_begun_before_another_writes_its_memory)
 {
     assert_fault("store(map(at(x + t), other), in[i]); meet(); out[i] = x[t];", SIM_FAULT_RACE,
-                 "may not have begun");
+                 "may not have started");
     assert_exchanges(
         "relaxed(); wait(); store(map(at(x + t), other), in[i]); meet(); out[i] = x[t];", 0);
 }
@@ -260,10 +260,11 @@ TEST(a_block_must_have_begun_before_another_writes_its_memory)
 TEST(an_address_outside_the_cluster_is_a_fault)
 {
     assert_fault("x[t] = in[i]; meet(); out[i] = of(x, 2)[t]; meet();", SIM_FAULT_BOUNDS,
-                 "no block 2 in a cluster of 2");
+                 "block 2 does not exist in a cluster of 2");
     assert_fault("x[t] = in[i]; meet(); out[i] = of(x, other)[t + 64]; meet();", SIM_FAULT_BOUNDS,
                  "shared address");
-    assert_fault("out[i] = of(out, other)[t];", SIM_FAULT_BOUNDS, "no address of shared memory");
+    assert_fault("out[i] = of(out, other)[t];", SIM_FAULT_BOUNDS,
+                 "is not an address of shared memory");
     /* An instruction for the block's own shared memory cannot reach another block. */
     assert_fault(
         "x[t] = in[i]; meet(); int v; asm volatile(\"ld.shared.s32 %0, [%1];\" : \"=r\"(v) :\n"
@@ -276,9 +277,8 @@ TEST(a_cluster_barrier_that_some_warps_miss_is_a_fault)
     assert_fault("if (t != 3) meet(); meet();", SIM_FAULT_BARRIER, "does not reach the barrier");
     assert_fault("if (me == 0) meet(); else { if (t < 32) __syncthreads(); else meet(); }",
                  SIM_FAULT_BARRIER, "others wait elsewhere");
-    assert_fault("arrive(); if (me == 0) arrive(); wait();", SIM_FAULT_BARRIER,
-                 "again without a wait");
-    assert_fault("wait();", SIM_FAULT_BARRIER, "without having arrived");
+    assert_fault("arrive(); if (me == 0) arrive(); wait();", SIM_FAULT_BARRIER, "it arrives twice");
+    assert_fault("wait();", SIM_FAULT_BARRIER, "did not arrive there before");
     /* The barrier does not wait for ended warps. */
     assert_fine("if (me == 0) return; meet();");
     assert_fine("if (t >= 32) return; meet();");

@@ -146,14 +146,14 @@ TEST(an_incomplete_mbarrier_names_the_missing_arrivals)
     assert_fault("if (t == 0) init(full, 2); __syncthreads(); asm "
                  "volatile(\"mbarrier.arrive.shared::cta.b64 _, "
                  "[%0], 3;\" :: \"r\"(at(full)) : \"memory\");",
-                 SIM_FAULT_BARRIER, "3 arrivals");
+                 SIM_FAULT_BARRIER, "3 threads arrive");
 }
 
 TEST(an_mbarrier_needs_initialisation_that_other_threads_see)
 {
-    assert_fault("arrive(full);", SIM_FAULT_BARRIER, "nothing has initialised it");
+    assert_fault("arrive(full);", SIM_FAULT_BARRIER, "mbarrier.init was not executed for it");
     assert_fault("if (t == 0) load(x, in, 256, full);", SIM_FAULT_BARRIER,
-                 "nothing has initialised");
+                 "no mbarrier was initialised");
     assert_fault("if (t == 0) init(full, 64); arrive(full); await(full, 0);", SIM_FAULT_RACE,
                  "without a barrier between");
 }
@@ -165,7 +165,7 @@ TEST(sizes_and_addresses_are_multiples_of_16)
     assert_fault("if (t == 0) { init(full, 1); expect(full, 16); load(x, in + 1, 16, full); }",
                  SIM_FAULT_MISALIGNED, "multiples of 16");
     assert_fault("if (t == 0) { init(full, 1); expect(full, 16); load(x + 1, in, 16, full); }",
-                 SIM_FAULT_MISALIGNED, "16 is needed");
+                 SIM_FAULT_MISALIGNED, "must be a multiple of 16");
     assert_fault("if (t == 0) { init(full, 1); expect(full, 128); load(x, in + 48, 128, full); }",
                  SIM_FAULT_BOUNDS, "of in");
     assert_fault("if (t == 0) { fence(); store((void *)in, x, 16); }", SIM_FAULT_UNINITIALISED, "");

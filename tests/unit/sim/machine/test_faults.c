@@ -427,7 +427,7 @@ TEST(warps_that_use_one_barrier_differently_are_a_fault)
                  " out[threadIdx.x] = 1;",
                  1, 64, SIM_FAULT_BARRIER, "wait for");
     assert_fault("asm volatile(\"bar.sync 1, 40;\"); out[threadIdx.x] = 1;", 1, 64,
-                 SIM_FAULT_BARRIER, "whole warps");
+                 SIM_FAULT_BARRIER, "multiple of 32");
     assert_fault("asm volatile(\"bar.sync 1, 96;\"); out[threadIdx.x] = 1;", 1, 64,
                  SIM_FAULT_BARRIER, "waits for 96 threads");
     /* A barrier that only counts warps does not order their later work. */

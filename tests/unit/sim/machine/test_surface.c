@@ -240,9 +240,10 @@ TEST(accesses_outside_surfaces_and_wrong_handles_are_faults)
     assert_refused(store, &shapes[1], true, before, SIM_FAULT_BOUNDS, "y = -1");
     assert_refused(load, &shapes[1], true, crooked, SIM_FAULT_MISALIGNED, "x = 2 bytes");
     assert_refused(load, &shapes[2], true, fine, SIM_FAULT_BOUNDS,
-                   "2 coordinates for a surface of 3 dimensions");
+                   "the instruction has 2 coordinates, but the surface has 3 dimensions");
     assert_refused(load, &shapes[4], true, fine, SIM_FAULT_BOUNDS, "a layer is not given");
-    assert_refused(load, &shapes[1], false, fine, SIM_FAULT_BOUNDS, "is no surface");
+    assert_refused(load, &shapes[1], false, fine, SIM_FAULT_BOUNDS,
+                   "is not the handle of a surface");
     assert_refused(store, &shapes[1], true, fine, SIM_FAULT_RACE, "surface");
     assert_refused("mov.b32 %v0, %t; mul.lo.u32 %x, %t, 4; sust.b.2d.b32.trap [%d0, {%x, %y}], "
                    "{%v0}; suld.b.2d.b32.trap {%v1}, [%d0, {%x, %y}];",
