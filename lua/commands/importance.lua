@@ -6,8 +6,8 @@ local importance = require "lib.importance"
 return function(given)
   local r = recorded.read(given.source)
   if r.is_record then
-    refuse("a record holds the best few and the default, which say nothing of the others: give what "
-           .. "'autotune SCRIPT --json --top 1000000' prints, or the run's journal", "missing", 0)
+    refuse("a record has only the best few configurations and the default, too few for this: give the output of "
+      .. "'autotune SCRIPT --json --top 1000000', or the run's journal", "missing", 0)
   end
   local m = importance(r)
   local parameters, pairs_of, best = {}, {}, {}

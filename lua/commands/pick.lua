@@ -35,15 +35,16 @@ end
 local function why_default(given, p)
   local tree = tree_of_default(given)
   if tree then return "the tree of the portfolio of " .. tree .. " chooses the script's default for this problem" end
-  if #given.refused > 0 then return "the script's default, for what is recorded is not given here:" end
+  if #given.refused > 0 then return "the script's default, because none of the recorded configurations is chosen "
+    .. "here:" end
   local texts = {}
   if #given.records == 0 then
     for i, folder in ipairs(given.folders) do texts[i] = p.path(folder) end
-    return "the script's default, for no results of it are in " .. table.concat(texts, " or ")
+    return "the script's default, because there are no results of this pattern in " .. table.concat(texts, " or ")
   end
   for i, r in ipairs(given.records) do texts[i] = string.format("%s (sm_%d%d)", r.gpu, r.major, r.minor) end
-  return "the script's default, for results are only of " .. table.concat(texts, ", ")
-    .. (given.records[1].major ~= given.gpu.major and ", and another major capability is another kind of GPU" or "")
+  return "the script's default, because there are results only of " .. table.concat(texts, ", ")
+    .. (given.records[1].major ~= given.gpu.major and ", whose major compute capability is another one" or "")
 end
 
 local RELATIONS = { same_capability = "the same compute capability", same_major = "the same major capability" }
@@ -56,14 +57,14 @@ local function why(given, p)
   elseif c.rule == "default" then
     return why_default(given, p)
   elseif c.rule == "none" then
-    return "no configuration that is known is possible"
+    return "no known configuration is possible for this problem"
   elseif c.rule == "nearest_problem" then
     return "this problem was not measured on this GPU; the nearest is " .. problem
   elseif c.rule == "portfolio" then
     text = "this problem was not measured on this GPU"
   else
-    text = "nothing is recorded of this GPU; " .. c.gpu .. " has "
-      .. (RELATIONS[c.rule] or "nothing in common with it, but the default is impossible")
+    text = "there is no record of this GPU; " .. c.gpu .. " has "
+      .. (RELATIONS[c.rule] or "no capability in common with this GPU, but the default is not possible")
       .. (problem and "; there the nearest problem is " .. problem or "")
   end
   if not get(c, "place") then return text end

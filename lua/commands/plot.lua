@@ -5,7 +5,7 @@ local importance = require "lib.importance"
 
 local LEAST_RANKED, MOST_CELLS = 3, 10000
 local RATES = { bytes = "GB/s", flops = "GFLOP/s", items = "Gitems/s" }
-local WHOLE = "what 'autotune SCRIPT --json --top 1000000' prints, "
+local WHOLE = "the output of 'autotune SCRIPT --json --top 1000000' "
 
 local function missing(message, ...) refuse(string.format(message, ...), "missing") end
 
@@ -25,7 +25,7 @@ local function put_both(d)
   local down, across = levels_of(d, d.by[1]), levels_of(d, d.by[2])
   d.picture.down, d.picture.across = down, across
   if #down.levels * #across.levels > MOST_CELLS then
-    refuse(string.format("%d by %d values are more than a heatmap has room for; --by NAME,NAME chooses others", #down.levels,
+    refuse(string.format("%d by %d values are too many for a heatmap; choose other parameters by --by NAME,NAME", #down.levels,
                          #across.levels))
   end
 end
@@ -34,7 +34,8 @@ end
 local function put_steps(d)
   local results, steps, best = d.r.results, {}, math.huge
   if d.r.order == "ranked" then
-    missing("a run's --json lists its results by rank, not in the order in which they were tried: draw its journal instead")
+    missing("a run's --json has its results by rank, not in the order in which they were tried: draw the run's "
+      .. "journal instead")
   end
   for i = 1, #results do
     local result = results[d.r.order and #results + 1 - i or i]
@@ -56,7 +57,8 @@ local function put_spills(d)
   end
   d.picture.spills = spills
   if not known then
-    missing("this file does not say what a variant spills: what a run prints with --json --top 1000000 does, and its journal")
+    missing("this file has no numbers of spilled bytes: draw the output of 'autotune SCRIPT --json --top 1000000', "
+      .. "or the run's journal")
   end
 end
 
@@ -89,8 +91,8 @@ local function put_roofs(d)
     if r.work[unit] <= 0 then unit = u end
   end
   if #d.works == 0 or r.work[unit] <= 0 or r.objective ~= "time" then
-    missing("this file does not say what a launch moves or computes: a record does, and what a run prints with --json "
-            .. "--top 1000000")
+    missing("this file does not have the bytes and operations of a launch: draw a record, or the output of "
+      .. "'autotune SCRIPT --json --top 1000000'")
   end
   if r.work.flops > 0 and r.work.bytes > 0 then
     picture.intensity, picture.memory = r.work.flops / r.work.bytes, roofs_of(d, "bytes")
@@ -137,11 +139,12 @@ local function find_kind(r, name)
                          near and ": did you mean " .. near or ""))
   end
   if r.is_record and not kind.of_few then
-    missing("a record holds the best few and the default, of which rank and roofline can be drawn: for '%s' draw " .. WHOLE
+    missing("a record has only the best few configurations and the default, so only rank and roofline can be drawn: "
+      .. "for '%s' draw " .. WHOLE
             .. "or the run's journal", name)
   end
   if name == "rank" and #r.results < LEAST_RANKED then
-    missing("this record keeps the winner and the default alone: the measured space is in " .. WHOLE .. "and in the run's journal")
+    missing("this record has only the winner and the default, too few for this picture: draw " .. WHOLE .. "or the run's journal")
   end
   return kind
 end
@@ -151,7 +154,7 @@ local function find_by(r, name)
     if known == name then return p end
   end
   local near = nearest_name(name, r.names)
-  refuse(string.format("no parameter is called '%s'%s", name, near and "; did you mean " .. near or ""))
+  refuse(string.format("there is no parameter '%s'%s", name, near and "; did you mean " .. near or ""))
 end
 
 -- Returns the share of the variance that the two parameters of a pair explain, alone and together.
@@ -167,7 +170,7 @@ end
 -- largest share of the variance.
 local function choose_by(d, wanted, by)
   local m, most = d.important, 1
-  if #m.parameters < wanted then missing("%d parameter%s must vary to draw this", wanted, wanted > 1 and "s" or "") end
+  if #m.parameters < wanted then missing("this picture needs %d parameter%s with several values", wanted, wanted > 1 and "s" or "") end
   for i, p in ipairs(m.parameters) do
     if p.alone > m.parameters[most].alone then most = i end
   end
@@ -182,7 +185,7 @@ local function choose_by(d, wanted, by)
   local first, second = string.match(by, "^([^,]*),?(.*)$")
   d.by[1] = find_by(d.r, first)
   if wanted == 2 and not string.find(by, ",", 1, true) then
-    refuse("--by takes two parameters for this, such as tile_x,tile_y")
+    refuse("--by takes two parameters for this picture, such as tile_x,tile_y")
   end
   if wanted == 2 then d.by[2] = find_by(d.r, second) end
 end

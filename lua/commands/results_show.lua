@@ -9,7 +9,7 @@ local function refuse_none(given)
     known = known or name == given.asked
     near = near or nearest_name(given.asked, { name })
   end
-  refuse(string.format("no such entry is recorded%s; 'autotune results list' lists what is",
+  refuse(string.format("there is no record of such an entry%s; 'autotune results list' lists all",
                        near and not known and "; did you mean '" .. near .. "'?" or ""))
 end
 

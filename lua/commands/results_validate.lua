@@ -46,7 +46,7 @@ function checks:order(time, pointer)
     for i = 1, #order - 1 do
       local a, b = order[i], order[i + 1]
       if get(time, a) ~= nil and get(time, b) ~= nil and number(time, a) > number(time, b) then
-        self:fault(pointer, "%s must not be above %s; measure it again", a, b)
+        self:fault(pointer, "%s must not be above %s; measure the entry again", a, b)
       end
     end
   end
@@ -56,7 +56,8 @@ end
 function checks:figure(of, name, expected, tolerance, pointer, from)
   local kept = number(of, name)
   if kept > 0 and expected > 0 and is_finite(expected) and math.abs(kept - expected) > tolerance * expected then
-    self:fault(pointer .. "/" .. name, "is %g, and %s make it %.5g; one of them was changed: measure it again", kept, from, expected)
+    self:fault(pointer .. "/" .. name, "the value is %g, but %s give %.5g: one of them was changed. Measure the "
+      .. "entry again", kept, from, expected)
   end
 end
 
@@ -88,12 +89,12 @@ function checks:names(entry, other, pointer)
   for _, name in ipairs(names(winner)) do known[name] = true end
   for _, name in ipairs(names(other)) do
     if not known[name] then
-      self:fault(pointer, "has '%s', which the winner's configuration has not; both are of one space", string.sub(name, 1, 63))
+      self:fault(pointer, "the parameter '%s' is not in the winner's configuration; both must be of one space", string.sub(name, 1, 63))
       return
     end
   end
   if #names(other) ~= #names(winner) then
-    self:fault(pointer, "lacks parameters that the winner's configuration has; both are of one space")
+    self:fault(pointer, "parameters of the winner's configuration are missing here; both must be of one space")
   end
 end
 
@@ -101,8 +102,8 @@ end
 function checks:verdict(entry, contender, pointer)
   local low, high = number(get(entry, "time"), "low_ns"), number(get(contender, "time"), "high_ns")
   if get(entry, "verdict") == "clear" and low > high and high > 0 then
-    self:fault(pointer, "is faster than the winner, whose verdict is \"clear\": configurations were exchanged? 'autotune verify' "
-               .. "races them")
+    self:fault(pointer, "this configuration is faster than the winner, although the verdict is \"clear\". Race both "
+      .. "again by 'autotune verify'")
   end
 end
 
@@ -130,7 +131,8 @@ function checks:repeats(r)
     local question = entries.question(e)
     local key = table.concat({ entries.key(e.problem), question[2][2], question[3][2], question[4][2] or "" }, "\n")
     if first[key] then
-      self:fault("/entries/" .. place, "repeats the problem of /entries/%d, which comes first and is taken; take the older one out",
+      self:fault("/entries/" .. place, "this entry has the same problem as /entries/%d, which is used: remove the "
+        .. "older of the two",
                  first[key])
     end
     first[key] = first[key] or place
@@ -142,9 +144,9 @@ function checks:place(given)
   local folder, file = string.match(path, "([^/]*)/([^/]*)$")
   local wanted = r.pattern .. ".json"
   if (file or path) ~= wanted then
-    self:fault("/pattern", "is '%s', whose record is %s: nobody looks for it here; rename the file", r.pattern, wanted)
+    self:fault("/pattern", "a record of the pattern '%s' is not found under this file name: rename the file to %s", r.pattern, wanted)
   elseif folder and folder ~= "" and folder ~= given.slug and folder ~= "." then
-    self:fault("/gpu", "is '%s', whose folder is %s, not %s; move the file", string.sub(r.gpu, 1, 80), given.slug,
+    self:fault("/gpu", "records of the GPU '%s' belong into the folder %s, not %s: move the file", string.sub(r.gpu, 1, 80), given.slug,
                string.sub(folder, 1, 80))
   end
 end

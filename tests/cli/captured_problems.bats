@@ -107,10 +107,10 @@ EOF
     succeeds
     changed 's/^space /sizes = { out = "n + 1" }\nspace /'
     tool check kernel.cu --captured seen --arch sm_90
-    fails_with 2 "sizes.out: is 1001 elements of 4 bytes, and argument 1 of the captured launch (float *out) has memory for 1000"
+    fails_with 2 "sizes.out gives 1001 elements of 4 bytes, but the memory behind argument 1 of the captured launch (float *out) holds only 1000"
     changed 's/^space /sizes = { out = "-n" }\nspace /'
     tool check kernel.cu --captured seen --arch sm_90
-    fails_with 2 "sizes.out: is no number of elements"
+    fails_with 2 "sizes.out gives 'x' with the values of the captured launch"
 }
 
 @test "a structure by value has buffers' addresses in place of the program's addresses" {
@@ -173,9 +173,9 @@ END
     AUTOTUNE_LIBCUDA=$FAKE_CUDA tool apply captured.cu --captured seen:2 --results r
     says "+#define BLOCK 64"
     AUTOTUNE_LIBCUDA=$FAKE_CUDA tool apply captured.cu --captured seen --results none
-    fails_with 2 "no mix of captured launches is recorded for Fake GPU 0"
+    fails_with 2 "no configuration for all captured launches is recorded for Fake GPU 0"
     tool mix "$FIXTURES/captured.cu"
-    fails_with 2 "--captured DIR says which launches"
+    fails_with 2 "--captured DIR is missing"
     tool mix "$FIXTURES/captured.cu" --captured nowhere
     fails_with 2 "there is no capture"
 }
@@ -208,20 +208,20 @@ END
     capture seen scale_by scale 1000
     capture view scale_view view 1000
     tool emit "$FIXTURES/captured.cu" --captured view --arch sm_90
-    fails_with 2 "has a launch of scale_view(view, float), and this is the kernel scale_by"
+    fails_with 2 "is a launch of scale_view(view, float), but the kernel to tune is scale_by"
     changed 's/unsigned n, float by)/unsigned n)/;s/by \* in/2 * in/'
     tool emit kernel.cu --captured seen --arch sm_90
     fails_with 2 "has 4 arguments"
     changed 's/unsigned n, float by)/unsigned n, double by)/'
     tool emit kernel.cu --captured seen --arch sm_90
-    fails_with 2 "argument 4 of the captured launch (double by) has 4 bytes, and the kernel's has 8"
+    fails_with 2 "argument 4 of the captured launch (double by) has 4 bytes, but the kernel's parameter has 8: build the program from this"
     changed '/^launch/d'
     tool emit kernel.cu --captured seen --arch sm_90
     fails_with 2 "the program launched grid = 8, block = 128"
     tool emit "$FIXTURES/captured.cu" --captured seen --arch sm_90 --set n=10
     fails_with 2 "--set n: the captured launch"
     tool emit "$FIXTURES/scale.lua" --captured seen --arch sm_90
-    fails_with 2 "--captured is for a kernel in a file of its own"
+    fails_with 2 "--captured needs a kernel in a file of its own: kernel = { source ="
     tool emit "$FIXTURES/captured.cu" --captured nowhere --arch sm_90
     fails_with 2 "there is no capture"
 }
@@ -229,7 +229,7 @@ END
 @test "a captured sequence: buffers at one address are one buffer, whatever the kernels call them" {
     capture seen scale_by scale 1000
     tool "$FIXTURES/captured.cu" --captured seen --device sim --after "$FIXTURES/captured.cu@seen"
-    fails_with 2 '--after takes a GPU'
+    fails_with 2 '--after needs a real GPU'
     export AUTOTUNE_LIBCUDA=$FAKE_CUDA
     sed 's/float \*out/float *dest/;s/out\[i\] = by \* in/dest[i] = by * in/' "$FIXTURES/captured.cu" >first.cu
     tool "$FIXTURES/captured.cu" --captured seen --after first.cu@seen --device cuda:0 --no-record --quiet --json
@@ -237,7 +237,7 @@ END
     python3 -c 'import json; assert json.load(open("out.txt"))["after"] == "first"'
     sed -i 's/^space /sizes = { dest = "n - 1" }\nspace /' first.cu
     tool "$FIXTURES/captured.cu" --captured seen --after first.cu@seen --device cuda:0 --no-record --quiet
-    fails_with 2 'its buffer out has 3996 bytes, that of the kernels after it 4000'
+    fails_with 2 'its buffer out has 3996 bytes, but the buffer of that name in the kernels after it has 4000: both'
     tool "$FIXTURES/captured.cu" --captured seen --after first.cu@nowhere --device cuda:0 --no-record --quiet
     fails_with 2 '--after first.cu@nowhere'
 }

@@ -54,7 +54,7 @@ member() { # member DIR PYTHON: evaluates the expression with capture.json as `d
     succeeds
     [ "$(member seen '[(c["grid"][0], c["count"]) for c in d["captured"]]')" = "[(1, 2), (8, 1), (40, 1)]" ]
     tool check --captured seen
-    fails_with 2 "it has 3 captured launches: choose one by DIR:1 to DIR:3"
+    fails_with 2 "this capture has 3 captured launches: choose one by DIR:1 to DIR:3"
     tool check --captured seen:3
     succeeds
 }
@@ -147,12 +147,12 @@ END
 
 @test "launches that cannot be captured are reported" {
     program -- scale 64
-    fails_with 2 "-o DIR says where"
+    fails_with 2 "-o DIR is missing, the folder for"
     mkdir full && touch full/file
     program -o full -- scale 64
     fails_with 2 "the folder full is not empty"
     program -o none --kernel nothing -- scale 64
-    fails_with 2 "no kernel that was launched has 'nothing' in its name"
+    fails_with 2 "no launched kernel has 'nothing' in its name; without --kernel, this command lists"
     [ ! -e seen ]
     program -o late --kernel scale_by --nth 9 -- scale 64
     fails_with 2 "launched 1 times: there is no launch 9"
@@ -164,7 +164,7 @@ END
     fails_with 2 "needs a program"
     AUTOTUNE_LIBCUPTI=/nowhere program -o large --kernel scale_by --limit 100 -- scale 64
     succeeds
-    says "allocations of 512 bytes, more than --limit, 100, allows: --limit 512 takes it"
+    says "allocations of 512 bytes, but --limit is 100: give --limit 512"
     tool check --captured large
     fails_with 4 "the launch was not captured completely"
 }
@@ -186,16 +186,16 @@ broken() { # broken SED CODE TEXT: checks that capture.json, changed by SED, is 
     tool check --captured nowhere
     fails_with 2 "nowhere/capture.json: there is no capture"
     tool check --captured seen:2
-    fails_with 2 "it has 1 captured launch: there is no number 2"
+    fails_with 2 "this capture has 1 captured launch: there is no number 2"
     tool check --captured seen:x
     fails_with 2 "does not name a captured launch"
     tool check --captured seen --set n=4
     fails_with 2 "--set, --config, --only and --budget are of a SCRIPT"
     program -o table -- scale 64
     tool check --captured table
-    fails_with 2 "it has a table, but no captured launch"
+    fails_with 2 "this capture has a table of launches, but no captured launch:"
     broken '1s/{/[/' 4 "broken/capture.json:"
-    broken 's/"version": 1/"version": 2/' 4 "not a capture of this version of autotune"
+    broken 's/"version": 1/"version": 2/' 4 "this is not a capture, or one of another version of autotune:"
     broken '/"captured"/,${/"grid"/{n;s/8/0/}}' 4 'launch 1 has no "grid", or a damaged one'
     broken '/"captured"/,${/"block"/{n;s/128/4096/}}' 4 "no GPU launches 8 x 1 x 1 blocks of 4096 x 1 x 1 threads"
     broken '/"captured"/,${/"block"/{n;n;s/1/16/}}' 4 "blocks of 128 x 16 x 1 threads"
@@ -213,5 +213,5 @@ broken() { # broken SED CODE TEXT: checks that capture.json, changed by SED, is 
     fails_with 4 "the file is missing"
     rm -rf broken && cp -r seen broken && printf '\177ELF' >$(echo broken/*/0-module)
     tool check --captured broken
-    fails_with 3 "holds machine code and no PTX"
+    fails_with 3 "only machine code: compile the"
 }

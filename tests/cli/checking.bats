@@ -72,14 +72,14 @@ load helpers
 @test "the summary says for how many variants the ragged problem broke a constraint" {
     tool "$FIXTURES/scale.lua" --device sim:sm_90 --budget 36 --quiet --json
     succeeds
-    says 'variants break a constraint on every ragged problem and were checked on none'
+    says 'variants break a constraint on every ragged problem, so their edges were not checked'
 }
 
 @test "more ragged problems than there is room for are refused" {
     cp "$FIXTURES"/scale*.tmpl "$FIXTURES"/scale.lua .
     sed -i 's/ragged  = { n = 1003 }/ragged = { { n = 1 }, { n = 2 }, { n = 3 }, { n = 4 } }/' scale.lua
     tool check scale.lua --arch sm_90
-    fails_with 2 "ragged: has 4 items; 3 are allowed"
+    fails_with 2 "ragged has 4 items; at most 3 are allowed"
 }
 
 @test "variants that read a texture are proven, and those that read memory" {
@@ -309,7 +309,7 @@ PYTHON
     sed -i 's/src = at.input  { dtype = "dtype"/src = at.input { dtype = "double"/' scale.lua
     for command in "check scale.lua --arch sm_90" "lint scale.lua" "scale.lua --device sim:sm_90"; do
         tool $command
-        fails_with 2 "scale.lua:$(grep -n "src = " scale.lua | cut -d: -f1): src is a buffer of double, and argument 1 of the kernel scale is const float *"
+        fails_with 2 "scale.lua:$(grep -n "src = " scale.lua | cut -d: -f1): src is a buffer of double, but argument 1 of the kernel scale is const float *: give the buffer dtype = \""
         [[ $errors == *'give the buffer dtype = "float"'* ]]
     done
 }
@@ -330,7 +330,7 @@ PYTHON
     cp "$FIXTURES"/scale*.tmpl "$FIXTURES"/scale.lua .
     sed -i 's/args = { "src", "dst", /args = { "dst", /' scale.lua
     tool check scale.lua --arch sm_90
-    fails_with 2 "scale.lua:$(grep -n 'kernel = ' scale.lua | cut -d: -f1): the kernel scale takes 4 arguments (const float *, float *, long long, double), and args has 3"
+    fails_with 2 "scale.lua:$(grep -n 'kernel = ' scale.lua | cut -d: -f1): the kernel scale takes 4 arguments (const float *, float *, long long, double), but args has 3"
 }
 
 @test "a source that does not compile is a mistake of the script's, for check and for tune" {
@@ -369,10 +369,10 @@ PYTHON
 
 @test "with oracle = false nothing is tuned, and a reference is refused" {
     tool "$FIXTURES/unjudged.cu" --device sim --budget 1
-    fails_with 2 'oracle = false says that results are not compared'
+    fails_with 2 'the script has oracle = false, so results are not compared'
     sed 's/^oracle .*/oracle = true/' "$FIXTURES/unjudged.cu" > odd.cu
     tool check odd.cu --arch sm_90
-    fails_with 2 'oracle = false says that results are not compared, and nothing else can stand here'
+    fails_with 2 'the only possible value is false, which means that results are not compared'
     sed 's/^oracle .*/&\nreference = at.reference { template = "r.cu" }/' "$FIXTURES/unjudged.cu" > odd.cu
     tool check odd.cu --arch sm_90
     fails_with 2 'there is a reference'

@@ -239,7 +239,7 @@ offered() {
     tool emit transpose --config best --arch sm_90
     succeeds
     tool explain "$FIXTURES/scale.lua" --config best --arch sm_90
-    fails_with 2 "--config best is what the records give, and none has scale"
+    fails_with 2 "--config best: no record has a configuration of scale for this problem"
 }
 
 @test "a message about invalid values names the broken constraint, the values of its names, and the nearest valid configuration" {

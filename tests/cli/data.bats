@@ -62,7 +62,7 @@ EOF
     succeeds
     sed -i 's/dtype = "float" })/dtype = "double" })/' p.lua
     tool check p.lua --arch sm_90
-    fails_with 2 'p.lua:6: buffers.x: it has elements of type float and ./x.bin has double: give the buffer dtype = "double"'
+    fails_with 2 'p.lua:6: buffers.x: its elements are float, but the elements of ./x.bin are double: give the buffer dtype = "double", or convert the file (numpy: a.astype(...))'
 }
 
 @test "a smaller problem takes a file's first elements where the script says so" {
@@ -77,9 +77,9 @@ EOF
     says 'the ragged problem n=1003'
     sed -i 's/, { head = true }//' p.lua
     tool check p.lua --arch sm_90
-    fails_with 2 'buffers.x: it has 1003 elements on a ragged problem and ./x.npy has 1200'
+    fails_with 2 'buffers.x: it has 1003 elements on a ragged problem, but ./x.npy has 1200'
     tool check p.lua --arch sm_90 --set n=1300
-    fails_with 2 'buffers.x: it has 1300 elements on the tuned problem and ./x.npy has 1200'
+    fails_with 2 'buffers.x: it has 1300 elements on the tuned problem, but ./x.npy has 1200'
 }
 
 @test "buffers larger than a message are sent completely, also for blocks of a problem that is too large" {
@@ -118,7 +118,7 @@ EOF
     says 'on a simulated sm_90, the tuned problem: 1 agrees with the baseline'
     sed -i 's/const float/const double/' k.cu
     tool check k.cu --arch sm_90
-    fails_with 2 'it has elements of type double and ./x.npy has float'
+    fails_with 2 'its elements are double, but the elements of ./x.npy are float: give the buffer'
 }
 
 @test "messages about wrong files have the script's line and a remedy" {
@@ -137,7 +137,7 @@ EOF
     numpy x.npy '<f4' f '(4,)' 'range(4)'
     pattern 'at.file "x.npy"' 'reference = { z = at.file "x.npy" },'
     tool check p.lua --arch sm_90
-    fails_with 2 'p.lua:9: reference: has no file for y'
+    fails_with 2 'p.lua:9: reference has no file for y'
     pattern 'at.file("x.npy", { heads = true })'
     tool check p.lua --arch sm_90
     fails_with 2 "did you mean 'head'?"

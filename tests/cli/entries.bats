@@ -69,7 +69,7 @@ END
 
 @test "an exported file names the instance, and nvcc compiles it" {
     tool export own/scaled.lua -I far --format cuda -o .
-    fails_with 2 "compiled with -Xptxas -dlcm=cg, which a file of several cannot say"
+    fails_with 2 "need the compiler option -Xptxas -dlcm=cg, which an exported file cannot set"
     sed -i 's/, "-Xptxas -dlcm=cg"//' own/scaled.lua
     tool export own/scaled.lua -I far --format cuda -o .
     succeeds
@@ -110,7 +110,7 @@ END
 @test "a text with two compiler options is refused, and shown as a list" {
     sed -i 's/options = { .*\" }, args/options = "-DLEFT=1 -DRIGHT=2", args/' own/scaled.lua
     tool check own/scaled.lua
-    fails_with 2 'make a list of them, options = { "-DLEFT=1", "-DRIGHT=2" }'
+    fails_with 2 'write a list, options = { "-DLEFT=1", "-DRIGHT=2" }'
     sed -i 's/options = "[^"]*", args/options = { "-DLEFT=1", "-DRIGHT=2" }, args/' own/scaled.lua
     tool check own/scaled.lua -I far
     [ "$status" -eq 0 ]

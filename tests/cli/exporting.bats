@@ -379,7 +379,7 @@ PY
     cp "$FIXTURES"/scale* .
     sed -i 's/entry = "scale",/entry = "scale", options = { "--use_fast_math" },/' scale.lua
     tool export scale.lua --format cuda -o scale.cu
-    fails_with 2 "are compiled with --use_fast_math"
+    fails_with 2 "need the compiler option --use_fast_math"
     cp "$FIXTURES"/scale* .
     sed -i 's/grid = "ceil_div(n, block \* vec)"/grid = "#tostring(n)"/' scale.lua
     tool export scale.lua --format cuda -o scale.cu

@@ -356,7 +356,7 @@ def try_case(runs, how, kernel, reference, fields):
             assert lint.returncode == 2 and "'p'" in lint.stderr, f"it is not refused: {lint.stdout}{lint.stderr}"
             return
         assert lint.returncode == 0, f"lint ends with {lint.returncode}: {lint.stderr}"
-        assert "no template, launch or option reads it" not in lint.stdout, f"lint says: {lint.stdout}"
+        assert "no template, launch or option reads this parameter" not in lint.stdout, f"lint says: {lint.stdout}"
         for first in (1, 2) if how == "seen" and runs else ():
             write(folder, "copy.lua", script(first, **fields).replace("space", f"baseline = {{ p = {first} }}, space"))
             if first == 2 and "where" in fields:

@@ -89,7 +89,7 @@ load helpers
     tool inspect spill.lua --over live=9 --arch sm_90
     fails_with 2 "is not a value of live"
     tool inspect spill.lua --arch sm_90 --over live=8..32
-    fails_with 2 "--over live: '8..32' is not a value; from one to another is 8,...,32"
+    fails_with 2 "--over live: '8..32' is not a value; for a range, write 8,...,32"
 }
 
 @test "messages of scripts in another encoding are shown, with a mark in place of other letters" {

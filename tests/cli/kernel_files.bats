@@ -180,7 +180,7 @@ refused() { # refused PLACE TEXT: checks that saxpy.cu is refused, with a messag
     describe "${fields/BLOCK = at/BLOK = at}"
     refused 3 "did you mean 'BLOCK' (saxpy.cu:15)?"
     describe "${fields/(64, 512)/(64, 128)}"
-    refused 3 "BLOCK is 256 in the file itself (saxpy.cu:15), and that is none of its values"
+    refused 3 "BLOCK is 256 in the file itself (saxpy.cu:15), which is not one of its values here; add it, or choose the baseline:"
     describe "${fields/2.0 \}/2.0 \},}"
     refused 3 "with no comma after them"
     describe "${fields/block = \"BLOCK\"/block = { \"BLOCK\", \"BLOK\" \}}"
@@ -203,20 +203,20 @@ kernel = { entry = 'saxpi' }"
     refused 6 "did you mean 'saxpy'?"
     describe "$fields
 kernel = { args = { a = at.int32('n') } }"
-    refused 6 "the kernel takes float a"
+    refused 6 "the kernel's parameter is float a"
     describe "$fields
 kernel = { args = { nn = 'n' } }"
     refused 6 "kernel.args.nn: the kernel has no parameter 'nn'"
     describe "${fields/ceil_div(n, BLOCK * VEC)/n \/ (3 * BLOCK)}"
     tool check saxpy.cu --arch sm_90
     fails_with 2 "saxpy.cu:4"
-    fails_with 2 "/ keeps the fraction: write a // b, or ceil_div(a, b)"
+    fails_with 2 "/ gives a fraction: write a // b, or ceil_div(a, b)"
     describe "$fields
 where = 'BLOCK > 32 && VEC < 4'"
     refused 6 "write 'and' for &&"
     describe "$fields
 outputs = 'x'"
-    refused 6 "the kernel cannot write what const float *__restrict__ x leads to"
+    refused 6 "the kernel cannot write the memory that const float *__restrict__ x points to"
     describe "$fields
 */
 /* autotune
@@ -232,12 +232,10 @@ while true do end"
 problem = { n = 4096 } space = { B = { 64 } } launch = { grid = 1, block = 'B' } sizes = { x = 'n' } */" >head
     try() { { cat head; echo "$1"; } >k.cu; tool check k.cu; }
     try '__global__ void a(float *x) {} __global__ void b(float *x) {}'
-    fails_with 2 "there are: a, b"
+    fails_with 2 "the kernels are: a, b"
     sed -i 1,2d k.cu
     tool new --from k.cu
-    fails_with 2 "k.cu has 2 kernels; write which is meant: --kernel a"
-    tool new --from k.cu --kernel other
-    fails_with 2 "k.cu:1: k.cu has no kernel 'other'; there are: a, b"
+    fails_with 2 "k.cu has 2 kernels; choose one: --kernel a"
     try 'int main() {}'
     fails_with 2 "k.cu has no kernel"
     try 'template <int N> __global__ void a(float *x) {}'
@@ -247,7 +245,7 @@ problem = { n = 4096 } space = { B = { 64 } } launch = { grid = 1, block = 'B' }
     fails_with 2 "float **x leads to addresses"
     sed -i 's/ sizes/ buffers = { x = at.scratch { dtype = "float", count = 8 } } sizes/' head
     try '__global__ void a(float **x) { x[0] = 0; }'
-    fails_with 2 'leads to addresses, and this is of float: give the buffer dtype = "uint64"'
+    fails_with 2 'a pointer to addresses, but this buffer has the type float; give it dtype = "uint64"'
     sed -i 's/ buffers = .* sizes/ sizes/' head
     try 'struct S { float a, b; }; __global__ void a(float *x, S s, void *q) {}'
     fails_with 2 's = at.struct { at.float(0), at.float(0) }'
@@ -259,11 +257,11 @@ problem = { n = 4096 } space = { B = { 64 } } launch = { grid = 1, block = 'B' }
     try '#include "there/none.h"
 __global__ void a(float *x) { x[0] = none(N); }'
     fails_with 2 "k.cu(4)"
-    fails_with 2 "which are not here; -I DIR says where others are: there/none.h"
-    fails_with 2 "Nothing defines N, none, and the host's code is left out. Is a name misspelt?"
+    fails_with 2 "-I DIR names a folder that has them: there/none.h"
+    fails_with 2 "Nothing defines N, none. The host code of the file is not compiled. Correct a misspelt name, or give a macro a value in space or problem"
     printf '\0' >>k.cu
     tool check k.cu
-    fails_with 2 "holds a NUL"
+    fails_with 2 "contains a NUL character"
 }
 
 @test "several kernels of a file run one after the other" {
@@ -329,7 +327,7 @@ CU
     says 'BLOCK=128'
     sed 's/^#define BLOCK .*/#define BLOCK (4 * warpSize)/' "$FIXTURES/saxpy.cu" >saxpy.cu
     tool check saxpy.cu --arch sm_90
-    fails_with 2 "or say which is the baseline: baseline = { BLOCK = "
+    fails_with 2 "or choose the baseline: baseline = { BLOCK = "
 }
 
 @test "a compiled program beside a kernel's file does no harm" {
@@ -373,7 +371,7 @@ CU
     tool check stencil.cu
     succeeds
     says "agrees      BLOCK=32,PART=16"
-    [[ $errors == *'stencil.cu:5: weights (stencil.cu:14) is zero, for nothing fills it; sizes = { weights = "2 * RADIUS + 1" }'* ]]
+    [[ $errors == *'stencil.cu:5: nothing fills weights (stencil.cu:14), so it is zero; sizes = { weights = "2 * RADIUS + 1" } fills it like an input, outputs = { "'* ]]
     sed -i 's/sizes   = { /&weights = "2 * RADIUS + 1", /' stencil.cu
     tool check stencil.cu --config BLOCK=64,PART=32
     succeeds
@@ -403,7 +401,7 @@ launch = { grid = "ceil_div(n, BLOCK * VEC)", block = { "BLOCK", "VEC" } }'
     [[ $errors != *warning* ]]
     sed -i 's/saxpy<<<.*, BLOCK>>>/int blocks = (n + BLOCK - 1) \/ BLOCK; saxpy<<<blocks, BLOCK>>>/' saxpy.cu
     tool apply saxpy.cu --arch sm_90 --config BLOCK=128,VEC=4
-    fails_with 1 'saxpy.cu:43: the launch <<<blocks, BLOCK>>> does not follow by itself: change it for VEC = 4'
+    fails_with 1 'saxpy.cu:43: the launch <<<blocks, BLOCK>>> was not changed: adapt it to VEC = 4'
     fails_with 1 'grid 2048 x 1 x 1, block 128'
 }
 
@@ -594,7 +592,7 @@ CU
 @test "a kernel inside a false #if is reported as such" {
     printf '#define WIDE\n#ifndef WIDE\n__global__ void narrow(float *x) { x[0] = 1; }\n#endif\n' >under.cu
     tool new --from under.cu
-    fails_with 2 "as its #if lines are, the file has no such kernel"
+    fails_with 2 "the compiler finds no such kernel"
 }
 
 saxpy_with() { # saxpy_with SED: writes the changed fixture to bad.cu, and checks it
@@ -607,18 +605,18 @@ saxpy_with() { # saxpy_with SED: writes the changed fixture to bad.cu, and check
     fails_with 2 "space is given twice"
     printf '__global__ void k(float *x)\n{\n    if (x) { x[0] = 1;\n}\n' >open.cu
     tool new --from open.cu
-    fails_with 2 "the brace that opens in line 2 has no end"
+    fails_with 2 "the brace that opens in line 2 is never closed"
     saxpy_with 's/^#define VEC 2/enum { VEC = 2, OTHER };/'
-    fails_with 2 "VEC is declared here"
+    fails_with 2 "VEC cannot be a parameter: it is"
     saxpy_with 's/^#define VEC 2/const int OTHER = 1, VEC = 2;/'
-    fails_with 2 "VEC is declared here"
+    fails_with 2 "VEC cannot be a parameter: it is"
     saxpy_with 's/BLOCK = at.pow2(64, 512)/BLOCK = math.max/'
     fails_with 2 "values are numbers, strings and booleans"
     saxpy_with 's/x = "n"/x = n/'
     fails_with 2 'bad.cu:12: there is no n here; an expression is a text: "n"'
     { printf '// \xff\n'; cat "$FIXTURES/saxpy.cu"; } >bad.cu
     tool check bad.cu
-    fails_with 2 "bad.cu:1: the byte 0xff is here"
+    fails_with 2 "bad.cu:1: this line has the byte 0xff, where the"
     mkdir folder.cu
     ln -s turn.cu turn.cu
     tool check folder.cu
@@ -627,7 +625,7 @@ saxpy_with() { # saxpy_with SED: writes the changed fixture to bad.cu, and check
     fails_with 2 "a link to itself"
     printf '#define KERNEL(T) __global__ void k(T *x) {}\nKERNEL(float)\n' >made.cu
     tool new --from made.cu
-    fails_with 2 "one that a macro or a class makes is not seen"
+    fails_with 2 "kernels made by a macro or a class are not found"
     printf '__global__ void k(float *x) {}\n__global__ void k(double *x, int n) {}\n' >two.cu
     tool new --from two.cu
     fails_with 2 'kernel = { entry = "(void (*)(double *, int)) k" }'
@@ -748,7 +746,7 @@ sizes   = { x = "n" }
 __global__ void refers(float *x, const int &n) { x[threadIdx.x % n] = 2; }
 CU
     tool check refers.cu --arch sm_90
-    fails_with 2 "the kernel takes a reference, const int &n"
+    fails_with 2 "the kernel's parameter const int &n is a reference, which a launch"
 }
 
 @test "a kernel that launches another is refused by the line that does" {
@@ -767,7 +765,7 @@ __global__ void parent(float *x, int n)
 }
 CU
     tool check nested.cu --arch sm_90
-    fails_with 2 "nested.cu:11: the kernel launches another from the device"
+    fails_with 2 "nested.cu:11: this kernel launches another kernel from the device, which is not"
 }
 
 @test "a table that macros begin and end is kept whole, whichever of several macros of the name is meant" {
@@ -993,7 +991,7 @@ summed() { # summed COUNT: writes many.cu, whose kernel has COUNT + 2 parameters
     says "1 agrees with the baseline"
     summed 1023
     tool check many.cu
-    fails_with 2 "the kernel many takes 1025 arguments; 1024 are allowed"
+    fails_with 2 "the kernel many takes 1025 arguments; at most 1024 are allowed"
 }
 
 @test "an array of the module is an output where outputs names it" {
@@ -1107,7 +1105,7 @@ CU
     succeeds
     sed -i 's/n = 1e4/n = 1.5/' saxpy.fields.lua
     tool check saxpy.cu --describe saxpy.fields.lua
-    fails_with 2 "problem.n: is 1.5, and the kernel takes a whole number: int64_t n"
+    fails_with 2 "problem.n is 1.5, but the kernel's parameter is a whole number: int64_t n"
 }
 
 @test "macros that open and close namespaces stay, and what the kernel does not name is left out" {
@@ -1171,7 +1169,7 @@ CU
     grep -q 'sum<float, kThreads, 8><<<(n + kThreads \* 8 - 1) / (kThreads \* 8), block>>>' sum.cu
     grep -q 'baseline = { THREADS = 64, UNROLL = 8, ROWS = 8 }' sum.cu
     tool apply sum.cu --arch sm_90 --config THREADS=64,UNROLL=8,ROWS=4
-    fails_with 1 "sum.cu:18: the launch <<<(n + kThreads * 8 - 1) / (kThreads * 8), block>>> does not follow by itself: change it for ROWS = 4"
+    fails_with 1 "sum.cu:18: the launch <<<(n + kThreads * 8 - 1) / (kThreads * 8), block>>> was not changed: adapt it to ROWS = 4"
     lacks "has these values already" err.txt
 }
 

@@ -183,5 +183,5 @@ END
     output=$(cat out.txt)
     [ "$status" -eq 130 ]
     says 'this run has no journal'
-    grep -q 'interrupted; nothing of it is kept' err.txt
+    grep -q 'interrupted; no measurement is kept' err.txt
 }

@@ -199,7 +199,7 @@ load helpers
 @test "a message about an unusable problem says that it comes from the command line" {
     for command in "tune transpose --device sim" "tune transpose --arch sm_90" "check transpose" "space transpose" "spills transpose"; do
         tool $command --set rows=0
-        fails_with 2 "must be 1 at least and is 0, where rows is 0 (by --set), cols is 8192"
+        fails_with 2 "must be 1 at least, but is 0, where rows is 0 (by --set), cols is 8192"
     done
 }
 
@@ -215,7 +215,7 @@ load helpers
     tool explain "$FIXTURES/scale.lua" --config block=64 vec=2
     fails_with 2 "--config block=64,vec=2"
     tool space "$FIXTURES/scale.lua" --set block=64
-    fails_with 2 "--set block: that is a parameter of the space, and no variable of the problem: --only block=64"
+    fails_with 2 "--set block: this is a parameter of the space, not a variable of the problem. --only block=64 keeps only this value, --config"
     tool space "$FIXTURES/scale.lua" --set nn=64
     fails_with 2 "did you mean 'n'? It has n, scale, dtype"
     cp "$FIXTURES/scale.lua" "$FIXTURES/scale.cu.tmpl" .

@@ -27,14 +27,14 @@ END
 @test "pick says in words why the rule holds: what is near, what other GPUs have, that there are no results" {
     tool pick "$FIXTURES/scale.lua" --gpu sm_90
     succeeds
-    says "why       the script's default, for no results of it are in "
+    says "why       the script's default, because there are no results of this pattern in "
     record
     tool pick "$FIXTURES/scale.lua" --set n=4096 --gpu nvidia-h200
     says "why       measured on this GPU and this problem"
     tool pick "$FIXTURES/scale.lua" --set n=8192 --gpu nvidia-h200
     says "the nearest is n=4096"
     tool pick "$FIXTURES/scale.lua" --set n=4096 --gpu sm_80
-    says "results are only of NVIDIA H200 (sm_90), and another major capability"
+    says "there are results only of NVIDIA H200 (sm_90), whose major compute capability"
     tool pick "$FIXTURES/scale.lua" --gpu h20
     fails_with 2 "'NVIDIA H200' (or nvidia-h200), "
     tool pick "$FIXTURES/scale.lua" --set n=4096 --gpu h200
@@ -45,7 +45,7 @@ END
     says "on NVIDIA H100 80GB HBM3"
     # A word that is in the names of several GPUs selects none of them.
     tool pick dot --gpu nvidia --results "$BATS_TEST_DIRNAME/../../results"
-    fails_with 2 "no results are of a GPU 'nvidia'"
+    fails_with 2 "there are no results of a GPU 'nvidia'"
     tool pick conv2d --set rows=1000 --gpu nvidia-h200 --results "$BATS_TEST_DIRNAME/../../results"
     says "rule      portfolio"
     says "the tree of its portfolio chooses configuration"
@@ -106,7 +106,7 @@ END
     says "//   arguments: src, dst, 8 bytes 0x0000000000001000, 8 bytes 0x4008000000000000"
     says "__global__"
     tool emit "$FIXTURES/scale.lua" --best --config block=128
-    fails_with 2 "--best is a configuration"
+    fails_with 2 "--best and --config both choose the configuration"
 }
 
 # Writes a record of the fixture pattern `clustered`.

@@ -18,7 +18,7 @@ tool_without_gnuplot() {
     cp "$FIXTURES/saxpy.cu" .
     for command in plot importance replay; do
         tool $command saxpy.cu
-        fails_with 4 "saxpy.cu: this holds no results of a run: 'autotune SCRIPT --json --top 1000000 >FILE' writes such a file"
+        fails_with 4 "saxpy.cu: this file has no results of a run: 'autotune SCRIPT --json --top 1000000 >FILE' writes such a file"
     done
 }
 
@@ -111,7 +111,7 @@ END
     write_record '[1, 4]'
     tool plot record.json --kind rank --by load_vec -o picture.svg
     succeeds
-    grep -q 'the best few and the default' picture.svg
+    grep -q 'the best few configurations and the default' picture.svg
     [ -z "$errors" ]
     # The baseline is drawn first, so that curves lie over it.
     python3 -c 'svg = open("picture.svg").read(); assert 0 < svg.index(">baseline<") < svg.index(">load_vec=")'
@@ -127,7 +127,7 @@ END
     fails_with 2 '--json --top 1000000'
     write_record '[]'
     tool plot record.json
-    fails_with 2 'the winner and the default alone'
+    fails_with 2 'only the winner and the default'
 }
 
 # write_run WORK: writes a run of three variants on an H200 whose launch does WORK, with the GPU's ceilings.
@@ -205,7 +205,7 @@ PY
     succeeds
     says 'algorithm=made_up'
     tool plot record.json --kind heatmap
-    fails_with 2 'a record holds the best few'
+    fails_with 2 'a record has only the best few'
     jq 'del(.entries[0].landscape)' record.json >older.json
     tool plot older.json
     says_nothing_of made_up

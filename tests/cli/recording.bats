@@ -61,7 +61,7 @@ PY
     tool results prune transpose --gpu nvidia-h200 --older-than 2100-01-01 --dry-run --json
     [ "$(jq '.changes | length' out.txt)" -gt 0 ]
     tool results show transpos
-    fails_with 2 "no such entry is recorded; did you mean 'transpose'?"
+    fails_with 2 "there is no record of such an entry; did you mean 'transpose'?"
 }
 
 @test "an entry says what its proof covered: blocks of its problem, and lines that never ran" {
@@ -88,8 +88,8 @@ PY
     [ "$status" -eq 4 ]
     says "results/nvidia-h200/transpose.json:"
     says '/entries/0: entry 1: median_ns must be a whole number of nanoseconds above 0, under "time"; correct the file'
-    says '/entries/2: repeats the problem of /entries/1'
-    says '/entries/1/gbps: is 9, and traffic_bytes over the median make it'
+    says '/entries/2: this entry has the same problem as /entries/1, which is used: remove the'
+    says '/entries/1/gbps: the value is 9, but traffic_bytes over the median give'
     tool results validate --json
     [ "$status" -eq 4 ]
     says '"pointer": "/entries/2"'
@@ -100,8 +100,8 @@ PY
     tool results validate
     [ "$status" -eq 4 ]
     says 'low_ns must not be above median_ns'
-    says "has 'other', which the winner's configuration has not"
-    says "/gpu: is 'NVIDIA H100', whose folder is nvidia-h100"
+    says "the parameter 'other' is not in the winner's configuration"
+    says "/gpu: records of the GPU 'NVIDIA H100' belong into the folder nvidia-h100, not"
     printf '{\n "schema": oops\n}' >results/nvidia-h200/torn.json
     echo '{"schema": "autotune-record", "version": 2}' >results/nvidia-h200/newer.json
     tool results validate
@@ -113,7 +113,7 @@ PY
     one 'e["speedup"] *= 1.1'
     tool results validate
     [ "$status" -eq 4 ]
-    says '/entries/0/speedup: is '
+    says '/entries/0/speedup: the value is '
     one 'e["speedup"] *= 1.1; t = e["baseline"]["time"]; t["high_ns"] = int(t["median_ns"] * 1.12)'
     tool results validate
     succeeds
@@ -257,7 +257,7 @@ assert rates == {"copy": 11, "read": 20, "fp32": 30}, rates'
     sed 's/"transpose"/"unheard_of"/; s/NVIDIA H200/G/' "$RECORDS/nvidia-h200/transpose.json" >results/g/unheard_of.json
     tool results prune --stale
     succeeds
-    [[ "$errors" == *"kept, because it cannot be checked: unheard_of"* ]]
+    [[ "$errors" == *"kept, because the script cannot be checked: unheard_of"* ]]
     says '0 removed'
 }
 
@@ -313,9 +313,9 @@ assert [x["measured"].get("after") for x in e] == [None, "a"], e'
     export AUTOTUNE_LIBCUDA=$FAKE_CUDA
     pair m
     tool b.lua --device sim --after a.lua
-    fails_with 2 '--after takes a GPU'
+    fails_with 2 '--after needs a real GPU'
     tool b.lua --device cuda:0 --after a.lua --energy
-    fails_with 2 '--after and energy do not go together'
+    fails_with 2 '--after cannot be combined with energy, which is measured over'
     cp a.cu.tmpl prepare.tmpl
     sed 's/  launch =/  prepare = at.kernel { template = "prepare.tmpl", args = { "x", "x", at.int64 "n" }, grid = 1, block = 1 },\n&/' \
         a.lua >prepared.lua
@@ -327,7 +327,7 @@ assert [x["measured"].get("after") for x in e] == [None, "a"], e'
     fails_with 2 'at most'
     sed -i 's/m = at.output { dtype = "float"/m = at.output { dtype = "double"/' a.lua
     tool b.lua --device cuda:0 --after a.lua --no-record
-    fails_with 2 '--after a: its buffer m has 32768 bytes, that of the kernels after it 16384'
+    fails_with 2 '--after a: its buffer m has 32768 bytes, but the buffer of that name in the kernels after it has 16384: both are one buffer, so'
 }
 
 @test "a budget of time includes the proof, and the record says that the proof did not finish" {

@@ -124,7 +124,7 @@ misspelt() {
     misspelt 's/at.int64/at.itn64/' 29 "there is no at.itn64; did you mean 'int64'?"
     misspelt 's/dtype = "float" }/dtype = "flaot" }/' 7 "problem.dtype: there is no element type 'flaot'; did you mean 'float'?"
     misspelt 's/args = { "src", "dst", at.int64("n")/args = { "src", "dst", "scael"/' 29 "did you mean 'scale'?"
-    misspelt 's/src = at.input  {/& limit = 9,/' 25 "buffers.src.limit: is of no use without fill"
+    misspelt 's/src = at.input  {/& limit = 9,/' 25 "buffers.src.limit needs a fill, such as fill = \"modulo\", whose values lie below this limit"
 }
 
 @test "a misspelt element type in --set is named" {
@@ -136,7 +136,7 @@ misspelt() {
     cp "$FIXTURES"/scale* .
     printf 'int x = ${block +\n1};\n' >scale.cu.tmpl
     tool emit scale.lua
-    fails_with 2 "scale.cu.tmpl:1: there is a \${ without a } after it on its line"
+    fails_with 2 'scale.cu.tmpl:1: a ${ has no closing } on its line'
 }
 
 @test "a text that no record can hold is refused before anything runs, wherever it is given" {
@@ -168,7 +168,7 @@ p.$place["$name"] = { 1, 2 }
 return at.pattern(p)
 LUA
             tool space named.lua
-            fails_with 2 "'$name' is not a name: letters, digits and _, no digit first, at most 60"
+            fails_with 2 "'$name' is not a valid name: use at most 60 letters, digits and _, and no digit first"
         done
     done
 }
@@ -185,7 +185,7 @@ LUA
     says "twice.cu:$(grep -n 'x = "n" }' twice.cu | cut -d: -f1): 'x' is written twice"
 }
 
-@test "the hint for missing traffic names what the script has" {
+@test "the hint for missing traffic names what the script no longer has buffers, or no longer has expected results" {
     tool new mine
     sed -i '/traffic =/d; s/\bn\b/elements/g' mine.lua
     tool space mine.lua

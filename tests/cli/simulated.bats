@@ -82,7 +82,7 @@ load helpers
 
 @test "options that need a GPU are refused on a simulated device" {
     tool "$FIXTURES/scale.lua" --device sim:sm_90 --objective energy --budget 2
-    fails_with 2 "--objective energy is refused: a simulated device knows no energy"
+    fails_with 2 "--objective energy is refused: energy can be measured on a real GPU only"
 }
 
 @test "a layout is a parameter: each has data and a reference of its own" {

@@ -114,7 +114,7 @@ PYTHON
     fails_with 1 ""
     says "y[1777]"
     rm x.bin
-    fails_to_load "there is no 'x.bin'"
+    fails_to_load "there is no file 'x.bin'"
     spec 's/"FillType": "Random", "FillValue": 1.0/"FillType": "Generator", "DataSource": "i * i"/'
     refused 21 "Write them to a file, and use FillType BinaryRaw"
 }
@@ -137,7 +137,7 @@ PYTHON
     spec 's/"CompilerOptions"/CompilerOptions/'
     refused 14 "Expecting property name enclosed in double quotes"
     spec 's/2\*\*i for i/2**i fore i/'
-    refused 6 "this is no Python expression"
+    refused 6 "this is not a Python expression"
     spec 's/<= 512/<= BLOK/'
     refused 9 "there is no 'BLOK' here; did you mean 'BLOCK'?"
     spec 's/"Parameters": \["BLOCK"/"Parameters": ["BLOKC"/'
@@ -149,7 +149,7 @@ PYTHON
     spec 's/"KernelName": "scale"/"KernelName": "scales"/'
     fails_to_load "did you mean 'scale'?"
     spec 's/"Name": "factor", "Type": "float"/"Name": "factor", "Type": "double"/'
-    fails_to_load "the kernel takes float factor"
+    fails_to_load "the kernel's parameter is float factor"
     spec 's/"-std=c++17"/"-gencode arch=compute_70,code=sm_70"/'
     converts
     tool inspect spec.lua --arch sm_90
@@ -196,9 +196,9 @@ PYTHON
 @test "autotune names the command that converts a T1 file" {
     spec
     tool space spec.json --arch sm_90
-    fails_with 2 "A T1 file becomes one by 'python -m autotune.t1 spec.json > pattern.lua'"
+    fails_with 2 "To convert a T1 file, run 'python -m autotune.t1 spec.json > pattern.lua'"
     tool tune "$BATS_TEST_DIRNAME/../../results/nvidia-h200/transpose.json" --device sim
-    fails_with 2 "records and measurements are for 'autotune results', 'plot' and 'compare'"
+    fails_with 2 "for records and measurements, use 'autotune results', 'plot' or 'compare'"
     tool convert spec.lua --format t1
     fails_with 2 "kernel-tuner"
 }

@@ -39,7 +39,7 @@ load helpers
 @test "new refuses names that no pattern can have" {
     for name in ../mine 1st "two words" mine.lua ""; do
         tool new "$name"
-        fails_with 2 "is not a pattern's name"
+        fails_with 2 "is not a valid name of a pattern"
     done
 }
 
@@ -101,10 +101,10 @@ load helpers
     tool lint scale.lua --arch sm_90
     succeeds
     says "unread: no template"
-    says "vec=1024: no valid configuration has it"
+    says "vec=1024: no valid configuration has this value"
     says "block > 1"
     says "no ragged problem"
-    says "the reference is made by the template of the variants"
+    says "the reference uses the template of the variants ("
     says_nothing_of "cached: no template"
 }
 
@@ -113,7 +113,7 @@ load helpers
     sed -i 's/vec   = { 1, 2, 4 }/vec = { 1, 2, 4 }, unread = at.range(1, 2000)/' scale.lua
     tool lint scale.lua --arch sm_90
     succeeds
-    says "unread: no template, launch or option reads it: of 256 pairs"
+    says "unread: no template, launch or option reads this parameter: in each of 256 pairs"
 }
 
 @test "lint warns of starts that the problem does not allow" {
@@ -121,7 +121,7 @@ load helpers
     says_nothing_of "starts["
     tool lint "$FIXTURES/started.lua" --arch sm_90 --set n=1048575
     succeeds
-    says "starts[1]: this is no valid configuration here and is not tried: it breaks n % vec == 0"
+    says "starts[1] is not tried, because it is not a valid configuration for this problem: it breaks n % vec == 0"
     says_nothing_of "starts[2]"
 }
 
@@ -129,9 +129,9 @@ load helpers
     cp "$FIXTURES"/scale*.tmpl "$FIXTURES"/scale.lua .
     tool lint scale.lua
     succeeds
-    says_nothing_of 'removes nothing'
+    says_nothing_of 'removes no configuration'
     sed -i 's/"cached or vec > 1",/&\n    "vec < 8",/; /reference = /d' scale.lua
     tool lint scale.lua
-    says "scale.lua:$(grep -n 'vec < 8' scale.lua | cut -d: -f1): this constraint removes nothing"
-    says 'there is no reference: variants are only found to agree with the baseline'
+    says "scale.lua:$(grep -n 'vec < 8' scale.lua | cut -d: -f1): this constraint removes no configuration that the other constraints leave:"
+    says 'there is no reference: variants are compared with the baseline only, so a mistake in the baseline is never found.'
 }

@@ -59,7 +59,7 @@ measured() { # measured NAME...: checks that the output and device.json have the
     tool worked.lua --budget 20 --quiet --stop-at 0.9
     succeeds
     says_words "the FP32 rate is not known here: 'autotune ceilings' measures it"
-    says_words '--stop-at did nothing'
+    says_words '--stop-at had no effect'
     says_nothing_of 'of fp32'
 }
 

@@ -70,7 +70,7 @@ lose_gpu() {
     gpus "Fake A,Fake A"
     LOST=1 lose_gpu journal_lines "$TIMED" --device all
     found_the_best
-    says 'GPUs were lost'
+    says 'GPUs failed'
     twice=$(grep -ho '"key":"[0-9a-f]*"' "$XDG_STATE_HOME"/autotune/journal/*.jsonl | sort | uniq -d)
     [ -z "$twice" ]
 }
@@ -79,7 +79,7 @@ lose_gpu() {
     gpus "Fake A,Fake A"
     LOST=0 lose_gpu race_lines "$TIMED" --device all
     found_the_best
-    says 'GPUs were lost'
+    says 'GPUs failed'
 }
 
 @test "a GPU that is lost while it samples beside that of the race costs nothing" {
@@ -92,7 +92,7 @@ lose_gpu() {
     gpus "Fake A,Fake A"
     FAKE_CUDA_OPEN_MS=0,2000 LOST=0 lose_gpu journal_lines "$TIMED" --device all
     found_the_best
-    says 'GPUs were lost'
+    says 'GPUs failed'
     [ "$(measured_by 1)" -gt 50 ]
 }
 

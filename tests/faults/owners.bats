@@ -24,7 +24,7 @@ kept() { echo "$XDG_STATE_HOME/autotune/journal"; }
     chmod 777 "$(cached)" "$(kept)"
     few
     says "others may write the folder $(cached)"
-    says "no journal is kept: others may write the folder $(kept)"
+    says "the run keeps no journal: others may write the folder $(kept)"
     chmod 700 "$(cached)" "$(kept)"
     chmod 666 "$(kept)"/*
     few

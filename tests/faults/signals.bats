@@ -21,7 +21,7 @@ start_slow() { # start_slow PYTHON [COUNT]: starts a slow run and waits until it
 ended_with_its_word() {
     end_run
     [ "$status" -eq 130 ] || { echo "exit $status: $errors"; return 1; }
-    [[ "$errors" == *"what was measured is kept"* ]] || { echo "$errors"; return 1; }
+    [[ "$errors" == *"the measurements so far are kept"* ]] || { echo "$errors"; return 1; }
     before=$(journal_lines)
     unset FAKE_CUDA_TIME_US
     tool "$TIMED" --device cuda:0 --quiet

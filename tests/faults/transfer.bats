@@ -24,11 +24,11 @@ best_has() { # best_has NAME=VALUE...
     tune --set bytes=1M
     succeeds
     best_has memory=write_combined staging=none chunk=0
-    says 'not provable: a transfer is the driver'
+    says 'not provable: the driver makes the copies'
     record=results/fake-gpu-0/transfer.json
     grep -q '"memory": "write_combined"' "$record"
     grep -q '"proven": false' "$record"
-    grep -q "not provable: a transfer is the driver's copy" "$record"
+    grep -q "not provable: the driver makes the copies of a transfer, and they are not simulated" "$record"
     # The baseline is one pageable copy: 20 us, and a nanosecond for 6 bytes.
     says '194.76'
     tool export transfer --format header -o transfer.h
@@ -115,14 +115,14 @@ best_has() { # best_has NAME=VALUE...
     fails_with 3 'transfers are not simulated'
     tool check transfer.lua
     [ "$status" -eq 3 ]
-    says 'not provable: a transfer is the driver'
+    says 'not provable: the driver makes the copies'
     tool explain transfer.lua
-    fails_with 3 'nothing explains a transfer'
+    fails_with 3 'a transfer cannot be explained'
     gpu
     FAKE_CUDA_DEVICES=2 FAKE_CUDA_NAMES='Fake A,Fake A' tool transfer.lua --device all
     fails_with 2 'choose one (--device cuda:0)'
     tool profile transfer.lua --device cuda:0
-    fails_with 2 'counters are of launches'
+    fails_with 2 'only kernels have hardware counters'
 }
 
 @test "the kernel compiles for old chips and new, and is right where it can be proven" {

@@ -79,7 +79,7 @@ PY
     verify --tie 50 --fail-on broken
     [ "$status" -eq 6 ]
     says 'BROKEN'
-    says 'of a=11,b=5: configurations were exchanged'
+    says "a=11,b=5: the file's configurations were exchanged"
     says '1 of 2 hold'
 }
 
@@ -115,7 +115,7 @@ PY
     verify --fail-on overtaken
     succeeds
     says 'NOT VERIFIABLE'
-    says 'chosen for its energy'
+    says 'chosen by energy'
     says '1 of 2 hold'
     rm timed.lua
     tool verify --device cuda:0 --quiet --fail-on any

@@ -67,8 +67,8 @@ EOF
 @test "a buffer in an array is reached by that array alone" {
     surfaced 'at.surface { buffer = "dst", size = { "cols", "rows" } }, "dst"'
     tool inspect ./surfaced.lua --arch sm_90
-    fails_with 2 'launches reach a buffer by views of one array alone, or by none'
+    fails_with 2 'use the buffer only as views of one array, or never as an array'
     surfaced 'at.surface { buffer = "dst", size = { "cols", "rows" } }, at.texture { buffer = "dst", size = "cols * rows", memory = "array" }'
     tool inspect ./surfaced.lua --arch sm_90
-    fails_with 2 'views of one array alone'
+    fails_with 2 'only as views of one array'
 }

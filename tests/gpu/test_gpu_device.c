@@ -32,7 +32,7 @@ static void wrong_results_are_found_and_named(void **state)
         {"one_byte_before", "byte 1 before buffer dst"},
         /* 579 bytes are not written; by chance, some of them may have the right value. */
         {"skips_ragged_edge", "of 1000003 elements of dst are wrong, first dst[9994"},
-        {"changes_input", "it changed its input src"},
+        {"changes_input", "the variant changed its input src"},
     };
     gpu_bench b;
     gpu_begin(&b, *state, &bytes, DEVICE_CACHE_COLD);

@@ -102,7 +102,7 @@ class Wheel(unittest.TestCase):
             autotune.launch(choice, Array(4096, 16), *arrays[1:])
         with self.assertRaisesRegex(autotune.UsageError, "gaps"):
             autotune.launch(choice, Array(4096, kernel.sizes_bytes[0] // 4, strides=(8,)), *arrays[1:])
-        with self.assertRaisesRegex(autotune.UsageError, "no device array"):
+        with self.assertRaisesRegex(autotune.UsageError, "is not a device array"):
             autotune.launch(choice, b"", *arrays[1:])
 
     def test_a_problem_is_tuned_beside_the_program(self):

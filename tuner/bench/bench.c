@@ -122,7 +122,8 @@ static loaded_variant *find_held(device_bench *b, uint64_t id)
 static at_status get_held(device_bench *b, uint64_t id, loaded_variant **out, at_error *error)
 {
     *out = find_held(b, id);
-    return *out ? AT_OK : error_set(error, AT_FORMAT, "the variant is no longer held");
+    return *out ? AT_OK
+                : error_set(error, AT_FORMAT, "the device worker no longer has this variant");
 }
 
 static void insert_held(device_bench *b, const loaded_variant *v)
@@ -153,7 +154,8 @@ at_status device_bench_hold(device_bench *b, pack *asked, device_answer *answer)
     loaded_variant v = {0};
     at_status status = AT_OK;
     if (find_held(b, id))
-        status = error_set(&error, AT_FORMAT, "a variant is held under this id already");
+        status =
+            error_set(&error, AT_FORMAT, "the device worker already has a variant with this id");
     if (!status)
         status = loaded_make(b, &variant, &v, &error);
     v.id = id;
@@ -275,8 +277,9 @@ static at_status check_elsewhere(device_bench *b, outcome *result, at_error *err
         if (status || sound)
             continue;
         *result = OUTCOME_WRONG_RESULT;
-        snprintf(b->text, sizeof b->text,
-                 "it wrote far outside: memory that it was not given has changed");
+        snprintf(
+            b->text, sizeof b->text,
+            "the variant wrote far outside its buffers: memory that it was not given has changed");
         status = device_slot_seed(s, s->seed, error);
     }
     return status;

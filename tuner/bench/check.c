@@ -157,7 +157,8 @@ static at_status check_guards(check *c, at_error *error)
             continue;
         blame_contents(c, "out of bounds", &s->plan.buffers[i]);
         snprintf(c->how->text, c->how->text_bytes,
-                 "it wrote outside: the nearest damage is byte %" PRIu64 " %s buffer %s",
+                 "the variant wrote outside its buffers: the nearest changed byte is byte %" PRIu64
+                 " %s buffer %s",
                  report.distance_bytes, report.before ? "before" : "past the end of",
                  s->plan.buffers[i].name);
     }
@@ -180,7 +181,7 @@ static at_status check_inputs(check *c, at_error *error)
             continue;
         blame_contents(c, "changed input", &s->plan.buffers[i]);
         c->differs = false;
-        snprintf(c->how->text, c->how->text_bytes, "it changed its input %s",
+        snprintf(c->how->text, c->how->text_bytes, "the variant changed its input %s",
                  s->plan.buffers[i].name);
     }
     return AT_OK;
@@ -314,10 +315,8 @@ static at_status report_order(check *c, uint32_t schedule, device_kernel *k, at_
     snprintf(text, sizeof text, "%s", c->how->text);
     if (depends)
         snprintf(c->how->text, c->how->text_bytes,
-                 "its result depends on the order in which blocks, warps and threads run, or in "
-                 "which their stores are seen, which "
-                 "nothing promises: "
-                 "in %s order %s",
+                 "the result depends on the order in which blocks, warps and threads run, or in "
+                 "which their stores become visible. CUDA promises no order: in %s order %s",
                  schedule > 0 ? "another" : "their", text);
     if (depends) {
         c->slot->api->analysis->suspect(k, text, sizeof text);
@@ -385,9 +384,9 @@ static at_status check_second(check *c, device_kernel *k, at_error *error)
     if (!status && found_wrong(c)) {
         snprintf(text, sizeof text, "%s", c->how->text);
         snprintf(c->how->text, c->how->text_bytes,
-                 "a second launch finds '%s' as the first left it, and goes wrong. Have the kernel "
-                 "set it back, or fill it before each launch: kernel = { constants = { %s = "
-                 "\"BUFFER\" } }. What went wrong: %s",
+                 "the second launch is wrong, because it finds '%s' as the first launch left it. "
+                 "Let the kernel reset the variable, or fill it before each launch: kernel = { "
+                 "constants = { %s = \"BUFFER\" } }. The difference: %s",
                  left, left, text);
         c->how->result = OUTCOME_NOT_SIMULATED;
         c->differs = false;

@@ -163,7 +163,7 @@ static at_status serve(child *c, bool *go, at_error *error)
                             .message = "",
                             .printed = ""};
     if (m.type >= sizeof handlers / sizeof *handlers || !handlers[m.type])
-        status = error_set(error, AT_INTERNAL, "the device worker was sent an unknown request");
+        status = error_set(error, AT_INTERNAL, "the device worker received an unknown request");
     else {
         const bool on_device = m.type != REQUEST_DATA;
         if (on_device)
@@ -264,7 +264,7 @@ static at_status list_devices(const char *kind, bool names, device_properties *o
             first = status;
     }
     if (!known)
-        return error_set(error, AT_USAGE, "there is no kind of device called %s", kind);
+        return error_set(error, AT_USAGE, "there is no device of the kind '%s'", kind);
     return *count > 0 ? AT_OK : first;
 }
 

@@ -76,12 +76,13 @@ static at_status load_slot(device_bench *b, const device_variant *variant, int i
     v->launches[i] = *launch;
     if (v->stage->slots[i].absent)
         return error_set(error, AT_NO_DEVICE,
-                         "nothing says what is right on %s: the search for a configuration near "
-                         "the baseline that is valid there found none",
+                         "there are no expected results on %s: no configuration near the baseline "
+                         "is valid for this problem. Give the script a reference",
                          v->stage->slots[i].label);
     at_status status = device_slot_accepts(&v->stage->slots[i], launch, error);
     if (!status && plan_transfers(launch) && !b->api->transfers)
-        status = error_set(error, AT_COMPILE, "a %s device has no host to move data from or to",
+        status = error_set(error, AT_COMPILE,
+                           "the %s device has no host memory, so transfers are not possible",
                            b->api->kind);
     if (status || launch->launch_count == 0)
         return status;
@@ -243,8 +244,8 @@ static void explain_agreement(const device_slot *const *slots, size_t count, dev
     const bool idle = loaded_is_idle(slots, count, out);
     if (idle && out->stored)
         snprintf(out->unwritten, sizeof out->unwritten,
-                 "the kernel leaves all results as they were before the launch, so that a variant "
-                 "that does nothing agrees with it: give its in-outs other contents");
+                 "the kernel leaves all results as they were before the launch, so a variant that "
+                 "does nothing would pass: give the at.inout buffers other contents");
     else if (idle)
         snprintf(out->unwritten, sizeof out->unwritten, "the kernel wrote nothing on any problem");
     else if (agrees && unused)
@@ -252,7 +253,7 @@ static void explain_agreement(const device_slot *const *slots, size_t count, dev
                  "nothing wrote the output %s on any problem", unused);
     else if (agrees && out->stores[0])
         snprintf(out->unwritten, sizeof out->unwritten,
-                 "a store was executed on no problem: give one in which it is");
+                 "a store was not executed on any problem: give a problem in which it is");
     if (out->unwritten[0] && out->stores[0])
         text_add(out->unwritten, sizeof out->unwritten, ". Never executed: %s", out->stores);
 }

@@ -72,8 +72,8 @@ static at_status share(device_context *c, const buffer_plan *plan, uint64_t seed
     if (*out)
         return error_set(error, AT_SCRIPT,
                          "its buffer %s has %" PRIu64
-                         " bytes, that of the kernels after it %" PRIu64
-                         ": buffers of one name are one buffer",
+                         " bytes, but the buffer of that name in the kernels after it has %" PRIu64
+                         ": both are one buffer, so give both one size",
                          plan->name, size_bytes, (*out)->size_bytes);
     at_status status = add(c, plan, out, error);
     return status ? status : fill(c, (*out)->buffer, plan, seed, contents, error);

@@ -309,8 +309,8 @@ static at_status settle_replacements(device_slot *s, int pattern, inout x[PLAN_M
         if (round == MOST_ROUNDS) {
             forget_replacements(s);
             snprintf(s->oracle_error, sizeof s->oracle_error,
-                     "results are in memory before the launch, and other contents there change "
-                     "other results: they were not compared");
+                     "results were not compared: the launch reads the memory that they are written "
+                     "to, and other contents of it change other results");
         }
         all = true;
         status = run_reference(s, pattern, 0, error);
@@ -414,8 +414,8 @@ static at_status seed_reference(device_slot *s, at_error *error)
     for (uint32_t i = 0; !status && i < s->plan.buffer_count; i++)
         if (s->plan.buffers[i].repeats && first[i] != s->sums[i])
             status = error_set(error, AT_SCRIPT,
-                               "two runs of the reference kernel give different %s: it leaves "
-                               "elements alone, or is not deterministic",
+                               "two runs of the reference kernel give different %s: the kernel "
+                               "does not write all elements, or is not deterministic",
                                s->plan.buffers[i].name);
     return status;
 }
@@ -454,9 +454,9 @@ static at_status report_oracle_error(device_slot *s, at_status status, at_error 
         return status;
     if (!s->proves)
         return error_set(error, status ? status : AT_SCRIPT,
-                         "%s\nThe pattern has no reference, so the baseline says what is right, "
-                         "and nothing can be tuned against it: mend the kernel, or give the script "
-                         "a reference = at.reference { ... }",
+                         "%s\nThe pattern has no reference, so the baseline's results are the "
+                         "expected ones, and they are wrong: correct the kernel, or give the "
+                         "script a reference = at.reference { ... }",
                          s->oracle_error);
     error_clear(error);
     return sum(s, true, s->sums, error);
@@ -497,10 +497,9 @@ static at_status seed_baseline(device_slot *s, at_error *error)
         status = try_baseline(s, &differs, error);
         if (!status && differs)
             snprintf(s->oracle_error, sizeof s->oracle_error,
-                     "the baseline does not agree with itself, so that no variant can agree with "
-                     "it (where that is rounding, say how much may be: tolerance = 1e-5, or "
-                     "at.mismatches(...); 'autotune check' tells of races, and of reads beyond "
-                     "buffers): %.600s",
+                     "two runs of the baseline differ, so no variant can be compared with it. If "
+                     "the cause is rounding, give a tolerance = 1e-5 or at.mismatches(...). "
+                     "'autotune check' finds races and reads beyond buffers: %.600s",
                      first + strlen(reference_name(s)) + 2);
     }
     return report_oracle_error(s, status, error);

@@ -28,7 +28,8 @@ at_status device_slot_accepts(const device_slot *s, const launch_plan *launch, a
         const buffer_plan *plan = &s->plan.buffers[launch->compared[i].buffer];
         if (!plan_is_compared(plan) || launch->compared[i].count > plan->count)
             status = error_set(
-                error, AT_FORMAT, "%" PRIu64 " elements of %s are to be compared, it has %" PRIu64,
+                error, AT_FORMAT,
+                "%" PRIu64 " elements of %s are to be compared, but it has only %" PRIu64,
                 launch->compared[i].count, plan->name, plan_is_compared(plan) ? plan->count : 0);
     }
     return status;
@@ -99,7 +100,8 @@ at_status device_slot_init(device_slot *s, const device_api *api, device *d,
     if (s->absent)
         return AT_OK;
     if (s->sampled && !api->excerpts)
-        return error_set(error, AT_FORMAT, "a %s device runs no samples of blocks", api->kind);
+        return error_set(error, AT_FORMAT, "the %s device cannot run a sample of the blocks",
+                         api->kind);
     at_status status = find_contents(s, contents, error);
     if (!status)
         status = device_slot_accepts(s, &s->reference_launch, error);

@@ -160,7 +160,7 @@ static at_status refuse_idle(device_bench *b, at_error *error)
         if (!status)
             status = error_set(
                 error, AT_SCRIPT,
-                "%s on any problem, so that a variant that does nothing agrees with it%s%s",
+                "%s on any problem, so a variant that does nothing would pass%s%s",
                 covered.stored ? "the kernel changes no result" : "the kernel wrote nothing",
                 covered.stores[0] ? ". Never executed: "
                 : b->api->analysis

@@ -55,9 +55,10 @@ static at_status make_own_folder(char out[TURN_PATH_BYTES], bool *made, at_error
     *made = n >= 0 && n < TURN_PATH_BYTES && (mkdir(out, 0700) == 0 || errno == EEXIST);
     if (!*made)
         return AT_OK;
-    at_status status = lstat(out, &s) == 0 && S_ISDIR(s.st_mode)
-                           ? file_make_private_folder(out, error)
-                           : error_set(error, AT_IO, "%s is not a folder; remove it", out);
+    at_status status =
+        lstat(out, &s) == 0 && S_ISDIR(s.st_mode)
+            ? file_make_private_folder(out, error)
+            : error_set(error, AT_IO, "%s must be a folder, but is not: remove it", out);
     return status ? explain_turns(error) : AT_OK;
 }
 

@@ -37,22 +37,22 @@ static at_status find_launch(const char *path, const json_t *root, size_t number
     const size_t count = json_array_size(captured);
     if (count == 0)
         return error_set_at(error, AT_NOT_FOUND, path, 0,
-                            "it has a table, but no captured launch: name a kernel by 'autotune "
-                            "capture --kernel NAME'");
+                            "this capture has a table of launches, but no captured launch: name a "
+                            "kernel by 'autotune capture --kernel NAME'");
     if (number == 0 && count > 1)
-        return error_set_at(error, AT_USAGE, path, 0,
-                            "it has %zu captured launches: choose one by DIR:1 to DIR:%zu", count,
-                            count);
+        return error_set_at(
+            error, AT_USAGE, path, 0,
+            "this capture has %zu captured launches: choose one by DIR:1 to DIR:%zu", count, count);
     if (number > count)
         return error_set_at(error, AT_NOT_FOUND, path, 0,
-                            "it has %zu captured launch%s: there is no number %zu", count,
+                            "this capture has %zu captured launch%s: there is no number %zu", count,
                             count == 1 ? "" : "es", number);
     *out = json_array_get(captured, number ? number - 1 : 0);
     if (json_is_true(json_object_get(*out, "whole")))
         return AT_OK;
     const char *why = json_string_value(json_object_get(*out, "trouble"));
     return error_set_at(error, AT_FORMAT, path, 0, "the launch was not captured completely: %s",
-                        why ? why : "the program ended in it");
+                        why ? why : "the program ended during the launch");
 }
 
 /* These limits are also in tuner/schemas/capture.json. */
@@ -259,8 +259,8 @@ static at_status check_sides(const captured_launch *c, at_error *error)
         threads <= MOST_THREADS && c->grid[1] <= MOST_BLOCKS && c->grid[2] <= MOST_BLOCKS)
         return AT_OK;
     return error_set_at(error, AT_FORMAT, c->path, 0,
-                        "no GPU launches %u x %u x %u blocks of %u x %u x %u threads, as the file "
-                        "has it of a launch of %.200s: capture the program again",
+                        "the file is damaged: no GPU launches %u x %u x %u blocks of %u x %u x %u "
+                        "threads, its launch of %.200s. Capture the program again",
                         c->grid[0], c->grid[1], c->grid[2], c->block[0], c->block[1], c->block[2],
                         c->kernel);
 }
@@ -298,8 +298,9 @@ static at_status check_head(const char *path, const json_t *root, at_error *erro
         json_integer_value(json_object_get(root, "version")) == 1 &&
         json_is_array(json_object_get(root, "captured")))
         return AT_OK;
-    return error_set_at(error, AT_FORMAT, path, 0,
-                        "not a capture of this version of autotune: capture the program again");
+    return error_set_at(
+        error, AT_FORMAT, path, 0,
+        "this is not a capture, or one of another version of autotune: capture the program again");
 }
 
 enum { NAME_BYTES = PATH_MAX + sizeof CAPTURE_FILE + 1 };

@@ -198,11 +198,11 @@ at_status image_ptx(const char *bytes, size_t size_bytes, const char *kernel, co
     if (status || s.found)
         return status;
     if (!s.has_ptx)
-        return error_set_at(error, AT_NO_DEVICE, path, 0,
-                            "the module that %s was loaded from holds machine code and no PTX for "
-                            "%s or older: compile the program with -gencode "
-                            "arch=compute_%u,code=compute_%u, too",
-                            kernel, arch, s.arch, s.arch);
+        return error_set_at(
+            error, AT_NO_DEVICE, path, 0,
+            "the module of %s has no PTX for %s or older, only machine code: compile the program "
+            "also with -gencode arch=compute_%u,code=compute_%u",
+            kernel, arch, s.arch, s.arch);
     return error_set_at(error, AT_NOT_FOUND, path, 0, "the module's PTX has no kernel %s", kernel);
 }
 

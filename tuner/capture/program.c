@@ -251,7 +251,8 @@ static void add_captured(reading *r, capture_table *t, uint32_t i, const char *f
     capture_launch *l = &t->launches[i];
     char arch[16];
     if (l->row >= t->row_count) { /* The program ended during this launch. */
-        snprintf(l->trouble, sizeof l->trouble, "the program ended before this launch was through");
+        snprintf(l->trouble, sizeof l->trouble,
+                 "the program ended before this launch had completed");
         json_append(&r->trouble, json_string(l->trouble));
         return;
     }

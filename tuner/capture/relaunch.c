@@ -190,8 +190,8 @@ static at_status load(relaunch *r)
     size_t size_bytes;
     if (!c->module)
         return error_set_at(r->error, AT_NO_DEVICE, c->path, 0,
-                            "the module of %s was not seen when it was loaded: there is nothing to "
-                            "run",
+                            "the capture does not have the module of %s, so the launch cannot be "
+                            "run again: capture the program again",
                             c->kernel);
     at_status status = file_read(c->module, most_module_bytes, &image, &size_bytes, r->error);
     if (!status)
@@ -207,9 +207,10 @@ static at_status load(relaunch *r)
     const sim_program *p = r->kernel.programs[0];
     r->out->has_atomics = has_atomics(p);
     if (p->parameter_count != c->argument_count || p->parameter_bytes < c->parameter_bytes)
-        return error_set_at(r->error, AT_FORMAT, c->path, 0,
-                            "the launch has %zu arguments, the module's PTX of %s takes %u",
-                            c->argument_count, c->kernel, p->parameter_count);
+        return error_set_at(
+            r->error, AT_FORMAT, c->path, 0,
+            "the launch has %zu arguments, but the kernel in the module's PTX, %s, takes %u",
+            c->argument_count, c->kernel, p->parameter_count);
     r->parameters = memory_new(p->parameter_bytes + 1, 1);
     return set_variables(r);
 }

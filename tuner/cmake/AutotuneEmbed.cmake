@@ -14,14 +14,14 @@
 function(autotune_embed target)
     cmake_parse_arguments(PARSE_ARGV 1 embed "" "PATTERN;FORMAT;SCRIPT;RESULTS" "OVER")
     if(NOT embed_PATTERN OR embed_UNPARSED_ARGUMENTS)
-        message(FATAL_ERROR "autotune_embed(${target}): write PATTERN and a name; there are also "
+        message(FATAL_ERROR "autotune_embed(${target}): write PATTERN and a name, and optionally "
                             "FORMAT, SCRIPT, RESULTS and OVER")
     endif()
     if(NOT embed_FORMAT)
         set(embed_FORMAT header)
     endif()
     if(NOT embed_FORMAT MATCHES "^(header|cuda)$")
-        message(FATAL_ERROR "autotune_embed(${target}): FORMAT is header or cuda, not ${embed_FORMAT}")
+        message(FATAL_ERROR "autotune_embed(${target}): FORMAT is '${embed_FORMAT}', but must be header or cuda")
     endif()
     get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
     if(embed_FORMAT STREQUAL "cuda" AND NOT "CUDA" IN_LIST languages)

@@ -226,7 +226,7 @@ static at_status print_words(const options *o, at_error *error)
         }
         text_add(all, sizeof all, "%s%s", i ? ", " : "", kinds[i].name);
     }
-    return error_set(error, AT_USAGE, "completion words takes a kind: %s", all);
+    return error_set(error, AT_USAGE, "'completion words' needs a kind: %s", all);
 }
 
 static const char *const printed[] = {"bash", "zsh", "fish", "man"};

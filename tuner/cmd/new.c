@@ -32,12 +32,13 @@ static at_status check_name(const char *name, at_error *error)
     bool fits = (isalpha((unsigned char)name[0]) || name[0] == '_') && strlen(name) <= MOST_NAME;
     for (const char *c = name; *c && fits; c++)
         fits = isalnum((unsigned char)*c) || *c == '_';
-    return fits ? AT_OK
-                : error_set(
-                      error, AT_USAGE,
-                      "'%s' is not a pattern's name: letters, digits and _, no digit first, at "
-                      "most %d, without '.lua'. For a kernel in a file: --from FILE.cu",
-                      name, MOST_NAME);
+    return fits
+               ? AT_OK
+               : error_set(
+                     error, AT_USAGE,
+                     "'%s' is not a valid name of a pattern: use at most %d letters, digits and _, "
+                     "no digit first, without '.lua'. For a kernel in a file, give --from FILE.cu",
+                     name, MOST_NAME);
 }
 
 /* Returns the text with `name` in place of PLACE. The caller frees it. */
@@ -152,8 +153,8 @@ static at_status run_from(const options *o, at_error *error)
                 strstr(comment, "at.ask") ? "; answer each at.ask in it" : "");
     if (!status && strstr(comment, "set by the command line"))
         fprintf(stderr,
-                "autotune: with the program's arguments, fewer values are asked for: "
-                "autotune new --from %s -- ARGUMENT...\n",
+                "autotune: fewer questions remain if you give the program's arguments: autotune "
+                "new --from %s -- ARGUMENT...\n",
                 o->from);
     free(comment);
     return status;
@@ -164,10 +165,9 @@ static at_status run(const options *o, at_error *error)
     if (o->from)
         return run_from(o, error);
     if (!o->operand)
-        return error_set(
-            error, AT_USAGE,
-            "a NAME is missing, of a new script; or --from FILE.cu, of a kernel that is "
-            "there");
+        return error_set(error, AT_USAGE,
+                         "NAME is missing: give a name for the new script, or --from FILE.cu for "
+                         "an existing kernel");
     if (o->operand_count > 1)
         return error_set(error, AT_USAGE, "only one NAME is possible: '%s' is one too many",
                          o->operands[1]);

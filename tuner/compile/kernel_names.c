@@ -284,7 +284,7 @@ static char *sentence(const char *entry, const char *why, const declared_kernel 
                         entry, meant && meant->parameters[0] ? meant->parameters : "(float *, int)",
                         entry);
     else if (meant && strcmp(last_part(meant->name), own) == 0 && !strstr(why, own))
-        used = asprintf(&text, "the entry '%s' names no kernel: %s", entry, why);
+        used = asprintf(&text, "the entry '%s' is not the name of a kernel: %s", entry, why);
     else if (meant)
         used = asprintf(&text, "there is no kernel '%s'; did you mean '%s%s', which is here?",
                         entry, meant->name, meant->is_template ? "<...>" : "");

@@ -216,13 +216,14 @@ at_status compile_option_read(const char *option, char out[COMPILE_OPTION_BYTES]
     char given[COMPILE_OPTION_BYTES];
     const char *value, *why, *name;
     if (strlen(option) >= COMPILE_OPTION_BYTES - sizeof "--undefine-macro=")
-        return error_set(error, AT_SCRIPT, "a compiler option has more than %d bytes: %.60s ...",
+        return error_set(error, AT_SCRIPT,
+                         "a compiler option is longer than %d bytes, the limit: %.60s ...",
                          COMPILE_OPTION_BYTES, option);
     const char *second = find_second(option);
     if (second)
         return error_set(error, AT_SCRIPT,
-                         "the text '%s' holds two compiler options: make a list of them, options = "
-                         "{ \"%.*s\", \"%s\" }",
+                         "the text '%s' contains two compiler options: write a list, options = { "
+                         "\"%.*s\", \"%s\" }",
                          option, (int)(second - option) - 1, option, second);
     strcpy(out, option);
     if (is_allowed(option))

@@ -359,7 +359,9 @@ static at_status read_options(const compile_request *r, const char *options[COMP
     *count = 0;
     *texts = NULL;
     if (r->option_count > COMPILE_OPTIONS_MAX)
-        return error_set(error, AT_SCRIPT, "more than %d compiler options", COMPILE_OPTIONS_MAX);
+        return error_set(error, AT_SCRIPT,
+                         "the variant has more than %d compiler options, the most that are allowed",
+                         COMPILE_OPTIONS_MAX);
     if (r->option_count == 0)
         return AT_OK;
     *texts = malloc(r->option_count * COMPILE_OPTION_BYTES);
@@ -381,7 +383,9 @@ static at_status read_options(const compile_request *r, const char *options[COMP
 at_status compile_submit(compile_pool *pool, const compile_request *request, at_error *error)
 {
     if (request->header_count > SOURCE_HEADERS_MAX)
-        return error_set(error, AT_SCRIPT, "more than %d included files", SOURCE_HEADERS_MAX);
+        return error_set(error, AT_SCRIPT,
+                         "the source includes more than %d files, the most that are allowed",
+                         SOURCE_HEADERS_MAX);
     compile_request numbered = *request;
     const char *options[COMPILE_OPTIONS_MAX];
     char *texts;

@@ -213,7 +213,9 @@ static void run_passes(counting *x)
         done = run_pass(x);
     if (!x->status && !done)
         x->status =
-            error_set(x->error, AT_NO_DEVICE, "CUPTI wants more than %d passes", MOST_PASSES);
+            error_set(x->error, AT_NO_DEVICE,
+                      "CUPTI needs more than %d passes for these counters: ask for fewer at a time",
+                      MOST_PASSES);
     cupti_decode decode = {.size_bytes = CUPTI_SIZE(cupti_decode, dropped), .ranges = x->ranges};
     CALL(x, cuptiRangeProfilerDecodeData, &decode);
     cupti_data_info info = {.size_bytes = CUPTI_SIZE(cupti_data_info, ranges),
@@ -221,7 +223,7 @@ static void run_passes(counting *x)
                             .data_bytes = x->data_bytes};
     CALL(x, cuptiRangeProfilerGetCounterDataInfo, &info);
     if (!x->status && (decode.dropped > 0 || info.ranges != x->plan->launch_count))
-        x->status = error_set(x->error, AT_NO_DEVICE, "CUPTI counted %zu of %u launches",
+        x->status = error_set(x->error, AT_NO_DEVICE, "CUPTI counted only %zu of %u launches",
                               info.ranges, x->plan->launch_count);
 }
 

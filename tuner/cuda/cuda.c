@@ -155,7 +155,8 @@ static at_status parse_ordinal(const char *spec, int *ordinal, at_error *error)
     char *end;
     long v = strtol(digits, &end, 10);
     if (*end || end == digits || v < 0 || v > INT_MAX)
-        return error_set(error, AT_USAGE, "%s is not a device; write cuda:0, cuda:1, ...", spec);
+        return error_set(error, AT_USAGE,
+                         "'%s' is not the name of a device; write cuda:0, cuda:1, ...", spec);
     *ordinal = (int)v;
     return AT_OK;
 }
@@ -247,7 +248,8 @@ static at_status set_support(device *d, const device_image support[DEVICE_SUPPOR
 {
     const cuda_driver *cuda = &d->cuda;
     if (support[0].size_bytes == 0)
-        return error_set(error, AT_INTERNAL, "the cuda device needs its support kernels");
+        return error_set(error, AT_INTERNAL,
+                         "the CUDA device was opened without its support kernels");
     if (d->support[0]) /* already loaded; the kernels never change */
         return AT_OK;
     at_status status = AT_OK;

@@ -80,21 +80,21 @@ static const char *advice(int code)
     } known[] = {
         {CUPTI_NO_PRIVILEGE,
          "the driver lets only an administrator read performance counters (ERR_NVGPUCTRPERM). Run "
-         "this as root "
-         "(in a container: with --cap-add SYS_ADMIN), or let everybody: put 'options nvidia "
-         "NVreg_RestrictProfilingToAdminUsers=0' into /etc/modprobe.d/nvidia-profiling.conf and "
-         "reboot"},
-        {CUPTI_VIRTUAL_NO_PRIVILEGE, "this virtual GPU may not be profiled (ERR_NVGPUCTRPERM): "
-                                     "whoever runs the host has to allow it"},
+         "autotune as root (in a container: with --cap-add SYS_ADMIN). To allow all users, put "
+         "'options nvidia NVreg_RestrictProfilingToAdminUsers=0' into "
+         "/etc/modprobe.d/nvidia-profiling.conf and reboot"},
+        {CUPTI_VIRTUAL_NO_PRIVILEGE,
+         "profiling of this virtual GPU is not allowed (ERR_NVGPUCTRPERM): the administrator of "
+         "the host must allow it"},
         {CUPTI_HARDWARE_BUSY,
          "another profiler holds the counters (Nsight Compute, DCGM): end it, or "
          "'dcgmi profile --pause'"},
         {CUPTI_SEVERAL_SUBSCRIBERS, "this process is being profiled by another tool already"},
         {CUPTI_NOT_SUPPORTED, "this GPU or its driver does not give counters to CUPTI"},
         {CUPTI_VIRTUAL_DEVICE, "this virtual GPU has no counters"},
-        {CUPTI_CONFIDENTIAL, "counters are off while the GPU computes confidentially"},
+        {CUPTI_CONFIDENTIAL, "the GPU has no counters in confidential computing mode"},
         {CUPTI_CHIP_UNKNOWN,
-         "this CUPTI is older than the GPU: take a newer one by AUTOTUNE_LIBCUPTI"},
+         "the CUPTI library is too old for this GPU: name a newer one by AUTOTUNE_LIBCUPTI"},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (known[i].code == code)

@@ -48,8 +48,8 @@ static at_status raise_shared_limit(cuda_launcher *l, const cuda_driver *cuda,
         l->functions[i], CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)wanted);
     if (result != CUDA_SUCCESS && cuda_refusal_status(result) == AT_COMPILE)
         return error_set(error, AT_COMPILE,
-                         "%s asks for %u bytes of dynamic shared memory, more than the device "
-                         "gives a block with its static part",
+                         "%s asks for %u bytes of dynamic shared memory; together with its static "
+                         "shared memory this is more than a block can have on this device",
                          plan_entry(plan, i), wanted);
     at_status status = cuda_check(cuda, result, AT_DEVICE,
                                   "cannot raise the limit of dynamic shared memory", error);
@@ -95,8 +95,10 @@ static at_status copy_constant(const cuda_launcher *l, const cuda_driver *cuda,
                          c->name);
     at_status status = cuda_check(cuda, result, AT_DEVICE, c->name, error);
     if (!status && size_bytes < buffer->size_bytes)
-        status = error_set(error, AT_COMPILE, "the variable %s has %zu bytes, its buffer %llu",
-                           c->name, size_bytes, (unsigned long long)buffer->size_bytes);
+        status =
+            error_set(error, AT_COMPILE,
+                      "the variable %s has %zu bytes, but its buffer has %llu: make both equal",
+                      c->name, size_bytes, (unsigned long long)buffer->size_bytes);
     if (status)
         return status;
     return cuda_check(cuda,

@@ -58,11 +58,13 @@ static const char *text_of(const nvml *n, int code)
 static at_status start(nvml *n, at_error *error)
 {
     if (!n->init || !n->shutdown || !n->find)
-        return error_set(error, AT_NO_DEVICE, "the management library lacks basic functions");
+        return error_set(error, AT_NO_DEVICE,
+                         "NVML, the driver's management library, lacks basic functions");
     int code = n->init();
     return code == NVML_SUCCESS
                ? AT_OK
-               : error_set(error, AT_NO_DEVICE, "the management library does not start: %s",
+               : error_set(error, AT_NO_DEVICE,
+                           "NVML, the driver's management library, does not start: %s",
                            text_of(n, code));
 }
 
@@ -76,7 +78,9 @@ static at_status open_library(nvml **out, at_error *error)
     at_status status;
     n->library = dlopen(name && *name ? name : "libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
     if (!n->library) {
-        status = error_set(error, AT_NO_DEVICE, "no management library: %s", dlerror());
+        status =
+            error_set(error, AT_NO_DEVICE,
+                      "NVML, the driver's management library, cannot be opened: %s", dlerror());
         goto cleanup;
     }
     library_find_symbols(n->library, symbols, sizeof symbols / sizeof *symbols, n);
@@ -101,7 +105,8 @@ at_status nvml_open(const char *uuid, nvml **out, at_error *error)
     int code = (*out)->find(uuid, &(*out)->device);
     if (code == NVML_SUCCESS)
         return AT_OK;
-    status = error_set(error, AT_NO_DEVICE, "the management library does not know GPU %s: %s", uuid,
+    status = error_set(error, AT_NO_DEVICE,
+                       "NVML, the driver's management library, does not know GPU %s: %s", uuid,
                        text_of(*out, code));
     nvml_close(*out);
     *out = NULL;
@@ -132,9 +137,9 @@ at_status nvml_find_model(char *name, size_t name_bytes, size_t *count, at_error
     nvml_close(n);
     *count = found;
     return alike ? AT_OK
-                 : error_set(
-                       error, AT_NO_DEVICE,
-                       "the GPUs of this machine have no common model in the management library");
+                 : error_set(error, AT_NO_DEVICE,
+                             "the GPUs of this machine are of different models, or NVML (the "
+                             "driver's management library) does not know them");
 }
 
 void nvml_close(nvml *n)

@@ -48,8 +48,8 @@ at_status cuda_allocate(device *d, uint64_t size_bytes, const char *what, CUdevi
     size_t free_bytes = 0, total_bytes = 0;
     d->cuda.cuMemGetInfo(&free_bytes, &total_bytes);
     return error_set(error, AT_DEVICE,
-                     "%s needs %.1f MiB of device memory, %.1f of %.1f MiB are free: choose a "
-                     "smaller problem",
+                     "%s needs %.1f MiB of device memory, but only %.1f of %.1f MiB are free: "
+                     "choose a smaller problem",
                      what, (double)size_bytes / 1048576.0, (double)free_bytes / 1048576.0,
                      (double)total_bytes / 1048576.0);
 }

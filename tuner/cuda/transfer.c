@@ -334,7 +334,7 @@ static void complain(const moving *m, const device_buffer *b, const char *where,
 {
     if (!m->d->complaint[0])
         snprintf(m->d->complaint, sizeof m->d->complaint,
-                 "it wrote outside: byte %llu %s of buffer %s has changed",
+                 "the variant wrote outside its buffers: byte %llu %s of buffer %s has changed",
                  (unsigned long long)distance, where, b->name);
 }
 

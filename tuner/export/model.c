@@ -463,8 +463,8 @@ static at_status choose_default(export_model *m, const record_set *records, cons
             v = record_get(recorded, name);
         if (!v)
             return error_set(error, AT_NOT_FOUND,
-                             "no default for '%s' is recorded; export where the script of '%s' can "
-                             "be found",
+                             "no default of '%s' is recorded: export in a folder where the script "
+                             "of '%s' can be found",
                              name, m->pattern);
         m->defaults.pairs[m->defaults.count++] = (record_pair){name, *v};
     }

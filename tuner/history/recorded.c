@@ -229,15 +229,16 @@ static at_status read_file(const char *path, char **out, size_t *size_bytes, at_
         int got = gzread(file, text + used, (unsigned)(capacity - used));
         if (got < 0) {
             int code;
-            status =
-                error_set_at(error, AT_IO, path, 0, "cannot be read: %s", gzerror(file, &code));
+            status = error_set_at(error, AT_IO, path, 0, "the file cannot be read: %s",
+                                  gzerror(file, &code));
             break;
         }
         used += (size_t)got;
         if (used < capacity)
             break;
         if (capacity >= size_limit_bytes) {
-            status = error_set_at(error, AT_FORMAT, path, 0, "holds more than %zu MiB, unpacked",
+            status = error_set_at(error, AT_FORMAT, path, 0,
+                                  "the unpacked file is larger than %zu MiB, the limit",
                                   size_limit_bytes >> 20);
             break;
         }
@@ -274,7 +275,7 @@ at_status recorded_open(const char *path, json_t **out, at_error *error)
         status = recorded_open_text(text, size_bytes, path, out, error);
     if (status == AT_FORMAT && size_bytes > 0 && !memchr("{[ \n", text[0], 4))
         status = error_set_at(error, status, path, 0,
-                              "this holds no results of a run: 'autotune SCRIPT --json --top "
+                              "this file has no results of a run: 'autotune SCRIPT --json --top "
                               "1000000 >FILE' writes such a file");
     free(text);
     return status;
@@ -472,8 +473,10 @@ static at_status fill_costs(recorded_space *rs, const recorded *r, at_error *err
     rs->count = space_count(rs->space);
     /* A collision of 64-bit hashes would add a configuration that was not recorded. */
     if (rs->count != r->result_count)
-        return error_set(error, AT_INTERNAL, "the recorded space has %llu configurations, not %zu",
-                         (unsigned long long)rs->count, r->result_count);
+        return error_set(
+            error, AT_INTERNAL,
+            "the recorded space has %llu configurations, but %zu are recorded: it is not complete",
+            (unsigned long long)rs->count, r->result_count);
     rs->cost = memory_new(rs->count, sizeof *rs->cost);
     rs->elapsed_s = memory_new(rs->count, sizeof *rs->elapsed_s);
     for (size_t i = 0; i < r->result_count; i++) {

@@ -96,7 +96,9 @@ at_status warm_start_init(warm_start *w, const recorded *r, const space *s,
     const recorded_result **all = recorded_rank(r, &count);
     if (match_names(r, s, m.place) == 0) {
         status = error_set(error, AT_NOT_FOUND,
-                           "the script has none of the recorded parameters (%s ...)", r->names[0]);
+                           "the recorded parameters (%s ...) are not parameters of the script: was "
+                           "the file recorded with another pattern?",
+                           r->names[0]);
         goto cleanup;
     }
     match_values(&m, s);

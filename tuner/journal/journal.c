@@ -316,8 +316,8 @@ static at_status write_line(journal *j, char *line, at_error *error)
     j->refused = true;
     if (error)
         *error = trouble;
-    return error_prefix(error, "the run continues, but cannot be resumed from here unless the disk "
-                               "accepts the waiting lines");
+    return error_prefix(error, "the run continues, but it can be resumed only if the disk accepts "
+                               "the waiting lines later");
 }
 
 at_status journal_append(journal *j, journal_key key, const journal_entry *e, at_error *error)
@@ -366,7 +366,7 @@ at_status journal_folder(char *out, size_t out_bytes, at_error *error)
         n = snprintf(out, out_bytes, "%s/.local/state/autotune/journal", home);
     else
         return error_set(error, AT_NOT_FOUND,
-                         "no place for the journal: set XDG_STATE_HOME or HOME");
+                         "the journal has no folder: set XDG_STATE_HOME or HOME");
     if (n < 0 || (size_t)n >= out_bytes)
         return error_set(error, AT_IO, "the path of the journal's folder is too long");
     return AT_OK;

@@ -183,7 +183,8 @@ static at_status choose(at_choice *c, const pattern_view *view, at_error *error)
     c->values = found.configuration;
     if (!c->values)
         return error_set(error, AT_NOT_FOUND,
-                         "no result of '%s' is for a GPU like %s, and its default is not recorded",
+                         "no result of '%s' is for a GPU like %s, and its default is not recorded: "
+                         "tune it on this GPU",
                          c->pattern, c->gpu.name);
     record_format_values(c->values, c->text, sizeof c->text);
     return AT_OK;

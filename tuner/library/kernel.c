@@ -23,8 +23,8 @@ static at_status prepare_textures(at_kernel *k, at_error *error)
     for (uint32_t i = 0; i < plan->view_count; i++) {
         if (plan->views[i].in_array)
             return error_set(error, AT_COMPILE,
-                             "the kernel takes a %s of a CUDA array, and at_launch is given "
-                             "buffers: make the array and launch the kernel yourself",
+                             "the kernel takes a %s of a CUDA array, but at_launch takes buffers "
+                             "only: make the array and launch the kernel yourself",
                              view_kind_name(plan->views[i].kind));
         reads = reads || plan->views[i].kind == VIEW_TEXTURE;
     }

@@ -240,9 +240,10 @@ at_status argument_check_problem(const char *function, const at_results *results
         if (!v->name)
             return error_set(error, AT_USAGE, "variable %zu of the problem has no name", i + 1);
         if ((unsigned)v->kind > AT_KIND_TEXT)
-            return error_set(error, AT_USAGE,
-                             "the problem's variable '%.80s' has a kind that does not exist (%d)",
-                             v->name, (int)v->kind);
+            return error_set(
+                error, AT_USAGE,
+                "the problem's variable '%.80s' has an invalid kind, %d: use a value of at_kind",
+                v->name, (int)v->kind);
         if (v->kind == AT_KIND_TEXT && !v->text)
             return error_set(error, AT_USAGE, "the text of the problem's variable '%.80s' is NULL",
                              v->name);

@@ -58,7 +58,7 @@ static at_status check_values(const at_site *site, const char *function, const a
     if (keymap_get(&site->values, values->configuration, &place) &&
         site->made[place]->items == values->items)
         return AT_OK;
-    return error_set(error, AT_USAGE, "%s: these values are not of the site '%s'", function,
+    return error_set(error, AT_USAGE, "%s: these values do not belong to the site '%s'", function,
                      site->name);
 }
 
@@ -403,7 +403,7 @@ static at_status refuse_ended(const at_site *site, at_error *error)
     return site->lost
                ? AT_OK
                : error_set(error, AT_USAGE,
-                           "at_site_end: this call of the site '%s' has ended already", site->name);
+                           "at_site_end: this call of the site '%s' has already ended", site->name);
 }
 
 static at_status end(at_site *site, void *stream, const at_values *values, int64_t now_ns,

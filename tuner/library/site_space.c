@@ -15,16 +15,18 @@ at_status site_variable_copy(const at_variable *v, const char *what, at_variable
 {
     *out = (at_variable){0};
     if (!v->name || !record_is_name(v->name))
-        return error_set(error, AT_USAGE,
-                         "the %s '%.80s' has no name that is an identifier of 63 letters at most",
-                         what, v->name ? v->name : "");
+        return error_set(
+            error, AT_USAGE,
+            "the name of the %s '%.80s' is not valid: use an identifier of at most 63 letters",
+            what, v->name ? v->name : "");
     if ((unsigned)v->kind > AT_KIND_TEXT)
-        return error_set(error, AT_USAGE, "the %s '%s' has a kind that does not exist (%d)", what,
+        return error_set(error, AT_USAGE,
+                         "the %s '%s' has an invalid kind, %d: use a value of at_kind", what,
                          v->name, (int)v->kind);
     if (v->kind == AT_KIND_TEXT && (!v->text || !record_is_text(v->text)))
         return error_set(error, AT_USAGE,
-                         "the %s '%s' has a text that is NULL, has control characters or more than "
-                         "255 letters",
+                         "a text of the %s '%s' is not valid: it must be at most 255 letters, "
+                         "without control characters, and not NULL",
                          what, v->name);
     *out = (at_variable){.kind = v->kind, .integer = v->integer, .number = v->number};
     if (v->kind == AT_KIND_BOOLEAN)
@@ -85,7 +87,9 @@ static at_status add_list(site_space *s, const at_parameter *p, at_error *error)
         return error_set(error, AT_USAGE, "the parameter '%.80s' has no values",
                          p->name ? p->name : "");
     if ((uint64_t)s->count * p->count > MOST_CONFIGURATIONS)
-        return error_set(error, AT_USAGE, "the parameters span more than 2^31 configurations");
+        return error_set(
+            error, AT_USAGE,
+            "the parameters have more than 2^31 combinations of values, the most that are allowed");
     for (size_t i = 0; i < s->list_count; i++)
         if (p->name && strcmp(p->name, s->lists[i].name) == 0)
             return error_set(error, AT_USAGE, "two parameters are called '%.80s'", p->name);

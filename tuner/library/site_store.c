@@ -56,7 +56,7 @@ at_status site_store_open(const char *folder, const arch_limits *gpu, const char
 {
     if (!record_is_text(code) || !record_is_text(driver))
         return error_set(error, AT_USAGE,
-                         "the version of the code must be a line of at most 255 letters");
+                         "the version of the code must be one line of at most 255 letters");
     site_store *s = calloc(1, sizeof *s);
     if (!s)
         return error_no_memory(error);
@@ -101,7 +101,7 @@ static void report_missed(const site_key *key, const char *why, site_reporter *r
 {
     char text[TEXT_BYTES], shown[TEXT_BYTES / 2];
     write_key(key, shown, sizeof shown);
-    snprintf(text, sizeof text, "%s: %s; it is tuned anew", shown, why);
+    snprintf(text, sizeof text, "%s: %s; the site is tuned again", shown, why);
     report(context, text);
 }
 
@@ -157,14 +157,16 @@ static const char *why_stale(const site_store *s, const record_entry *e, const s
 {
     const char *driver = text_of(&e->problem, driver_name), *code = text_of(&e->problem, code_name);
     if (!is_same(driver, s->driver))
-        snprintf(text, text_bytes, "what the store has is of driver '%.60s', this is '%.60s'",
-                 driver, s->driver);
+        snprintf(text, text_bytes,
+                 "the stored result is of driver '%.60s', but this is driver '%.60s'", driver,
+                 s->driver);
     else if (!is_same(code, s->code))
-        snprintf(text, text_bytes, "what the store has is of code '%.60s', this is '%.60s'", code,
+        snprintf(text, text_bytes,
+                 "the stored result is of code version '%.60s', but this is '%.60s'", code,
                  s->code);
     else if (!is_same(e->script_hash, key->space->hash) ||
              !site_space_find(key->space, &e->configuration, out))
-        snprintf(text, text_bytes, "what the store has is of other parameters or values");
+        snprintf(text, text_bytes, "the stored result is of other parameters or values");
     else
         return NULL;
     return text;
@@ -188,7 +190,7 @@ bool site_store_find(site_store *s, const site_key *key, site_reporter *report, 
                 if (!why)
                     return true;
             } else if (!why) {
-                snprintf(text, sizeof text, "what the store has is of '%.60s', this is '%.60s'",
+                snprintf(text, sizeof text, "the stored result is of '%.60s', but this is '%.60s'",
                          one->gpu, s->gpu.name);
                 why = text;
             }

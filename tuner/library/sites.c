@@ -69,7 +69,8 @@ static at_status read_mode(sites_mode *mode, at_error *error)
             *mode = (sites_mode)m;
             return AT_OK;
         }
-    return error_set(error, AT_USAGE, "AUTOTUNE_SITES is '%.80s'; set it to off, use or tune",
+    return error_set(error, AT_USAGE,
+                     "AUTOTUNE_SITES is '%.80s', which is not a mode: set it to off, use or tune",
                      given);
 }
 
@@ -255,8 +256,8 @@ static void init_lock(pthread_mutex_t *out)
 static at_status refuse_other(const char *name, at_error *error)
 {
     return error_set(error, AT_USAGE,
-                     "the site '%.80s' was opened with other parameters for the same problem: give "
-                     "one of the two another name",
+                     "the site '%.80s' was already opened with other parameters for the same "
+                     "problem: give one of the two another name",
                      name);
 }
 

@@ -187,11 +187,10 @@ at_status library_source_init(library_source *out, const at_choice *c,
     if (!status)
         status = script_launch_plan(s, PROBLEM_TUNED, indices, &out->launch, error);
     if (!status && plan_transfers(&out->launch))
-        status = error_set(
-            error, AT_USAGE,
-            "%s moves data between host and device, which the program must do itself, with "
-            "the values of the choice",
-            script_pattern(s)->name);
+        status = error_set(error, AT_USAGE,
+                           "%s moves data between host and device, which has no kernel source: the "
+                           "program must copy the data itself, with the chosen values",
+                           script_pattern(s)->name);
     if (!status)
         status = script_problem_plan(s, PROBLEM_TUNED, indices, 1, &out->problem, error);
     if (!status) {

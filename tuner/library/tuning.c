@@ -176,8 +176,8 @@ static at_status find_program(tuning *t, const char *given, at_error *error)
             return AT_OK;
     }
     return error_set(error, AT_NOT_FOUND,
-                     "the program autotune, which tunes, is neither beside the library nor in "
-                     "PATH: set AUTOTUNE_PROGRAM to its path");
+                     "the program autotune was found neither beside the library nor in PATH: set "
+                     "AUTOTUNE_PROGRAM to its path");
 }
 
 static at_status start_program(tuning *t, at_error *error)

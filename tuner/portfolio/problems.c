@@ -290,7 +290,8 @@ at_status portfolio_choose_problems(const portfolio_axis *axes, size_t axis_coun
 {
     *count = 0;
     if (axis_count == 0 || axis_count > PORTFOLIO_MAX_AXES)
-        return error_set(error, AT_USAGE, "a portfolio's problems can vary in 1 to %d variables",
+        return error_set(error, AT_USAGE,
+                         "the problems of a portfolio must vary in 1 to %d variables",
                          PORTFOLIO_MAX_AXES);
     rng random = rng_seeded(seed);
     double at[PORTFOLIO_MAX_AXES], step[PORTFOLIO_MAX_AXES], ratio = golden(axis_count);

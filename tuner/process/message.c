@@ -64,7 +64,7 @@ static at_status decode_header(const unsigned char header[MESSAGE_HEADER_BYTES],
     uint64_t size = pack_load(header + 8, 8);
     *out = (message){.type = (uint32_t)pack_load(header + 4, 4)};
     if (pack_load(header, 4) != first_word(header) || size > max_payload_bytes)
-        return error_set(error, AT_WORKER, "the worker sent a corrupt frame header");
+        return error_set(error, AT_WORKER, "the worker sent a damaged message (header)");
     if (size > 0 && !pack_grow(&out->body, (size_t)size)) {
         message_deinit(out);
         return error_set(error, AT_NO_MEMORY, "no memory for a worker message of %zu bytes",
@@ -78,7 +78,7 @@ static at_status check_body(const unsigned char header[MESSAGE_HEADER_BYTES], co
 {
     if (XXH3_64bits(m->body.bytes, m->body.size_bytes) == pack_load(header + 16, 8))
         return AT_OK;
-    return error_set(error, AT_WORKER, "the worker sent a corrupt frame");
+    return error_set(error, AT_WORKER, "the worker sent a damaged message");
 }
 
 static at_status write_frame(int fd, const unsigned char header[MESSAGE_HEADER_BYTES],
@@ -190,7 +190,7 @@ at_status message_receive(int fd, int timeout_ms, message *out, at_error *error)
         if (poll(&p, 1, deadline_ms < 0 ? -1 : left_ms > 0 ? (int)left_ms : 0) != 0)
             continue;
         status = message_reader_busy(&r)
-                     ? error_set(error, AT_WORKER, "the worker stopped in the middle of a frame")
+                     ? error_set(error, AT_WORKER, "the worker stopped in the middle of a message")
                      : error_set(error, AT_NOT_FOUND, "the worker did not answer in time");
         break;
     }

@@ -49,7 +49,7 @@ static at_status send_open(int fd, const ranks_open *wanted, int passed, at_erro
     while (n < 0 && errno == EINTR);
     return n == (ssize_t)sizeof copy
                ? AT_OK
-               : error_set_errno(error, errno, "the relay to other ranks is gone");
+               : error_set_errno(error, errno, "the connection to the other ranks is lost");
 }
 
 static at_status start_there(void *context, const char *program, worker *out, at_error *error)
@@ -75,7 +75,7 @@ static at_status take_hello(rank_hosts *c, at_error *error)
     struct pollfd p = {.fd = c->fd, .events = POLLIN};
     ssize_t n = poll(&p, 1, HELLO_MS) == 1 ? recv(c->fd, &c->hello, sizeof c->hello, 0) : -1;
     if (n != (ssize_t)sizeof c->hello || c->hello.ranks < 1 || c->hello.ranks > CLUSTER_MOST_RANKS)
-        return error_set(error, AT_WORKER, "the relay to the other ranks does not answer");
+        return error_set(error, AT_WORKER, "the connection to the other ranks does not answer");
     return AT_OK;
 }
 
@@ -148,6 +148,6 @@ at_status ranks_become_one(char *const *argv, at_error *error)
     }
     return error_set(
         error, AT_USAGE,
-        "started as one of several ranks, but this autotune was built without MPI: build it "
-        "with -DAUTOTUNE_MPI=ON (libopenmpi-dev), or start it once and not by mpirun or srun");
+        "autotune was started as one of several MPI ranks, but was built without MPI: build it "
+        "with -DAUTOTUNE_MPI=ON (libopenmpi-dev), or start it without mpirun or srun");
 }

@@ -20,9 +20,10 @@ static void read_version(record_reading *r, const json_t *root)
     const char *schema = json_string_value(json_object_get(root, "schema"));
     const json_t *version = json_object_get(root, "version");
     if (!schema || strcmp(schema, CEILINGS_SCHEMA) != 0 || !json_is_integer(version))
-        r->status = error_set_at(r->error, AT_FORMAT, r->path, 0,
-                                 "not a device's ceilings (no \"schema\": \"" CEILINGS_SCHEMA
-                                 "\"); move it away or choose another results folder");
+        r->status = error_set_at(
+            r->error, AT_FORMAT, r->path, 0,
+            "this is not a file of a device's ceilings (no \"schema\": \"" CEILINGS_SCHEMA
+            "\"); move it away or choose another results folder");
     else if (json_integer_value(version) != CEILINGS_VERSION)
         r->status = error_set_at(
             r->error, AT_FORMAT, r->path, 0,
@@ -172,9 +173,10 @@ at_status ceilings_merge(const char *results_dir, const run_summary *s, ceiling_
     const run_result *best = run_summary_best(s);
     lock *held = NULL;
     if (s->device.predicted || s->compiled_only)
-        return error_set(error, AT_USAGE,
-                         "predicted times are not ceilings: nothing is recorded for %s",
-                         s->device.spec);
+        return error_set(
+            error, AT_USAGE,
+            "nothing is recorded for %s: ceilings must be measured on a real GPU, not predicted",
+            s->device.spec);
     if (!best || best->time.count == 0 || best->rates[ceiling_get(kind)->unit] <= 0)
         return error_set(error, AT_USAGE, "the ceiling %s was not measured",
                          ceiling_get(kind)->name);

@@ -198,9 +198,10 @@ static at_status check_run(const run_summary *s, at_error *error)
 {
     const run_result *best = run_summary_best(s);
     if (s->device.predicted || s->compiled_only)
-        return error_set(error, AT_USAGE,
-                         "predicted times are not results: nothing is recorded for %s",
-                         s->device.spec);
+        return error_set(
+            error, AT_USAGE,
+            "nothing is recorded for %s: results must be measured on a real GPU, not predicted",
+            s->device.spec);
     if (!best || best->time.count == 0)
         return error_set(error, AT_USAGE, "there is no winner to record");
     return AT_OK;
@@ -367,8 +368,8 @@ static at_status combine(const record *from, const char *path, bool dry, combine
     if (!status && into.gpu &&
         (strcmp(into.gpu, from->gpu) != 0 || strcmp(into.pattern, from->pattern) != 0))
         status = error_set_at(error, AT_FORMAT, path, 0,
-                              "this record is of '%s' on '%s', not of '%s' on '%s'", into.pattern,
-                              into.gpu, from->pattern, from->gpu);
+                              "this record is of '%s' on '%s', but '%s' on '%s' is expected",
+                              into.pattern, into.gpu, from->pattern, from->gpu);
     for (size_t i = 0; i < from->entry_count && !status; i++)
         status = combine_entry(from, &from->entries[i], &into, tell, context, &changed, error);
     for (size_t i = 0; i < from->portfolio_count && !status; i++)

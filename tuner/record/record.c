@@ -31,8 +31,8 @@ at_status record_path(const char *results_dir, const char *gpu, const char *patt
     char file[RECORD_NAME_BYTES + sizeof ".json"];
     if (!record_is_name(pattern_name))
         return error_set(error, AT_USAGE,
-                         "'%.80s' cannot name a record: use letters, digits and underscores, "
-                         "starting with a letter, 63 at most",
+                         "'%.80s' cannot be the name of a record: use at most 63 letters, digits "
+                         "and underscores, and a letter first",
                          pattern_name);
     if (strcmp(pattern_name, "device") == 0)
         return error_set(error, AT_USAGE,
@@ -170,7 +170,7 @@ static void read_version(record_reading *r, const json_t *root)
     const json_t *version = json_object_get(root, "version");
     if (!schema || strcmp(schema, RECORD_SCHEMA) != 0 || !json_is_integer(version))
         r->status = error_set_at(r->error, AT_FORMAT, r->path, 0,
-                                 "not a record of autotune (no \"schema\": \"" RECORD_SCHEMA
+                                 "this is not a record of autotune (no \"schema\": \"" RECORD_SCHEMA
                                  "\"); move it away or choose another results folder");
     else if (json_integer_value(version) < 1)
         record_bad(r, "version", "a whole number from 1 on");

@@ -156,14 +156,13 @@ static at_status add_ranked(builder *b, at_error *error)
     if (status)
         return status;
     if (ahead > 0)
-        run_summary_warn(
-            b->out,
-            b->out->best_found
-                ? "%zu variants that may be faster are not recorded: they have not been "
-                  "checked on the ragged problems yet"
-                : "nothing is recorded: of %zu variants that worked none has been "
-                  "checked on the ragged problems yet",
-            ahead);
+        run_summary_warn(b->out,
+                         b->out->best_found
+                             ? "%zu variants that may be faster are not recorded, because they "
+                               "were not yet checked on the ragged problems"
+                             : "nothing is recorded, because none of the %zu variants that worked "
+                               "was checked on the ragged problems yet",
+                         ahead);
     b->out->objective = r->has_winner && race_driver_energy(c, r->winner).launch_j > 0 &&
                                 b->run->settings->race.energy
                             ? "energy"
@@ -172,7 +171,7 @@ static at_status add_ranked(builder *b, at_error *error)
     b->out->tied_count = r->tied;
     if (r->noisy && r->has_winner && r->count > 1)
         run_summary_warn(b->out,
-                         "the machine is noisy: the interval that decided is +-%.2f %%, wider than "
+                         "the machine is noisy: the confidence interval of +-%.2f %% is wider than "
                          "the difference to the runner-up",
                          100 * r->half_width);
     return AT_OK;
@@ -326,19 +325,18 @@ static void warn_throttled(builder *b, const race_driver_state *c)
 {
     char reasons[128];
     board_throttle_text(c->throttle, reasons, sizeof reasons);
-    run_summary_warn(
-        b->out,
-        "the chip was throttled%s%s: it left its clock %llu times and stayed away (now "
-        "%.0f MHz)",
-        reasons[0] ? " by its " : "", reasons, (unsigned long long)c->throttled,
-        c->sm_clock_khz / 1e3);
+    run_summary_warn(b->out,
+                     "the GPU was throttled%s%s: its clock changed %llu times and did not come "
+                     "back (now %.0f MHz)",
+                     reasons[0] ? " by its " : "", reasons, (unsigned long long)c->throttled,
+                     c->sm_clock_khz / 1e3);
 }
 
 static void warn_others(builder *b, uint32_t others)
 {
     run_summary_warn(b->out,
-                     "%u other process%s computed on this GPU during the race, and disturbed these "
-                     "times: tune again when it is free",
+                     "%u other process%s computed on this GPU during the race and disturbed these "
+                     "times: tune again when the GPU is free",
                      others, others > 1 ? "es" : "");
 }
 
@@ -365,12 +363,11 @@ static void warn_unchecked(builder *b)
         broken = c->broken[first];
     }
     if (unchecked > 0)
-        run_summary_warn(
-            b->out,
-            "%llu of %llu variants break a constraint on every ragged problem and were "
-            "checked on none: line %d, \"%s\"",
-            (unsigned long long)unchecked, (unsigned long long)finished,
-            p->constraints[broken].line, p->constraints[broken].text);
+        run_summary_warn(b->out,
+                         "%llu of %llu variants break a constraint on every ragged problem, so "
+                         "their edges were not checked: line %d, \"%s\"",
+                         (unsigned long long)unchecked, (unsigned long long)finished,
+                         p->constraints[broken].line, p->constraints[broken].text);
 }
 
 /* Explains a rate above the ceiling: memory moved fewer bytes than the pattern counts. */
@@ -386,12 +383,12 @@ static void warn_beyond_ceiling(builder *b)
         if (plan->buffers[i].role == BUFFER_INOUT)
             text_add(both, sizeof both, "%s\"%s\"", *both ? ", " : "", plan->buffers[i].name);
     run_summary_warn(b->out,
-                     "%.1f %% of %s: the best variant moves less than the %s of traffic, or the L2 "
-                     "cache keeps a part%s%s%s",
+                     "the best variant is at %.1f %% of %s: it moves less than the %s that "
+                     "`traffic` says, or a part of the data stays in the L2 cache%s%s%s",
                      100 * best->ceiling_fraction, ceiling_get(s->ceiling)->words,
                      units_size(session_work(s, WORK_BYTES), size),
-                     *both ? ". Without traffic an in-out counts as read and written: if the "
-                             "kernel does not read it, name it in outputs = { "
+                     *both ? ". If the script gives no `traffic`, an at.inout counts as read and "
+                             "written. If the kernel does not read it, name it in outputs = { "
                            : "",
                      both, *both ? " }" : "");
 }
@@ -402,49 +399,54 @@ static void warn(builder *b)
     const pipeline_state *p = pipeline_get_state(b->run->pipeline);
     const race_driver_state *c = b->run->driver ? race_driver_get_state(b->run->driver) : NULL;
     if (s->workers->driver_less[0])
-        run_summary_warn(b->out, "%s stands in for a GPU, and its times are predictions (%s)",
-                         s->workers->properties.spec, s->workers->driver_less);
-    if (space_is_sample(s->space))
-        run_summary_warn(b->out,
-                         "the space is too large to enumerate: %llu of its valid configurations "
-                         "were sampled, and how many there are was not counted",
-                         (unsigned long long)space_count(s->space));
-    if (s->space_timed_out)
         run_summary_warn(
             b->out,
-            "the machine was too slow for the space: the same command may search another sample "
-            "of it the next time");
+            "the simulated device %s was used instead of a GPU, so all times are predictions (%s)",
+            s->workers->properties.spec, s->workers->driver_less);
+    if (space_is_sample(s->space))
+        run_summary_warn(b->out,
+                         "the space is too large to enumerate: a sample of %llu valid "
+                         "configurations was searched",
+                         (unsigned long long)space_count(s->space));
+    if (s->space_timed_out)
+        run_summary_warn(b->out, "the space was not enumerated in time, because the machine was "
+                                 "slow: the same command may search another sample next time");
     if (p->left_out)
         run_summary_warn(b->out,
-                         "%llu variants were not tried: %d%s%s did not end in their time, and no "
-                         "such variant did: they probably share an endless loop",
+                         "%llu variants were not tried: all %d variants%s%s that were tried ran "
+                         "out of time, so they probably have an endless loop",
                          (unsigned long long)p->left_out, HANGS_OF_A_CAUSE,
                          *p->hang.text ? " with " : "", p->hang.text);
     if (p->restarts)
-        run_summary_warn(b->out, "the device worker was replaced %d times (see the outcomes)",
-                         p->restarts);
+        run_summary_warn(
+            b->out,
+            "the device worker crashed or hung and was replaced %d times (see the outcomes)",
+            p->restarts);
     if (s->workers->left_out)
-        run_summary_warn(b->out, "%zu GPUs of other ranks are of another model, and were left out",
+        run_summary_warn(b->out,
+                         "%zu GPUs of other ranks were not used, because they are of another model",
                          s->workers->left_out);
     if (p->lost)
-        run_summary_warn(b->out, "%zu of %zu GPUs were lost, the others went on: %s", p->lost,
+        run_summary_warn(b->out, "%zu of %zu GPUs failed, and the others continued: %s", p->lost,
                          s->workers->other_count + 1, p->lost_why);
     if (p->journal_trouble.status)
-        run_summary_warn(b->out, "the disk refused a line of the journal: %s",
+        run_summary_warn(b->out, "a line of the journal could not be written: %s",
                          p->journal_trouble.message);
     size_t skipped = b->run->journal ? journal_skipped(b->run->journal) : 0;
     if (skipped)
-        run_summary_warn(b->out,
-                         "%zu damaged lines of the journal were skipped: what they held was "
-                         "measured again",
-                         skipped);
+        run_summary_warn(
+            b->out,
+            "%zu damaged lines of the journal were skipped, and their variants measured again",
+            skipped);
     const char *of_compiler = compile_warning(b->run->session.workers->pool);
     if (of_compiler)
         run_summary_warn(b->out, "%s", of_compiler);
     warn_unchecked(b);
     if (c && c->redone)
-        run_summary_warn(b->out, "%llu blocks of samples were taken again: the clock had moved",
-                         (unsigned long long)c->redone);
+        run_summary_warn(
+            b->out,
+            "%llu blocks of samples were measured again, because the GPU's clock had changed",
+            (unsigned long long)c->redone);
     if (c && c->throttled)
         warn_throttled(b, c);
     if (c && c->others)
@@ -454,16 +456,16 @@ static void warn(builder *b)
                          b->run->settings->race.energy ? "ranked by time, since " : "",
                          c->energy_trouble);
     if (b->run->settings->search.stop_at > 0 && b->out->ceiling_rate <= 0)
-        run_summary_warn(
-            b->out,
-            s->ceiling == CEILING_NONE
-                ? "--stop-at did nothing: the pattern has no ceiling"
-                : "--stop-at did nothing: %s is not known of this device; on a GPU 'autotune "
-                  "ceilings' measures it",
-            ceiling_get(s->ceiling)->words);
+        run_summary_warn(b->out,
+                         s->ceiling == CEILING_NONE
+                             ? "--stop-at had no effect, because the pattern has no ceiling"
+                             : "--stop-at had no effect, because %s of this device is not known; "
+                               "'autotune ceilings' measures it on a GPU",
+                         ceiling_get(s->ceiling)->words);
     if (session_measures(s) && ceiling_get(s->ceiling)->in_run &&
         session_work(s, WORK_BYTES) < 2 * s->workers->properties.limits.l2_bytes)
-        run_summary_warn(b->out, "the problem is small: its data is under twice the L2 cache");
+        run_summary_warn(b->out, "the problem is small: its data is less than twice the L2 cache, "
+                                 "so times may be those of the cache");
     warn_beyond_ceiling(b);
 }
 

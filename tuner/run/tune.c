@@ -18,8 +18,8 @@ static at_status keep(tune *t, at_error *error)
     record_change change;
     at_status status = record_merge(o->results.results_dir, &t->summary, &change, error);
     if (!status && change == RECORD_KEPT)
-        run_summary_warn(&t->summary, "the record keeps an earlier configuration, which was faster "
-                                      "and was not tried this time");
+        run_summary_warn(&t->summary, "the record keeps an earlier configuration, because it was "
+                                      "faster; this run did not try it");
     return status;
 }
 
@@ -46,7 +46,7 @@ static at_status finish(tune *t, at_error *error)
     progress_free(t->progress);
     t->progress = NULL;
     if (t->log.trouble.status)
-        run_summary_warn(&t->summary, "the disk refused a line of the journal: %s",
+        run_summary_warn(&t->summary, "a line of the journal could not be written: %s",
                          t->log.trouble.message);
     /* A race that ended early may not have taken all finished proofs. */
     while (t->pipeline && pipeline_take_proof(t->pipeline, false))
@@ -106,8 +106,8 @@ at_status tune_run(const settings *o, tune **out, at_error *error)
     }
     if (t->end == RUN_END_INTERRUPTED)
         return error_set(error, AT_INTERRUPTED,
-                         t->journal ? "interrupted; what was measured is kept"
-                                    : "interrupted; nothing of it is kept");
+                         t->journal ? "interrupted; the measurements so far are kept"
+                                    : "interrupted; no measurement is kept");
     if (t->journal && !o->results.is_part)
         journal_finish(t->journal, NULL);
     return AT_OK;

@@ -34,8 +34,8 @@ int64_t tune_end_ns(const tune *t)
 /* Printed even if no progress is shown, because the device may take a while to answer. */
 static void say_interrupted(tune *t)
 {
-    static const char said[] = "autotune: interrupted; ending what is under way (interrupt again "
-                               "to end at once)\n";
+    static const char said[] =
+        "autotune: interrupted; finishing the current work (interrupt again to end at once)\n";
     struct pollfd err = {.fd = STDERR_FILENO, .events = POLLOUT};
     progress_clear(t->progress);
     if (poll(&err, 1, 0) == 1 && (err.revents & POLLOUT) &&

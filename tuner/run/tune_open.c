@@ -32,12 +32,13 @@ static void find_baseline(tune *t)
     const pattern *p = script_pattern(t->session.script);
     t->has_baseline = p->baseline && space_find(t->session.space, p->baseline, &t->baseline);
     if (p->baseline && !t->has_baseline && t->settings->pattern.only_count > 0)
-        run_summary_warn(&t->summary,
-                         "--only leaves out the script's default configuration: there is "
-                         "no baseline to compare with");
+        run_summary_warn(&t->summary, "--only leaves out the script's default configuration, so "
+                                      "there is no baseline to compare with: include its values");
     else if (p->baseline && !t->has_baseline)
-        run_summary_warn(&t->summary, "the script's default configuration is not valid for this "
-                                      "problem: there is no baseline to compare with");
+        run_summary_warn(
+            &t->summary,
+            "the script's default configuration is not valid for this problem, so there is no "
+            "baseline to compare with: choose another one, baseline = { ... }");
 }
 
 /* Converts a budget in seconds into likely evaluations for strategies, which do not know the time.
@@ -95,7 +96,7 @@ static at_status open_journal(tune *t, at_error *error)
         status = journal_open(folder, &facts, &t->journal, &trouble);
     }
     if (status)
-        run_summary_warn(&t->summary, "no journal is kept: %s", trouble.message);
+        run_summary_warn(&t->summary, "the run keeps no journal: %s", trouble.message);
     return AT_OK;
 }
 
@@ -165,8 +166,10 @@ static at_status read_warm_start(tune *t, at_error *error)
                              script_pattern(t->session.script)->baseline, WARM_STARTS, error);
     recorded_deinit(&earlier);
     if (!status && t->warm.unmatched)
-        run_summary_warn(&t->summary, "%zu configurations of %s are not in this space",
-                         t->warm.unmatched, t->settings->search.warm_start);
+        run_summary_warn(
+            &t->summary,
+            "%zu configurations of %s are left out, because they are not in this space",
+            t->warm.unmatched, t->settings->search.warm_start);
     return status;
 }
 

@@ -66,10 +66,10 @@ static void note_comparison(tune *t, const device_event *e)
     problem_label(script_pattern(t->session.script), o->on, label, sizeof label);
     if (e->outcome == OUTCOME_WRONG_RESULT && !o->disagreement[0])
         snprintf(o->disagreement, sizeof o->disagreement,
-                 "the baseline computes one thing on the GPU and another on the simulated device, "
-                 "from the same data by the same code: on %s: %.200s. That is a race that was not "
-                 "seen, a mistake of the compiler, or rounding where instructions are approximate "
-                 "('autotune help instructions'), which a tolerance allows",
+                 "the baseline's results on the GPU and on the simulated device differ, with the "
+                 "same data and code, on %s: %.200s. The cause is a race that was not found, a "
+                 "compiler bug, or the rounding of approximate instructions ('autotune help "
+                 "instructions'), which a tolerance allows",
                  label, e->message);
 }
 
@@ -124,12 +124,10 @@ at_status tune_judge_oracle(tune *t, bool waits, at_error *error)
             ;
     }
     o->is_wrong = !status && c && c->found.outcome == OUTCOME_WRONG_RESULT;
-    return o->is_wrong
-               ? error_set(error, AT_SCRIPT,
-                           "%s: the baseline is wrong, and as the pattern has no reference it is "
-                           "what says which results are right: %s\nNothing can be tuned against "
-                           "it: mend the kernel, or give the script a reference = at.reference "
-                           "{ ... }",
-                           t->session.reference_place, c->found.message)
-               : status;
+    return o->is_wrong ? error_set(error, AT_SCRIPT,
+                                   "%s: the baseline is wrong, but its results are the expected "
+                                   "ones, because the pattern has no reference: %s\nCorrect the "
+                                   "kernel, or give the script a reference = at.reference { ... }",
+                                   t->session.reference_place, c->found.message)
+                       : status;
 }

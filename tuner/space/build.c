@@ -234,7 +234,8 @@ static at_status check_limits(builder *b, size_t level, size_t values)
                          limits->memory_bytes >> 20);
     if (limits->stop && limits->stop(limits->stop_context, &progress))
         return error_set(b->error, AT_INTERRUPTED,
-                         "the space was not enumerated within its limits");
+                         "the space could not be enumerated within the limits of time and memory: "
+                         "constrain it more");
     return AT_OK;
 }
 

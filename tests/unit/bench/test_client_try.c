@@ -82,7 +82,7 @@ TEST(every_kind_of_wrong_result_is_found_and_named)
         {"copies_past", "byte 1 past the end of buffer dst"},
         {"reads_past", "1 of "},
         {"writes_before", "byte 3 before buffer dst"},
-        {"changes_input", "it changed its input src"},
+        {"changes_input", "the variant changed its input src"},
         {"zeros", "of 4096 elements of dst are wrong, first dst[0][0]: expected"},
         {"close_to", "1 of 4096 elements of dst are wrong"},
     };

@@ -262,7 +262,7 @@ TEST_IN(the_folder_is_the_users_own, clear_board, NULL)
         snprintf(path, sizeof path, "%s/autotune-%lu", own, (unsigned long)geteuid());
         temporary_remove(path);
         assert_int_equal(symlink(folder, path), 0);
-        assert_refused("GPU-4", path, "is not a folder; remove it");
+        assert_refused("GPU-4", path, "must be a folder, but is not: remove it");
         assert_refused("GPU-4", path, "set AUTOTUNE_TURNS to another folder");
         unlink(path);
     }

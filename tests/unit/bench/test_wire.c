@@ -197,11 +197,11 @@ TEST(chunks_make_a_file_in_order_or_say_why_not)
     assert_ok(device_contents_find(&c, key, 6, &bytes, &error), error);
     assert_memory_equal(bytes, "abcdef", 6);
     assert_int_equal(device_contents_find(&c, other, 1, &bytes, &error), AT_INTERNAL);
-    second.trouble = "it changed";
+    second.trouble = "the variant changed";
     second.size_bytes = 0;
     assert_ok(device_contents_take(&c, &first, &error), error);
     assert_ok(device_contents_take(&c, &second, &error), error);
     assert_int_equal(device_contents_find(&c, key, 4, &bytes, &error), AT_SCRIPT);
-    assert_string_equal(error.message, "it changed");
+    assert_string_equal(error.message, "the variant changed");
     device_contents_deinit(&c);
 }

@@ -198,7 +198,7 @@ TEST(what_unpacks_to_more_than_the_limit_is_refused)
     at_error error = {0};
     recorded r;
     assert_int_equal(recorded_read(path, &r, &error), AT_FORMAT);
-    assert_non_null(strstr(error.message, "holds more than 512 MiB, unpacked"));
+    assert_non_null(strstr(error.message, "the unpacked file is larger than 512 MiB, the limit"));
     remove(path);
 }
 

@@ -98,5 +98,5 @@ TEST(one_configuration_decides_nothing)
                         "[{\"config\": {\"a\": 1}, \"outcome\": \"ok\", \"time_ns\": 5}]}";
     assert_null(analyse_text(text, &error));
     assert_int_equal(error.status, AT_NOT_FOUND);
-    assert_non_null(strstr(error.message, "nothing to compare"));
+    assert_non_null(strstr(error.message, "so nothing can be compared"));
 }

@@ -260,7 +260,7 @@ TEST_IN(a_call_ends_once, set_up, tear_down)
             assert_ok(at_site_end(site, &c.stream, &v, &error), error);
             c.stream.now_ns += 100000;
             if (at_site_end(site, &c.stream, &v, &error)) {
-                assert_non_null(strstr(error.message, "'axpy' has ended already"));
+                assert_non_null(strstr(error.message, "'axpy' has already ended"));
                 refused++;
             }
             c.timed += v.ticket != 0;
@@ -287,7 +287,7 @@ TEST_IN(values_end_the_call_of_their_own_site, set_up, tear_down)
         c.stream.now_ns += (int64_t)axpy_ns(5000, v[1].items);
         if (v[1].ticket) {
             assert_int_equal(at_site_end(one, &c.stream, &v[1], &error), AT_USAGE);
-            assert_non_null(strstr(error.message, "not of the site 'axpy'"));
+            assert_non_null(strstr(error.message, "do not belong to the site 'axpy'"));
         }
         assert_int_equal(at_site_invalid(one, &v[1], &error), AT_USAGE);
         assert_ok(at_site_end(other, &c.stream, &v[1], &error), error);
@@ -331,7 +331,7 @@ TEST_IN(a_site_has_one_list_of_parameters, set_up, tear_down)
                                         at_texts("way", other_texts, 2)};
         other[wrong == 5] = instead[wrong];
         assert_int_equal(at_site_open(sites, "axpy", n, 1, other, 3, &again, &error), AT_USAGE);
-        assert_non_null(strstr(error.message, "'axpy' was opened with other parameters"));
+        assert_non_null(strstr(error.message, "'axpy' was already opened with other parameters"));
         assert_null(again);
     }
     assert_int_equal(at_site_open(sites, "axpy", n, 1, is, 2, &again, &error), AT_USAGE);

@@ -81,9 +81,9 @@ TEST_IN(what_is_stale_is_a_miss_that_is_said_once_and_stays, set_up, tear_down)
     const arch_limits other = {.name = "NVIDIA L4", .major = 8, .minor = 9};
     const at_sites_options same = {.folder = f->folder, .code = "1"},
                            newer = {.folder = f->folder, .code = "2"};
-    expect_said(open_for(&newer, &h200, "580", 0), "of code '1', this is '2'");
-    expect_said(open_for(&same, &h200, "590", 0), "of driver '580', this is '590'");
-    expect_said(open_for(&same, &other, "580", 0), "of 'NVIDIA H200', this is 'NVIDIA L4'");
+    expect_said(open_for(&newer, &h200, "580", 0), "of code version '1', but this is '2'");
+    expect_said(open_for(&same, &h200, "590", 0), "of driver '580', but this is driver '590'");
+    expect_said(open_for(&same, &other, "580", 0), "of 'NVIDIA H200', but this is 'NVIDIA L4'");
     sites = open_in(f->folder);
     assert_int_equal(report_of(open_axpy(sites, 5000)).state, AT_SITE_RECALLED);
     at_sites_close(sites);

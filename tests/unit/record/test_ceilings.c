@@ -124,7 +124,7 @@ TEST_IN(a_damaged_file_is_an_error_and_stays, set_up, temporary_file_tear_down)
         const char *text, *message;
     } cases[] = {
         {"{", "not valid JSON"},
-        {"[]", "not a device's ceilings"},
+        {"[]", "not a file of a device's ceilings"},
         {"{\"schema\": \"autotune-device\", \"version\": 2}", "ceilings of version 2"},
         {"{\"schema\": \"autotune-device\", \"version\": 1}", "gpu must be"},
         {"{\"schema\": \"autotune-device\", \"version\": 1, \"gpu\": \"NVIDIA H200\"}",
@@ -213,7 +213,7 @@ TEST_IN(predictions_are_no_ceilings, set_up, temporary_file_tear_down)
 {
     fixture *f = *state;
     assert_int_equal(merge(f, CEILING_COPY, 0, "NVIDIA H200"), AT_USAGE);
-    assert_contains(f->error.message, "predicted times are not ceilings");
+    assert_contains(f->error.message, "ceilings must be measured on a real GPU");
 }
 
 /* device.json is in the folder of records, but it is not a record. */

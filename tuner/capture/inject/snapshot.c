@@ -86,7 +86,7 @@ static bool take_arguments(const snapshot *s, CUfunction f, void **arguments, vo
     const unsigned char *packed;
     size_t packed_bytes;
     if (!find_packed(extra, &packed, &packed_bytes)) {
-        rows_trouble(out->trouble, "its arguments are passed in an unknown way");
+        rows_trouble(out->trouble, "the launch passes its arguments in an unknown way");
         return false;
     }
     for (size_t i = 0;; i++) {
@@ -95,14 +95,18 @@ static bool take_arguments(const snapshot *s, CUfunction f, void **arguments, vo
         if (result == CUDA_ERROR_INVALID_VALUE)
             return true; /* The kernel has no more parameters. */
         if (result)
-            return fail(s, result, "its arguments cannot be found");
+            return fail(s, result, "the arguments of the launch cannot be found");
         if (i >= CAPTURE_MOST_ARGUMENTS || offset + size_bytes > CAPTURE_PARAMETER_BYTES) {
-            rows_trouble(out->trouble, "it has more arguments than %d, or %d bytes of them",
+            rows_trouble(out->trouble,
+                         "the launch has more than %d arguments, or more than %d bytes of them",
                          CAPTURE_MOST_ARGUMENTS, CAPTURE_PARAMETER_BYTES);
             return false;
         }
         if (packed && offset + size_bytes > packed_bytes) {
-            rows_trouble(out->trouble, "it is given only %zu bytes of arguments", packed_bytes);
+            rows_trouble(
+                out->trouble,
+                "the launch passes only %zu bytes of arguments, fewer than its kernel takes",
+                packed_bytes);
             return false;
         }
         memcpy(out->parameters + offset, packed ? packed + offset : arguments[i], size_bytes);
@@ -148,7 +152,8 @@ static bool find_allocation(const snapshot *s, uint64_t address, uint32_t *place
     if (!ask_allocation(s, address, &found))
         return false;
     if (*place == CAPTURE_MOST_ALLOCATIONS) {
-        rows_trouble(out->trouble, "its arguments point into more than %d allocations",
+        rows_trouble(out->trouble,
+                     "the arguments of the launch point into more than %d allocations",
                      CAPTURE_MOST_ALLOCATIONS);
         return false;
     }
@@ -189,7 +194,7 @@ static bool read_piece(const snapshot *s, const capture_allocation *a, uint64_t 
         memcpy(piece, (const void *)(uintptr_t)(a->address + offset), size_bytes);
     else
         result = s->driver->cuMemcpyDtoH(piece, a->address + offset, size_bytes);
-    return result ? fail(s, result, "its memory cannot be read") : true;
+    return result ? fail(s, result, "the memory of the launch cannot be read") : true;
 }
 
 /* Writes the contents of an allocation to a file. Unless `like` is NULL, sets `*differs` to whether
@@ -229,8 +234,8 @@ static bool take_inputs(const snapshot *s)
         total += out->allocations[k].size_bytes;
     if (total > s->limit_bytes) {
         rows_trouble(out->trouble,
-                     "its arguments point into allocations of %" PRIu64
-                     " bytes, more than --limit, %" PRIu64 ", allows: --limit %" PRIu64 " takes it",
+                     "the launch's arguments point into allocations of %" PRIu64
+                     " bytes, but --limit is %" PRIu64 ": give --limit %" PRIu64 "",
                      total, s->limit_bytes, total);
         return false;
     }
@@ -374,7 +379,8 @@ bool snapshot_before(const snapshot *s, const char *kernel, CUfunction f, void *
         return false;
     const CUstreamCaptureMode mode = relax(s, CU_STREAM_CAPTURE_MODE_RELAXED);
     CUresult result = s->driver->cuCtxSynchronize();
-    bool good = result ? fail(s, result, "the GPU had failed before it") : take_inputs(s);
+    bool good =
+        result ? fail(s, result, "the GPU had already failed before the launch") : take_inputs(s);
     if (good)
         take_variables(s, &o, kernel);
     good = good && !s->out->trouble[0];

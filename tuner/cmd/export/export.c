@@ -61,20 +61,19 @@ static void warn_of_missing(const options *o, const export_model *m)
     if (m->row_count == 0)
         fprintf(stderr,
                 "autotune: warning: there are no results for %s in %s: only the script's default "
-                "is exported. 'autotune tune %s' on a GPU records some, --results DIR names a "
-                "folder\n",
+                "is exported. Record some by 'autotune tune %s' on a GPU, or name another folder "
+                "by --results DIR\n",
                 m->pattern, folders, o->operand_count == 1 ? o->operand : m->pattern);
     for (size_t i = 0; i < m->constraint_count; i++)
         if (!m->constraints[i].c)
             fprintf(stderr,
-                    "autotune: a constraint of %s cannot be translated to C; a problem gets only "
-                    "what was "
-                    "measured on it, or the default: %.200s\n",
+                    "autotune: a constraint of %s cannot be translated to C. Problems that were "
+                    "not measured get the default: %.200s\n",
                     m->pattern, m->constraints[i].text);
     if (m->skipped > 0)
         fprintf(stderr,
-                "autotune: %zu results have other variables or parameters than %s has now: not "
-                "exported\n",
+                "autotune: %zu results are not exported, because %s has other variables or "
+                "parameters now\n",
                 m->skipped, m->pattern);
 }
 
@@ -205,7 +204,8 @@ static at_status check_output(const options *o, const exporter *e, at_error *err
         return AT_OK;
     if (o->operand_count > 1 && !e->several)
         return error_set(error, AT_USAGE,
-                         "%s is of one pattern: name a folder for the files of %zu with -o FOLDER/",
+                         "%s is a file of one pattern, but there are %zu: name a folder for their "
+                         "files with -o FOLDER/",
                          e->name, o->operand_count);
     if (e->pair && !o->output)
         return error_set(error, AT_USAGE,
@@ -224,8 +224,9 @@ static at_status write_one(const options *o, const exporter *e, const export_fil
 {
     if (files->count == 0)
         return error_set(error, AT_USAGE,
-                         "%s contains measurements, and there are no records of %s", e->name,
-                         o->operand);
+                         "%s exports measurements, but there are no records of %s: tune it first, "
+                         "or name their folder by --results DIR",
+                         e->name, o->operand);
     if (files->count > 1)
         return error_set(
             error, AT_USAGE,

@@ -112,7 +112,8 @@ static at_status add_problem(kernel_problems *p, const export_model *m, const re
         if (record_same_values(&p->problems[i], values))
             return AT_OK;
     if (p->count == KERNELS_MOST_PROBLEMS)
-        return error_set(error, AT_USAGE, "kernels are made for %d problems at most",
+        return error_set(error, AT_USAGE,
+                         "--over gives more than %d problems, the most that kernels are made for",
                          KERNELS_MOST_PROBLEMS);
     record_values to = {0, memory_new(m->variable_count, sizeof *to.pairs)};
     for (; to.count < m->variable_count; to.count++)
@@ -174,10 +175,9 @@ static at_status add_swept(const options *o, size_t at, kernel_problems *p, cons
     while (v < m->variable_count && strcmp(pairs[v].name, name) != 0)
         v++;
     if (v == m->variable_count)
-        return error_set(error, AT_USAGE, "%s has no variable '%.80s' to go over", m->pattern,
-                         name);
+        return error_set(error, AT_USAGE, "--over: %s has no variable '%.80s'", m->pattern, name);
     if (!o->sweeps[at].text)
-        return error_set(error, AT_USAGE, "--over %.80s: say which values, as %.80s=1024,2048",
+        return error_set(error, AT_USAGE, "--over %.80s needs values, for example %.80s=1024,2048",
                          name, name);
     value before = pairs[v].value;
     at_status status = series_parse(name, o->sweeps[at].text, &values, error);

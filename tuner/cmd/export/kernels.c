@@ -137,7 +137,8 @@ static at_status ready_script(kernel_builder *k, script **kept, at_error *error)
 {
     pattern_variable values[RECORD_MAX_VALUES];
     if (k->problem->count > SETTINGS_MAX_VARIABLES)
-        return error_set(error, AT_USAGE, "a problem has %d variables at most",
+        return error_set(error, AT_USAGE,
+                         "the problem has more than %d variables, which cannot be exported",
                          SETTINGS_MAX_VARIABLES);
     if (!*kept || k->problem < k->problems->problems + k->problems->wanted) {
         script_free(*kept);
@@ -191,9 +192,9 @@ static at_status put_options(const kernel_builder *k, const emitted *variant, pa
             pack_append_text(text, "\n");
         } else if (!is_harmless(option)) {
             return error_set_at(error, AT_USAGE, script_pattern(k->script)->path, 0,
-                                "the kernels of '%s' are compiled with %s, which a file of several "
-                                "cannot say: write it into the template (__maxnreg__, intrinsics), "
-                                "or use 'autotune emit --best'",
+                                "the kernels of '%s' need the compiler option %s, which an "
+                                "exported file cannot set for each kernel: write it into the "
+                                "template (__maxnreg__, intrinsics), or use 'autotune emit --best'",
                                 k->m->pattern, variant->options[i]);
         }
     }
@@ -358,10 +359,11 @@ static at_status add_launch(const script *s, export_model *m, at_error *error)
                                 .constant_count = c.constant_count};
     for (size_t i = 0; i < c.constant_count; i++)
         if (!c.is_input[c.constants[i].buffer])
-            return error_set(error, AT_USAGE,
-                             "'%s' has results in the variable %s, which exported launches do not "
-                             "read: write them to a buffer, or launch it by the library",
-                             m->pattern, c.constants[i].name);
+            return error_set(
+                error, AT_USAGE,
+                "'%s' has results in the variable %s, which exported launches cannot read: write "
+                "the results to a buffer, or launch the kernel by the library",
+                m->pattern, c.constants[i].name);
     memcpy(m->launch.entries, c.entries, sizeof c.entries);
     memcpy(m->launch.constants, c.constants, sizeof c.constants);
     for (size_t i = 0; i < c.buffer_count; i++)

@@ -171,9 +171,12 @@ at_status edit_write(const char *path, const char *before, const char *after, at
     struct stat s;
     at_status status = file_read(path, MOST_BYTES, &now, NULL, error);
     if (!status && strcmp(now, before) != 0)
-        status = error_set(error, AT_USAGE, "%s has changed meanwhile; nothing is written", path);
+        status = error_set(error, AT_USAGE,
+                           "%s was changed by another program meanwhile: nothing is written. Run "
+                           "the command again",
+                           path);
     if (!status && stat(path, &s) != 0)
-        status = error_set(error, AT_IO, "%s is gone", path);
+        status = error_set(error, AT_IO, "%s no longer exists", path);
     if (!status)
         status = file_replace(path, after, strlen(after), error);
     if (!status && chmod(path, s.st_mode & 07777) != 0)

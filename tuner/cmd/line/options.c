@@ -535,7 +535,8 @@ at_status options_parse(int argc, char **argv, const command *c, options *out, a
                          argv[optind]);
     if (optind < argc && out->configuration && strchr(argv[optind], '='))
         return error_set(error, AT_USAGE,
-                         "'%s' stands alone: a configuration has commas in it, --config %s,%s",
+                         "'%s' is not an argument of this command: separate the values of a "
+                         "configuration by commas, --config %s,%s",
                          argv[optind], out->configuration, argv[optind]);
     if (optind < argc)
         return error_set(error, AT_USAGE,
@@ -543,8 +544,9 @@ at_status options_parse(int argc, char **argv, const command *c, options *out, a
                                    : "'autotune' takes %s: '%s' is one too many",
                          c->operand, argv[optind]);
     if (out->operand_count < least)
-        return error_set(error, AT_USAGE, "'autotune %s' needs more: autotune %s %s [OPTION]...",
-                         c->name, c->name, c->operand);
+        return error_set(error, AT_USAGE,
+                         "'autotune %s' needs more arguments: autotune %s %s [OPTION]...", c->name,
+                         c->name, c->operand);
     return AT_OK;
 }
 

@@ -64,8 +64,8 @@ static at_status continue_to(const char *name, const char *to, series *s, at_err
     progression p = {0, 0};
     if (!whole || !find_progression(known, count, &p))
         return error_set(error, AT_USAGE,
-                         "--over %s: '...' goes on from whole numbers of one difference or one "
-                         "factor, as in 1,2,...,8 or 1,2,4,...,64",
+                         "--over %s: '...' can only continue whole numbers with a constant "
+                         "difference or factor, as in 1,2,...,8 or 1,2,4,...,64",
                          name);
     int64_t at = known[count - 1];
     bool upwards = p.factor * at + p.step > at;
@@ -75,7 +75,9 @@ static at_status continue_to(const char *name, const char *to, series *s, at_err
         if (next == end)
             return AT_OK;
         if (next == at || (upwards ? next > end : next < end))
-            return error_set(error, AT_USAGE, "--over %s: the series does not meet %s", name, to);
+            return error_set(error, AT_USAGE,
+                             "--over %s: the series does not reach its last value %s exactly", name,
+                             to);
         char text[32];
         snprintf(text, sizeof text, "%" PRId64, next);
         status = append(name, text, s, error);
@@ -135,7 +137,8 @@ at_status series_parse(const char *name, const char *list, series *out, at_error
             status = append(name, word, out, error);
     }
     if (!status && (gap || !out->count))
-        status = error_set(error, AT_USAGE, "--over %s: '...' stands between two values", name);
+        status = error_set(error, AT_USAGE,
+                           "--over %s: '...' must stand between two values, as in 1,2,...,8", name);
     free(copy);
     return status;
 }

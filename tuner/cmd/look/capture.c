@@ -40,14 +40,16 @@ static bool is_empty(const char *dir)
 static at_status make_folder(const options *o, char path[PATH_MAX], at_error *error)
 {
     if (!o->output)
-        return error_set(error, AT_USAGE,
-                         "-o DIR says where the capture goes: autotune capture -o DIR -- PROGRAM");
+        return error_set(
+            error, AT_USAGE,
+            "-o DIR is missing, the folder for the capture: autotune capture -o DIR -- PROGRAM");
     at_status status = file_make_private_folder(o->output, error);
     if (!status && !realpath(o->output, path))
         status = error_set_errno(error, errno, "cannot find the folder %s", o->output);
     if (!status && !is_empty(path))
-        status = error_set(error, AT_USAGE,
-                           "the folder %s is not empty: a capture needs one of its own", o->output);
+        status =
+            error_set(error, AT_USAGE,
+                      "the folder %s is not empty: give a new folder for the capture", o->output);
     return status;
 }
 
@@ -86,8 +88,8 @@ static at_status check_found(const options *o, const json_t *capture, at_error *
         return error_set(error, AT_NO_DEVICE, "%s", json_string_value(trouble));
     if (matched == 0 && recorded == 0)
         return error_set(error, AT_NOT_FOUND,
-                         "no kernel that was launched has '%s' in its name; this command without "
-                         "--kernel lists all",
+                         "no launched kernel has '%s' in its name; without --kernel, this command "
+                         "lists all kernels",
                          o->capture.kernel);
     if (matched == 0)
         return error_set(error, AT_NOT_FOUND,

@@ -36,7 +36,8 @@ static at_status convert(const options *o, at_error *error)
     json_t *source, *given, *document = NULL;
     char *text = NULL;
     if (!o->format)
-        return error_set(error, AT_USAGE, "--format says what to write: kernel-tuner or t4");
+        return error_set(error, AT_USAGE,
+                         "--format is missing: write --format kernel-tuner or --format t4");
     at_status status = recorded_open(o->operand, &source, error);
     if (status)
         return status;
@@ -73,8 +74,7 @@ static at_status replay(const options *o, at_error *error)
 {
     if (o->run.search.budget_s > 0)
         return error_set(error, AT_USAGE,
-                         "--budget of a replay is a number of evaluations: recorded time is on the "
-                         "curve's other axis");
+                         "--budget of a replay must be a number of evaluations, not a time");
     recorded r = {0};
     recorded_space rs = {0};
     json_t *answer = NULL;

@@ -244,8 +244,9 @@ static at_status answer(const options *o, int *exit_code, at_error *error)
                                    margin >= 0 ? json_real(margin) : json_null()),
                          &all, error);
     if (!status && json_array_size(all) == 0)
-        status = error_set(error, AT_USAGE, "%s and %s have no problem in common", o->operands[0],
-                           o->operands[1]);
+        status = error_set(error, AT_USAGE,
+                           "nothing can be compared: %s and %s have no problem in common",
+                           o->operands[0], o->operands[1]);
     for (size_t i = 0; i < json_array_size(all) && !status; i++) {
         json_t *one = json_array_get(all, i);
         if (o->race)

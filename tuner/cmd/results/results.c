@@ -299,8 +299,8 @@ static const char *reason_to_prune(void *context, const record *r, const record_
         snprintf(p->why, sizeof p->why, "the script lacks the problem: %.900s", why.message);
         found = p->why;
     } else {
-        fprintf(stderr, "autotune: kept, because it cannot be checked: %s, %.500s\n", r->pattern,
-                why.message);
+        fprintf(stderr, "autotune: kept, because the script cannot be checked: %s, %.500s\n",
+                r->pattern, why.message);
     }
     script_free(s);
     return found;

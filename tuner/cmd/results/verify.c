@@ -133,11 +133,10 @@ static at_status list_questions(const options *o, verification *v, at_error *err
 static at_status open_gpu(const options *o, verification *v, at_error *error)
 {
     if (o->run.machine.device && strncmp(o->run.machine.device, "cuda:", 5) != 0)
-        return error_set(
-            error, AT_USAGE,
-            "verifying takes one GPU, such as cuda:0, not '%s': a simulated device's times are "
-            "predictions",
-            o->run.machine.device);
+        return error_set(error, AT_USAGE,
+                         "verify needs one real GPU, such as --device cuda:0, not '%s': times of "
+                         "simulated devices are predictions",
+                         o->run.machine.device);
     settings asked = o->run;
     asked.machine.device = o->run.machine.device ? o->run.machine.device : "cuda:0";
     return workers_open(&v->workers, &asked, error);

@@ -53,8 +53,8 @@ static at_status read_axis(const script *s, char *list, sweep_axis *axis, at_err
         at_status status = script_find_value(s, axis->parameter, word, &v, error);
         if (status && dots)
             return error_set(error, AT_USAGE,
-                             "--over %s: '%s' is not a value; from one to another is %.*s,...,%s",
-                             name, word, (int)(dots - word), word, dots + strspn(dots, "."));
+                             "--over %s: '%s' is not a value; for a range, write %.*s,...,%s", name,
+                             word, (int)(dots - word), word, dots + strspn(dots, "."));
         if (status)
             return status;
         if (gap)
@@ -65,7 +65,8 @@ static at_status read_axis(const script *s, char *list, sweep_axis *axis, at_err
             return error_set(error, AT_USAGE, "--over %s goes over a value twice", name);
     }
     if (gap || !axis->count)
-        return error_set(error, AT_USAGE, "--over %s: '...' stands between two values", name);
+        return error_set(error, AT_USAGE,
+                         "--over %s: '...' must stand between two values, as in 1,2,...,8", name);
     return AT_OK;
 }
 

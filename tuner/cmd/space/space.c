@@ -53,14 +53,14 @@ static void warn_unchecked(const script *s, const space *sp, uint64_t unchecked)
     const pattern *p = script_pattern(s);
     if (p->ragged_count == 0)
         fprintf(stderr,
-                "autotune: warning: %s has no ragged problem: the edges of its variants are "
-                "never checked\n",
+                "autotune: warning: %s has no ragged problem, so the edges of its variants are "
+                "never checked: give one, ragged = { ... }\n",
                 p->name);
     if (unchecked > 0)
         fprintf(stderr,
-                "autotune: warning: %" PRIu64 " of %" PRIu64 " configurations break a "
-                "constraint on every ragged problem and are checked on none: give another "
-                "one, ragged = { { ... }, { ... } }\n",
+                "autotune: warning: %" PRIu64 " of %" PRIu64
+                " configurations break a constraint on every ragged problem, so their edges are "
+                "never checked: give another ragged problem, ragged = { { ... }, { ... } }\n",
                 unchecked, space_count(sp));
 }
 
@@ -112,7 +112,7 @@ static at_status print_list(const script *s, const space *sp, at_error *error)
     }
     if (!status && space_is_sample(sp))
         fprintf(stderr,
-                "autotune: the space is too large to enumerate: these are %" PRIu64
+                "autotune: the space is too large to enumerate: the list has only %" PRIu64
                 " of its valid configurations\n",
                 space_count(sp));
     return status;
@@ -197,14 +197,13 @@ static void lint_kernels(linting *l)
     const pattern *p = script_pattern(l->script);
     if (p->reference_path && strcmp(p->reference_path, p->template_path) == 0)
         warn(l, NULL, 0,
-             "the reference is made by the template of the variants (%s): a mistake in it is in "
-             "both and never found",
+             "the reference uses the template of the variants (%s), so a mistake in the template "
+             "is never found: give the reference a template of its own",
              p->template_path);
     if (p->measurable && script_oracle(l->script) == ORACLE_BASELINE)
         warn(l, p->path, 0,
-             "there is no reference: variants are only found to agree with the baseline, "
-             "whose mistakes are theirs; reference = at.reference { template = ... } says what "
-             "is right");
+             "there is no reference: variants are compared with the baseline only, so a mistake in "
+             "the baseline is never found. Give a reference = at.reference { template = ... }");
 }
 
 static void warn_at(void *context, const char *path, int line, const char *text)
@@ -243,7 +242,8 @@ static void lint_constraints(linting *l)
             script_constraint_varies(l->script, i))
             continue;
         warn(l, p->path, c->line,
-             "this constraint removes nothing, or what others remove already: %s", c->text);
+             "this constraint removes no configuration that the other constraints leave: %s",
+             c->text);
     }
 }
 
@@ -256,7 +256,8 @@ static void lint_values(linting *l)
             if (space_uses(l->space, i, (uint16_t)v))
                 continue;
             value_format(p->parameters[i].values[v], text, sizeof text);
-            warn(l, NULL, 0, "%s=%s: no valid configuration has it", p->parameters[i].name, text);
+            warn(l, NULL, 0, "%s=%s: no valid configuration has this value", p->parameters[i].name,
+                 text);
         }
 }
 
@@ -272,7 +273,8 @@ static at_status lint_starts(linting *l, at_error *error)
         if (status || valid)
             continue;
         warn(l, NULL, 0,
-             "starts[%zu]: this is no valid configuration here and is not tried: it breaks %s",
+             "starts[%zu] is not tried, because it is not a valid configuration for this problem: "
+             "it breaks %s",
              i + 1, p->constraints[broken].text);
     }
     return status;
@@ -283,14 +285,17 @@ static at_status lint_ragged(linting *l, at_error *error)
     const pattern *p = script_pattern(l->script);
     uint64_t unchecked = 0;
     if (p->measurable && p->ragged_count == 0)
-        warn(l, NULL, 0, "there is no ragged problem: the edges of the variants are never checked");
+        warn(l, NULL, 0,
+             "there is no ragged problem, so the edges of the variants are never checked: give "
+             "one, ragged = { ... }");
     if (space_is_sample(l->space))
         return AT_OK;
     at_status status = count_unchecked(l->script, l->space, &unchecked, error);
     if (!status && unchecked > 0)
         warn(l, NULL, 0,
-             "%" PRIu64 " of %" PRIu64 " configurations break a constraint on every ragged problem "
-             "and are checked on none: give another one, ragged = { { ... }, { ... } }",
+             "%" PRIu64 " of %" PRIu64
+             " configurations break a constraint on every ragged problem, so their edges are never "
+             "checked: give another ragged problem, ragged = { { ... }, { ... } }",
              unchecked, space_count(l->space));
     return status;
 }
@@ -346,8 +351,8 @@ static at_status lint_parameter(linting *l, size_t parameter, at_error *error)
     }
     if (!status && same && pairs > 0)
         warn(l, NULL, 0,
-             "%s: no template, launch or option reads it: of %zu pairs of variants that differ in "
-             "it alone both are the same",
+             "%s: no template, launch or option reads this parameter: in each of %zu pairs of "
+             "variants that differ only in it, both are the same",
              p->name, pairs);
     return status;
 }

@@ -14,11 +14,11 @@ enum { LEAST_CAP = 16, MOST_CAP = 255, TENTH = 10 };
 static at_status add_cap(spill_axis *axis, unsigned cap, at_error *error)
 {
     if (cap < LEAST_CAP || cap > MOST_CAP)
-        return error_set(error, AT_USAGE, "--over registers takes caps from %d to %d", LEAST_CAP,
+        return error_set(error, AT_USAGE, "--over registers takes limits from %d to %d", LEAST_CAP,
                          MOST_CAP);
     if (axis->count && cap <= axis->caps[axis->count - 1])
         return error_set(error, AT_USAGE,
-                         "--over registers takes caps in ascending order, each once");
+                         "--over registers takes limits in ascending order, each once");
     axis->caps[axis->count++] = cap;
     return AT_OK;
 }
@@ -53,7 +53,9 @@ static at_status read_caps(spill_axis *axis, const char *text, at_error *error)
             status = add_cap(axis, (unsigned)cap, error);
     }
     if (!status && (gap || !axis->count))
-        status = error_set(error, AT_USAGE, "--over registers: '...' stands between two values");
+        status =
+            error_set(error, AT_USAGE,
+                      "--over registers: '...' must stand between two values, as in 32,40,...,64");
     free(list);
     return status;
 }
@@ -89,8 +91,8 @@ static at_status check_no_cap(const script *s, const char *configuration, at_err
     if (!*at || !script_find_parameter(s, cap_name, &own, NULL))
         return AT_OK;
     return error_set(error, AT_USAGE,
-                     "'registers' is a limit for all variants, not a parameter of the pattern: "
-                     "leave it out of --config and use --over %.*s",
+                     "--config: 'registers' is not a parameter of the pattern, but a limit for all "
+                     "variants: use --over %.*s instead",
                      (int)strcspn(at, ","), at);
 }
 

@@ -325,11 +325,10 @@ static at_status open_all(const options *o, checking *c, at_error *error)
         return status;
     const pattern *p = script_pattern(c->script);
     if (!p->measurable && script_oracle(c->script) != ORACLE_NONE)
-        return error_set_at(
-            error, AT_SCRIPT, p->path, 0,
-            "the pattern has no buffers, or no reference and no results of a baseline: nothing "
-            "says what is right. Give it an at.output, or oracle = false to have the kernel "
-            "searched for faults alone");
+        return error_set_at(error, AT_SCRIPT, p->path, 0,
+                            "there are no expected results: the pattern has no buffers, or neither "
+                            "a reference nor results of a baseline. Give it an at.output, or "
+                            "oracle = false to search the kernel for faults only");
     problem_plan plan;
     for (int kind = 0; !status && kind < PROBLEM_KINDS; kind++)
         if (p->has_problem[kind] && (kind != PROBLEM_SMALL || p->has_problem[PROBLEM_SIMULATED]))
@@ -419,8 +418,8 @@ static at_status check_captured(const options *o, int *exit_code, at_error *erro
     if (o->run.pattern.variable_count || o->run.pattern.only_count || o->configuration ||
         o->run.search.budget_evaluations || o->run.search.budget_s > 0)
         return error_set(error, AT_USAGE,
-                         "a captured launch has its problem and its machine code: --set, --config, "
-                         "--only and --budget are of a SCRIPT, which may be given as well");
+                         "--set, --config, --only and --budget need a SCRIPT: without one, the "
+                         "captured launch fixes the problem and the code");
     at_status status = captured_read(o->run.pattern.captured, &c, error);
     if (status)
         return status;

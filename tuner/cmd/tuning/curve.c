@@ -134,8 +134,8 @@ static at_status draw(const options *o, const curve *c, at_error *error)
     const char *suffix = strrchr(o->picture, '.');
     const bool png = suffix && strcmp(suffix, ".png") == 0;
     if (!png && !(suffix && strcmp(suffix, ".svg") == 0))
-        return error_set(error, AT_USAGE, "a picture's name ends in .png or .svg, unlike '%s'",
-                         o->picture);
+        return error_set(error, AT_USAGE,
+                         "the name of a picture must end in .png or .svg, not '%s'", o->picture);
     if (!c->found)
         return error_set(error, AT_USAGE, "there is nothing to draw: no point has a winner");
     at_status status = page_text(

@@ -55,10 +55,11 @@ static at_status open_launches(mix *m)
     if (!status && count > MOST_LAUNCHES)
         count = MOST_LAUNCHES;
     if (!status && count == 0)
-        status = error_set(m->error, AT_NOT_FOUND,
-                           "%s has no captured launch: 'autotune capture -o %s --kernel NAME "
-                           "--shapes 16 -- PROGRAM' takes one of each grid and block",
-                           dir, dir);
+        status =
+            error_set(m->error, AT_NOT_FOUND,
+                      "%s has no captured launch: run 'autotune capture -o %s --kernel NAME "
+                      "--shapes 16 -- PROGRAM', which captures a launch of each grid and block",
+                      dir, dir);
     m->launches = memory_new(count, sizeof *m->launches);
     for (size_t k = 0; !status && k < count; k++) {
         mixed_launch *l = &m->launches[k];
@@ -276,8 +277,8 @@ static at_status answer(const options *o, int *exit_code, at_error *error)
     size_t best = 0;
     if (!o->run.pattern.captured)
         return error_set(error, AT_USAGE,
-                         "--captured DIR says which launches: 'autotune capture -o DIR --kernel "
-                         "NAME --shapes 16 -- PROGRAM' makes it");
+                         "--captured DIR is missing, the folder of the launches: 'autotune capture "
+                         "-o DIR --kernel NAME --shapes 16 -- PROGRAM' makes one");
     at_status status = open_launches(&m);
     for (size_t k = 0; !status && k < m.launch_count; k++)
         status = tune_alone(&m, &m.launches[k]);

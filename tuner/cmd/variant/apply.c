@@ -188,8 +188,7 @@ static bool change_launches_of(const shape *s, const kernel_file *f, edit_list *
                 add_value(s, k, names, sizeof names);
         if (!*names)
             continue;
-        snprintf(what, sizeof what,
-                 "the launch <<<%.*s>>> does not follow by itself: change it for %s",
+        snprintf(what, sizeof what, "the launch <<<%.*s>>> was not changed: adapt it to %s",
                  (int)(all[i].all.length < 200 ? all[i].all.length : 200), all[i].all.text, names);
         warn(s, f->paths[all[i].unit], all[i].line, what);
         complete = false;
@@ -202,8 +201,8 @@ static bool change_launches_of(const shape *s, const kernel_file *f, edit_list *
         }
     if (*names) {
         snprintf(what, sizeof what,
-                 "it has no launch of %s: change the launch, wherever it is, for %s", s->kernel,
-                 names);
+                 "this file has no launch of %s: adapt the launch, in another file, to %s",
+                 s->kernel, names);
         warn(s, f->path, 0, what);
     }
     return complete;
@@ -318,8 +317,8 @@ static at_status find_definition(const application *a, const char *name, const c
             if (*out)
                 return error_set_at(
                     error, AT_USAGE, a->file->paths[u], m->line,
-                    "%s is defined here and in line %d of %s: keep one of the definitions", name,
-                    (*out)->line, a->file->names[*unit]);
+                    "%s is defined here and also in line %d of %s: remove one of the definitions",
+                    name, (*out)->line, a->file->names[*unit]);
             *out = m;
             *unit = u;
         }
@@ -421,7 +420,7 @@ static at_status apply_parameter(application *a, size_t parameter, at_error *err
     if (!m)
         return error_set_at(
             error, AT_USAGE, a->file->path, 0,
-            "nothing defines %s, whose value differs between architectures: give it a default",
+            "no file defines %s, whose value differs between architectures: define a default",
             name);
     snprintf(was, sizeof was, "%.*s", (int)m->value.length, m->value.text);
     const cpp_unit *u = &a->file->units[unit];
@@ -487,12 +486,11 @@ static at_status choose(application *a, const arch_limits *arch, at_error *error
     } else {
         status = best_find(a->o, a->s, arch, c->indices, &rule, error);
         if (!status && rule == PICK_DEFAULT)
-            status = error_set(error, AT_USAGE,
-                               "nothing is recorded of %s for %s, and runs on simulated devices "
-                               "record nothing: tune it there first, or give the values, --config "
-                               "%s=...",
-                               script_pattern(a->s)->name, arch->name,
-                               script_pattern(a->s)->parameters[0].name);
+            status = error_set(
+                error, AT_USAGE,
+                "there is no record of %s for %s (runs on simulated devices record nothing): tune "
+                "it on that GPU first, or give the values, --config %s=...",
+                script_pattern(a->s)->name, arch->name, script_pattern(a->s)->parameters[0].name);
     }
     a->choice_count += !status;
     return status;
@@ -523,7 +521,7 @@ static at_status choose_each(application *a, at_error *error)
         status = choose(a, &arch, error);
     }
     if (!status && a->choice_count == 0)
-        status = error_set(error, AT_USAGE, "nothing is recorded of %s: tune it first",
+        status = error_set(error, AT_USAGE, "there is no record of %s: tune it first",
                            script_pattern(a->s)->name);
     record_set_deinit(&records);
     qsort(a->choices, a->choice_count, sizeof *a->choices, older_first);
@@ -548,7 +546,7 @@ static at_status write_units(const application *a, bool complete, at_error *erro
     if (!status && !any && complete)
         fprintf(stderr, "autotune: %s has these values already\n", a->file->path);
     else if (!status && any && !a->o->write)
-        fprintf(stderr, "autotune: nothing is written; --write does\n");
+        fprintf(stderr, "autotune: the file is not changed; give --write to change it\n");
     return status;
 }
 
@@ -585,7 +583,8 @@ static at_status apply(const options *o, int *exit_code, at_error *error)
     at_status status = o->run.machine.arch ? target_find(o->run.machine.arch, &arch, error)
                                            : target_here(&arch, error);
     if (!status && o->per_arch && o->configuration)
-        status = error_set(error, AT_USAGE, "--per-arch uses the records: leave out --config");
+        status = error_set(error, AT_USAGE,
+                           "--per-arch takes its values from the records: leave out --config");
     settings asked = o->run;
     char first[NAME_BYTES];
     a.is_mix = !status && take_mix(&asked, first);

@@ -60,11 +60,11 @@ at_status best_text(const options *o, char text[CONFIGURATION_BYTES], at_error *
     if (!status)
         status = best_find(o, s, &gpu, indices, &rule, error);
     if (!status && rule == PICK_DEFAULT)
-        status = error_set(error, AT_USAGE,
-                           "--config best is what the records give, and none has %s for this "
-                           "problem: runs on a simulated device are not recorded, but their "
-                           "summary has the winner's configuration",
-                           script_pattern(s)->name);
+        status = error_set(
+            error, AT_USAGE,
+            "--config best: no record has a configuration of %s for this problem. Runs on "
+            "simulated devices are not recorded; their summary has the winner's configuration",
+            script_pattern(s)->name);
     if (!status)
         script_format_configuration(s, indices, text, CONFIGURATION_BYTES);
     script_free(s);
@@ -89,8 +89,9 @@ at_status best_find_mix(const options *o, script *s, const arch_limits *gpu, uin
     record_set_deinit(&records);
     if (status || found)
         return status;
-    return error_set_at(error, AT_USAGE, p->path, 0,
-                        "no mix of captured launches is recorded for %s: 'autotune mix' finds one, "
-                        "--captured DIR:N means one launch, --config other values",
-                        gpu->name);
+    return error_set_at(
+        error, AT_USAGE, p->path, 0,
+        "no configuration for all captured launches is recorded for %s: find one by 'autotune "
+        "mix', choose one launch by --captured DIR:N, or give values by --config",
+        gpu->name);
 }

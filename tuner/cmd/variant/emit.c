@@ -20,7 +20,7 @@ static at_status print_ptx(const emitted *source, script *s, const uint16_t *ind
     at_status status = script_launch_plan(s, PROBLEM_TUNED, indices, &launch, error);
     if (!status && launch.launch_count == 0)
         return error_set(error, AT_USAGE,
-                         "this configuration launches no kernel: there is no PTX of it");
+                         "this configuration launches no kernel, so there is no PTX");
     if (!status)
         status = compile_pool_new(&(compile_options){.jobs = 1, .use_cache = true}, &pool, error);
     if (status)
@@ -184,8 +184,9 @@ static at_status run(const options *o, at_error *error)
     size_t size_bytes = 0;
     pick_rule rule = PICK_NONE;
     if (o->best && o->configuration)
-        return error_set(error, AT_USAGE,
-                         "--best is a configuration: it does not go with --config");
+        return error_set(
+            error, AT_USAGE,
+            "--best and --config both choose the configuration: leave out one of them");
     at_status status = o->best && !o->run.machine.arch
                            ? target_here(&arch, error)
                            : target_find(o->run.machine.arch, &arch, error);

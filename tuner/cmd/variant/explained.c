@@ -143,7 +143,7 @@ static at_status run_sample(explained *x, const settings *wanted, at_error *erro
     for (uint32_t i = 0; !status && i < x->launch.launch_count; i++)
         explain_variant(&x->launches[i].found, &x->chip, &source, &x->launches[i].explanation);
     if (!status && sim_estimate_trouble(x->estimate))
-        fprintf(stderr, "autotune: inputs are not as the script prepares them; %s\n",
+        fprintf(stderr, "autotune: the counts hold for other inputs than the script prepares: %s\n",
                 sim_estimate_trouble(x->estimate));
     progress_free(shown);
     return status;
@@ -190,10 +190,9 @@ at_status explained_count(const settings *wanted, const char *configuration, boo
         return status;
     const pattern *p = script_pattern(x->script);
     if (p->transfers)
-        return error_set_at(
-            error, AT_NO_DEVICE, p->path, 0,
-            "nothing explains a transfer: no simulated device has a host to move data "
-            "from or to");
+        return error_set_at(error, AT_NO_DEVICE, p->path, 0,
+                            "a transfer cannot be explained: simulated devices have no host memory "
+                            "to copy from or to");
     x->problem = simulated && p->has_problem[PROBLEM_SIMULATED] ? PROBLEM_SIMULATED : PROBLEM_TUNED;
     status = setup_choose_valid(x->script, x->problem, configuration, x->indices, error);
     if (status)

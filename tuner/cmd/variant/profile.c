@@ -91,14 +91,13 @@ static at_status open_gpu(const options *o, profiled *x, at_error *error)
     at_status status = session_init(&o->run, NULL, &x->session, error);
     const char *why = x->session.workers->driver_less;
     if (!status && x->session.workers->properties.predicted)
-        status =
-            error_set(error, AT_NO_DEVICE,
-                      "there is no GPU whose counters could be read%s%s; 'autotune explain' counts "
-                      "what a simulated one would",
-                      *why ? ": " : "", why);
+        status = error_set(error, AT_NO_DEVICE,
+                           "there is no GPU whose counters can be read%s%s; 'autotune explain' has "
+                           "the counts of a simulated GPU",
+                           *why ? ": " : "", why);
     if (!status && !script_pattern(x->session.script)->measurable)
         status = error_set(error, AT_USAGE,
-                           "%s has no buffers or launches: it can be compiled but not run",
+                           "%s has no buffers or launches, so it can be compiled but not run",
                            script_pattern(x->session.script)->path);
     return status;
 }
@@ -109,10 +108,9 @@ static at_status compile_variant(const options *o, profiled *x, at_error *error)
     const pattern *p = script_pattern(s->script);
     emitted source = {0};
     if (p->transfers)
-        return error_set_at(
-            error, AT_USAGE, p->path, 0,
-            "counters are of launches, and what this pattern moves between host and device "
-            "the driver copies");
+        return error_set_at(error, AT_USAGE, p->path, 0,
+                            "only kernels have hardware counters, but the driver copies this "
+                            "pattern's data between host and device");
     at_status status =
         setup_choose_valid(s->script, PROBLEM_TUNED, o->configuration, x->indices, error);
     if (!status) {
@@ -184,7 +182,7 @@ static at_status count(profiled *x, at_error *error)
     if (!status)
         status = await(x, &e, error);
     if (!status && x->outcome == OUTCOME_OK && !e.counters)
-        status = error_set(error, AT_NO_DEVICE, "no counters: %s", e.message);
+        status = error_set(error, AT_NO_DEVICE, "the counters cannot be read: %s", e.message);
     if (!status) {
         x->counters = e.counters;
         e.counters = NULL;
@@ -200,8 +198,8 @@ static at_status check_names(const options *o, const profiled *x, at_error *erro
     for (size_t i = 0; o->metrics && x->counters && i < x->name_count; i++)
         if (isnan(x->counters[i]))
             return error_set(error, AT_USAGE,
-                             "%s counts no '%s'; 'ncu --query-metrics' lists what it does, and "
-                             "a counter wants an ending (.sum, .avg, .max, .pct ...)",
+                             "%s has no counter '%s'; 'ncu --query-metrics' lists all, and a "
+                             "counter's name needs an ending (.sum, .avg, .max, .pct ...)",
                              x->session.workers->properties.limits.name, x->names[i]);
     return AT_OK;
 }

@@ -262,13 +262,13 @@ class Kernel:
         from ._arrays import address_and_bytes, current_stream
         from ._library import call
         if len(arrays) != len(self.buffers):
-            raise UsageError(f"{self._choice.pattern} takes {len(self.buffers)} arrays ({', '.join(self.buffers)}), not "
+            raise UsageError(f"the kernel of {self._choice.pattern} takes {len(self.buffers)} arrays ({', '.join(self.buffers)}), not "
                              f"{len(arrays)}", "usage")
         addresses = self._type()
         for i, array in enumerate(arrays):
             address, size_bytes = address_and_bytes(array)
             if not isinstance(array, int) and size_bytes != self.sizes_bytes[i]:
-                raise UsageError(f"{self.buffers[i]} has {size_bytes} bytes; the problem's has {self.sizes_bytes[i]}", "usage")
+                raise UsageError(f"the array {self.buffers[i]} has {size_bytes} bytes, but this problem needs {self.sizes_bytes[i]}", "usage")
             addresses[i] = address
         call("launch", self._handle, current_stream(arrays) if stream is None else stream, addresses)
 
@@ -312,7 +312,7 @@ class Sites:
 
         from ._library import CSitesOptions, call, library
         if clock not in self.CLOCKS:
-            raise UsageError(f"clock is '{clock}'; there are: {', '.join(self.CLOCKS)}", "usage")
+            raise UsageError(f"clock is '{clock}', but must be one of: {', '.join(self.CLOCKS)}", "usage")
         self._lib, self._handle = library(), ctypes.c_void_p()
         options = CSitesOptions(os.fsencode(folder) if folder else None, code.encode(), share, self.CLOCKS[clock], None, None, 0)
         call("sites_open", options, ctypes.byref(self._handle))
@@ -465,7 +465,7 @@ def site(*, key: Callable[..., dict[str, Value]] | None = None, name: str | None
     function raises InvalidConfiguration for values that it cannot use.
     """
     if not parameters:
-        raise UsageError("a site has at least one parameter: site(block=[128, 256])", "usage")
+        raise UsageError("a site needs at least one parameter, for example site(block=[128, 256])", "usage")
 
     def decorate(function: Callable[..., Result]) -> Site[Result]:
         return Site(function, parameters, name or function.__name__.strip("_"), key, sites)

@@ -63,15 +63,15 @@ def address_and_bytes(array: Any) -> tuple[int, int]:
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(array, torch.Tensor):
         if not array.is_cuda:
-            raise UsageError("a tensor is not on a CUDA device", "usage")
+            raise UsageError("a tensor is not on a CUDA device: move it by tensor.cuda()", "usage")
         if not array.is_contiguous():
-            raise UsageError("a tensor has gaps between its elements: tensor.contiguous()", "usage")
+            raise UsageError("a tensor has gaps between its elements: pass tensor.contiguous()", "usage")
         return array.data_ptr(), array.numel() * array.element_size()
     if hasattr(array, "__cuda_array_interface__"):
         return _from_interface(array)
     if hasattr(array, "__dlpack__"):
         return _from_dlpack(array)
-    raise UsageError(f"a {type(array).__name__} is no device array: it has neither __cuda_array_interface__ nor "
+    raise UsageError(f"a {type(array).__name__} is not a device array: it has neither __cuda_array_interface__ nor "
                      "__dlpack__", "usage")
 
 

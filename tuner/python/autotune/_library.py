@@ -124,7 +124,7 @@ def program() -> str:
     import shutil
     found = shutil.which("autotune")
     if not found:
-        raise NotFoundError("the program autotune is neither in this package nor on PATH", "not_found")
+        raise NotFoundError("the program autotune was found neither in this package nor in PATH: install it, or add its folder to PATH", "not_found")
     return found
 
 
@@ -213,7 +213,7 @@ def to_variables(values: dict[str, Any]) -> Any:
         elif hasattr(value, "__float__"):
             v.kind, v.number = NUMBER, float(value)
         else:
-            raise UsageError(f"{name} is a {type(value).__name__}: a variable is a number, a bool or a str", "usage")
+            raise UsageError(f"the variable {name} is a {type(value).__name__}: give a number, a bool or a str", "usage")
     return out
 
 

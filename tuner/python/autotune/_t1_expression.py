@@ -26,7 +26,7 @@ def literal(value: Any, quote: str = "'") -> Text:
     if isinstance(value, str):
         return quoted(value, quote), "text"
     if not isinstance(value, (int, float)) or value in (math.inf, -math.inf) or value != value:
-        raise ValueError(f"{value!r} is no value of a script")
+        raise ValueError(f"{value!r} cannot be a value in a script: use numbers, booleans and texts")
     if isinstance(value, int) and not -2**63 < value < 2**63:
         raise ValueError(f"{value} does not fit in 64 bits")
     return f"({value!r})" if value < 0 else repr(value), "whole" if isinstance(value, int) else "number"
@@ -63,7 +63,7 @@ class Plain(ast.NodeTransformer):
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         known = isinstance(node.value, ast.Name) and node.value.id in ("math", "np", "numpy") and node.attr in FUNCTIONS
         if not known:
-            raise ValueError(f"there is no .{node.attr} here")
+            raise ValueError(f".{node.attr} is not known here")
         return ast.Name(node.attr, ast.Load())
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
@@ -85,7 +85,7 @@ class Expression:
         try:
             tree = ast.parse(text.strip(), mode="eval")
         except SyntaxError as e:
-            raise ValueError(f"this is no Python expression: {e.msg}") from None
+            raise ValueError(f"this is not a Python expression: {e.msg}") from None
         tree = ast.fix_missing_locations(Plain(sizes, is_list).visit(tree))
         own = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
         called = {n.func for n in ast.walk(tree) if isinstance(n, ast.Call)}
@@ -122,7 +122,7 @@ class Translator:
     def number(self, node: ast.expr) -> Text:
         text, of = self.text(node)
         if of == "text":
-            raise ValueError("a text is no number")
+            raise ValueError("a text cannot be used as a number")
         return (f"({text} and 1 or 0)", "whole") if of == "truth" else (text, of)
 
     def truth(self, node: ast.expr) -> str:
@@ -165,7 +165,7 @@ class Translator:
                 return f"(string.find({quoted(value, chr(39))}, {self.text(a)[0]}, 1, true) ~= nil)"
             items = [ast.Constant(v) for v in value]
         if items is None:
-            raise ValueError("'in' needs a list here")
+            raise ValueError("'in' needs a list on its right side")
         return "(" + " or ".join(self.compare(ast.Eq(), a, one) for one in items) + ")" if items else "false"
 
     def least(self, node: ast.expr) -> int:

@@ -110,7 +110,7 @@ class Converter:
     def known(self, object: Any, names: set[str], what: str) -> None:
         """Raises an error for a misspelt member, and warns of members that the format does not have."""
         if not isinstance(object, Object):
-            raise Wrong(None, f"{what} is no object {{ ... }}")
+            raise Wrong(None, f"{what} must be an object {{ ... }}")
         for name, value in object.items():
             near = difflib.get_close_matches(name, list(names), 1)
             if name not in names and near and near[0] not in object and value not in (None, [], {}):
@@ -127,7 +127,7 @@ class Converter:
         value = object.get(name)
         value = otherwise if value is None else value
         if value not in words:
-            raise Wrong(object, f"{name} of {what} is {value!r}; it can be {', '.join(sorted(words))}{meant(value, words)}")
+            raise Wrong(object, f"{name} of {what} is {value!r}; it must be one of {', '.join(sorted(words))}{meant(value, words)}")
         return value
 
     # -- expressions
@@ -179,7 +179,7 @@ class Converter:
             self.known(p, {"Name", "Type", "Values", "Default"}, "a tuning parameter")
             name = self.needed(p, "Name", "a tuning parameter")
             if name in self.space:
-                raise Wrong(p, f"there are two tuning parameters {name}")
+                raise Wrong(p, f"two tuning parameters have the name {name}: rename one")
             self.word(p, "Type", {"int", "uint", "float", "bool", "string"}, None, name)
             values = self.constant(p, f"Values of {name}", self.needed(p, "Values", name))
             values = list(values) if isinstance(values, (list, tuple, range)) else [values]
@@ -188,7 +188,7 @@ class Converter:
             except ValueError as e:
                 raise Wrong(p, f"Values of {name}: {e}") from None
             if not values or len(types) > 1 and types != {"whole", "number"}:
-                raise Wrong(p, f"Values of {name} are of several types, or none: {values}")
+                raise Wrong(p, f"the Values of {name} must be of one type, and at least one: {values}")
             self.space[name], self.types[name] = values, types.pop() if len(types) == 1 else "number"
             default = p.get("Default")
             default = default[0] if isinstance(default, list) and len(default) == 1 else default
@@ -251,7 +251,7 @@ class Converter:
         self.sizes_are_list = isinstance(given, list)
         sizes = [self.constant(kernel, "ProblemSize", one) for one in (given if isinstance(given, list) else [given])]
         if not 1 <= len(sizes) <= 3 or not all(isinstance(v, int) and v > 0 for v in sizes):
-            raise Wrong(kernel, f"ProblemSize: {given} is no list of one to three sizes")
+            raise Wrong(kernel, f"ProblemSize: {given} must be a list of one to three sizes")
         for axis, v in zip("xyz", sizes):
             self.sizes.append(self.fresh("problem_size_" + axis))
             self.problem[self.sizes[-1]] = v
@@ -287,7 +287,7 @@ class Converter:
     def fill_value(self, given: Object, what: str) -> Any:
         v = self.constant(given, f"FillValue of {what}", self.needed(given, "FillValue", what))
         if not isinstance(v, (bool, int, float)):
-            raise Wrong(given, f"FillValue of {what}: {v!r} is no number")
+            raise Wrong(given, f"FillValue of {what}: {v!r} is not a number")
         return v
 
     def file(self, given: Object, dtype: str, what: str) -> Code:
@@ -325,7 +325,7 @@ class Converter:
         access = self.word(given, "AccessType", {"ReadOnly", "WriteOnly", "ReadWrite"}, "ReadWrite", what)
         role = "input" if constant else {"ReadOnly": "input", "WriteOnly": "output", "ReadWrite": "inout"}[access]
         if constant and not called:
-            raise Wrong(given, f"{what} is constant memory and has no Name, which is the variable's")
+            raise Wrong(given, f"{what} is constant memory and needs a Name, the name of the variable")
         if constant:
             self.constants[called] = name
         self.made[name], self.buffers[name] = role, {
@@ -346,7 +346,7 @@ class Converter:
         if dtype in ("half", "float", "double", "bool"):
             v = bool(v) if dtype == "bool" else float(v)
         elif v != int(v):
-            raise Wrong(given, f"{what}: {v} is not whole, and its Type is {given['Type']}")
+            raise Wrong(given, f"{what}: {v} is not a whole number, but its Type is {given['Type']}")
         else:
             v = int(v)
         if self.problem.get(called) != v or type(self.problem[called]) is not type(v):
@@ -388,7 +388,7 @@ class Converter:
             if self.word(given, "FillType", FILLS, "Constant", what) == "BinaryRaw":
                 files[self.names[target]] = self.file(given, buffer["dtype"], what)
             else:
-                warn(self.path, given.line, f"FillType of {what}: results that are in no file are not compared with")
+                warn(self.path, given.line, f"FillType of {what}: these expected results are ignored, because they are not in a file")
         return files or None
 
     # -- the script
@@ -396,7 +396,7 @@ class Converter:
     def convert(self) -> str:
         root = self.root
         if not isinstance(root, Object) or not {"ConfigurationSpace", "KernelSpecification"} & set(root):
-            raise Wrong(None, "this has neither ConfigurationSpace nor KernelSpecification, so it is no T1 file")
+            raise Wrong(None, "this is not a T1 file: it has neither ConfigurationSpace nor KernelSpecification")
         self.known(root, {"ConfigurationSpace", "KernelSpecification", "General", "Search", "Budget", "BenchmarkConfig",
                           "SearchSettings", "verification", "$schema"}, "the file")
         self.read_space()
@@ -404,7 +404,7 @@ class Converter:
         kernel = self.needed(root, what, "the file")
         self.known(kernel, KERNEL, what)
         if self.needed(kernel, "Language", what) != "CUDA":
-            raise Wrong(kernel, f"the Language is '{kernel['Language']}'; kernels in CUDA can be tuned")
+            raise Wrong(kernel, f"the Language is '{kernel['Language']}', but only kernels in CUDA can be tuned")
         file, name = self.needed(kernel, "KernelFile", what), self.needed(kernel, "KernelName", what)
         if "${" in "".join(kernel.get("CompilerOptions") or []):
             raise Wrong(kernel, "CompilerOptions: an option cannot have ${ in it")

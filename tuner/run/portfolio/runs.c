@@ -92,7 +92,7 @@ at_status portfolio_run(portfolio *p, size_t problem, const size_t *given, size_
     tune *t = NULL;
     at_error why = {0};
     if (interrupt_is_pending())
-        return error_set(error, AT_INTERRUPTED, "interrupted; what was measured is kept");
+        return error_set(error, AT_INTERRUPTED, "interrupted; the measurements so far are kept");
     set_starts(p, problem, given, given_count, starts, &at);
     at.settings.results.is_part = true;
     at.settings.results.record = false;

@@ -138,8 +138,7 @@ static at_status use_block(race_driver *d, const uint32_t *order, size_t count,
     }
     if (e->id >= count)
         return error_set(error, AT_INTERNAL,
-                         "a block of samples failed, through the fault of no variant: %s",
-                         e->message);
+                         "a block of samples failed, but not because of a variant: %s", e->message);
     entrants_exclude(d, order[e->id], e->outcome, e->message);
     return AT_OK;
 }

@@ -82,7 +82,7 @@ at_status captured_script_compare(const captured_script *c, script *s, at_error 
         return status;
     if (plan.launch_count != 1)
         return error_set_at(error, AT_SCRIPT, p->path, 0,
-                            "--captured is for a script with one launch, and this has %u",
+                            "--captured needs a script with one launch, but this script has %u",
                             plan.launch_count);
     const kernel_launch *k = &plan.launches[0];
     if (memcmp(k->grid, l->grid, sizeof k->grid) != 0 ||

@@ -114,8 +114,9 @@ at_status proof_problems_choose(proof_problems *p, script *s, bool as_set, at_er
         note(p, s, PROBLEM_TUNED, true);
     if (!status && p->count == 0)
         status = error_set(error, AT_USAGE,
-                           "its data files are larger than 1 GiB and no problem is smaller: give "
-                           "the script simulated = { ... }, and at.file(NAME, { head = true })");
+                           "the pattern's data files are larger than 1 GiB, the limit of simulated "
+                           "devices: give the script a smaller problem, simulated = { ... }, and "
+                           "at.file(NAME, { head = true })");
     return status;
 }
 

@@ -121,11 +121,12 @@ static at_status plan_predecessor(script *s, device_predecessor *out, at_error *
         status = script_problem_plan(s, PROBLEM_TUNED, p->baseline, 1, &out->plan, error);
     if (!status && script_has_filler(s))
         status = error_set_at(error, AT_SCRIPT, p->path, 0,
-                              "a kernel prepares its inputs, which --after does not run: have "
-                              "them filled by a rule or from a file, fill = at.file \"x.npy\"");
+                              "a kernel prepares its inputs, which --after does not run: fill them "
+                              "by a rule or from a file, fill = at.file \"x.npy\"");
     if (!status && p->transfers)
-        status = error_set_at(error, AT_SCRIPT, p->path, 0,
-                              "it moves data between host and device: --after takes kernels alone");
+        status = error_set_at(
+            error, AT_SCRIPT, p->path, 0,
+            "--after takes kernels only, but this pattern moves data between host and device");
     return status ? status : script_launch_plan(s, PROBLEM_TUNED, p->baseline, &out->launch, error);
 }
 
@@ -194,12 +195,12 @@ static at_status predecessors_init(predecessors *p, const settings *o, script *t
         return AT_OK;
     if (target->predicted)
         return error_set(error, AT_USAGE,
-                         "--after takes a GPU: what a kernel leaves in the L2 for another is not "
-                         "predicted");
+                         "--after needs a real GPU: simulated devices do not predict what a kernel "
+                         "leaves in the L2 cache");
     if (o->race.energy || o->race.read_energy)
         return error_set(error, AT_USAGE,
-                         "--after and energy do not go together: energy is that of one kernel over "
-                         "and over");
+                         "--after cannot be combined with energy, which is measured over many "
+                         "launches of one kernel: leave out one");
     addresses known;
     p->script_count = o->race.after_count;
     p->scripts = memory_new(o->race.after_count, sizeof *p->scripts);
@@ -276,16 +277,15 @@ static at_status load_space(const settings *o, progress *shown, session *s, at_e
             s->workers->device ? "the times of a simulated device are predictions"
                                : "--arch measures nothing");
     if ((o->race.energy || o->race.read_energy) && !session_measures(s))
-        return error_set(
-            error, AT_USAGE, "--%s is refused: %s", o->race.energy ? "objective energy" : "energy",
-            s->workers->device
-                ? "a simulated device knows no energy, only a real GPU's board tells it"
-                : "--arch measures nothing");
+        return error_set(error, AT_USAGE, "--%s is refused: %s",
+                         o->race.energy ? "objective energy" : "energy",
+                         s->workers->device ? "energy can be measured on a real GPU only"
+                                            : "--arch measures nothing");
     if (s->workers->device && script_oracle(s->script) == ORACLE_NONE)
         return error_set_at(error, AT_SCRIPT, p->path, 0,
-                            "oracle = false says that results are not compared, so nothing is "
-                            "tuned or recorded; 'autotune check' works on it. To tune the kernel, "
-                            "leave the field out or give the script a reference");
+                            "the script has oracle = false, so results are not compared and "
+                            "nothing can be tuned or recorded; only 'autotune check' is possible. "
+                            "To tune the kernel, remove the field or give the script a reference");
     if (s->workers->device && !p->measurable)
         return error_set_at(error, AT_SCRIPT, p->path, 0,
                             "the pattern has no buffers, or no reference and no results "
@@ -326,7 +326,7 @@ bool session_measures(const session *s)
 at_status session_check_time(const session *s, at_error *error)
 {
     return s->end_ns > 0 && clock_now_ns() >= s->end_ns
-               ? error_set(error, AT_INTERRUPTED, "the time was up: --budget gives more")
+               ? error_set(error, AT_INTERRUPTED, "the time budget ended: raise --budget")
                : AT_OK;
 }
 

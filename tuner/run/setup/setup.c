@@ -248,7 +248,7 @@ static at_status refuse_broken(script *s, problem_kind problem, const uint16_t *
     script_describe_derived(s, broken, derived, sizeof derived);
     return error_set_at(
         error, AT_USAGE, p->path, p->constraints[broken].line,
-        "no valid configuration has these values: they break a constraint: %s%s%s%s",
+        "no valid configuration has these values, because they break a constraint: %s%s%s%s",
         p->constraints[broken].text, derived, changed ? "; the nearest valid one has" : "",
         changed ? near : "");
 }

@@ -52,8 +52,10 @@ at_status workers_meet(workers *w, const device_worker *d, const device_properti
             w->other_properties[i] = *p;
     return strcmp(p->limits.name, w->properties.limits.name) == 0
                ? AT_OK
-               : error_set(error, AT_USAGE, "%s is a %s and %s a %s: they are not tuned as one",
-                           w->properties.spec, w->properties.limits.name, p->spec, p->limits.name);
+               : error_set(
+                     error, AT_USAGE,
+                     "%s is a %s, but %s is a %s: GPUs that tune together must be of one model",
+                     w->properties.spec, w->properties.limits.name, p->spec, p->limits.name);
 }
 
 at_status workers_await(workers *w, at_error *error)
@@ -104,7 +106,9 @@ static at_status open_devices(workers *w, const settings *o, at_error *error)
         int length = (int)strcspn(comma + 1, ",");
         snprintf(next, sizeof next, "%.*s:%.*s", (int)(kind - spec), spec, length, comma + 1);
         if (w->other_count == WORKERS_MOST_OTHERS)
-            return error_set(error, AT_USAGE, "more than %d GPUs", WORKERS_MOST_OTHERS + 1);
+            return error_set(error, AT_USAGE,
+                             "more than %d GPUs are given, the most that are allowed",
+                             WORKERS_MOST_OTHERS + 1);
         status = start_device(o, next, NULL, true, &w->others[w->other_count], error);
         w->other_count += !status;
     }

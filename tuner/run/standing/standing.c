@@ -202,13 +202,13 @@ static void note_changes(const script *s, const record_entry *e, standing_answer
 static const char *refusal(const run *r, const standing_question *q)
 {
     if (strcmp(q->from->gpu, r->workers->properties.limits.name) != 0)
-        return "it is of another GPU";
+        return "the record is of another GPU";
     if (q->entry->energy)
-        return "it was chosen for its energy, and a race tells times";
+        return "the winner was chosen by energy, but a race compares times";
     if (*q->entry->after)
-        return "it was measured after other kernels";
+        return "the record was measured after other kernels";
     if (q->entry->warm_cache != r->settings->race.warm_cache)
-        return "it was measured with the cache in another state";
+        return "the record was measured with another state of the L2 cache";
     return NULL;
 }
 
@@ -234,7 +234,7 @@ static at_status prepare(run *r, size_t number, at_error *error)
         note_changes(w->script, q->entry, a);
     if (!status && !script_pattern(w->script)->measurable)
         status = error_set(&why, AT_SCRIPT,
-                           "the script has no buffers, or nothing says what is right, any more");
+                           "the script no longer has buffers, or no longer has expected results");
     if (!status)
         status = add_problem(r, number, &why);
     if (!status) {
@@ -382,9 +382,11 @@ static void conclude(run *r, const side_standing *s)
         a->high = s->high;
     } else if (exchanged) {
         say(a, STANDING_BROKEN,
-            "the source that was measured is that of %s: configurations were exchanged", exchanged);
+            "the measured source is that of the configuration %s: the file's configurations were "
+            "exchanged",
+            exchanged);
     } else if (!s->decided) {
-        say(a, STANDING_HOLDS, "not all of the others could be told apart from it");
+        say(a, STANDING_HOLDS, "some of the others are too close to it to decide");
     }
 }
 

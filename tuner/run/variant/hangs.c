@@ -119,8 +119,7 @@ const hang_cause *hangs_find(const hangs *h, const uint16_t *indices)
 
 void hangs_explain(const hang_cause *cause, char why[HANGS_WHY_BYTES])
 {
-    snprintf(
-        why, HANGS_WHY_BYTES,
-        "not tried: %d variants%s%s had not ended when their time was up, and no such variant has",
-        HANGS_OF_A_CAUSE, *cause->text ? " with " : "", cause->text);
+    snprintf(why, HANGS_WHY_BYTES,
+             "not tried, because all %d variants%s%s that were tried ran out of time",
+             HANGS_OF_A_CAUSE, *cause->text ? " with " : "", cause->text);
 }

@@ -126,7 +126,8 @@ static void decide(prover *p, job *j, proof_verdict verdict, const char *message
 static void decide_owing(prover *p, job *j, const device_coverage *found)
 {
     char why[COVERAGE_TEXT_BYTES + 64];
-    snprintf(why, sizeof why, "nothing is wrong with what was run, but of the tuned problem %s",
+    snprintf(why, sizeof why,
+             "no fault was found in the blocks that were run, but of the tuned problem %s",
              found->skipped);
     decide(p, j, PROOF_UNKNOWN, why);
 }
@@ -205,7 +206,9 @@ prover *prover_new(script *s, compile_pool *pool, const char *arch, bool as_set,
     prover *p = create(s, pool, arch);
     p->whole = whole;
     if (script_pattern(s)->transfers)
-        give_up(p, "not provable: a transfer is the driver's copy");
+        give_up(
+            p,
+            "not provable: the driver makes the copies of a transfer, and they are not simulated");
     else if (proof_problems_choose(&p->chosen, s, as_set, &trouble))
         give_up_for(p, &trouble);
     else
@@ -220,7 +223,7 @@ static prover *new_larger(prover *p, proof_growth growth)
     larger->own_ids = OWN_IDS | LARGER_IDS >> growth;
     proof_problems_enlarge(&larger->chosen, p->script, p->chosen.kinds[0], growth);
     if (larger->chosen.count == 0)
-        give_up(larger, "none of its problems can be made larger");
+        give_up(larger, "none of the pattern's problems can be made larger");
     else
         begin(larger);
     return larger;
@@ -340,13 +343,16 @@ static at_status add(prover *p, uint64_t id, const uint16_t *indices, const char
     j->variant.layout = (uint32_t)layout;
     if (layout == DEVICE_MAX_LAYOUTS) {
         decide(p, j, PROOF_UNKNOWN,
-               "its data cannot be laid out on the problems that are small enough");
+               "the variant's data layout is not possible on the problems that are small enough to "
+               "be simulated");
         return AT_OK;
     }
     for (size_t slot = 0; !status && slot < p->chosen.count; slot++)
         status = submit_part(p, p->job_count - 1, slot, indices, error);
     if (!status && j->parts == 0)
-        decide(p, j, PROOF_UNKNOWN, "it breaks a constraint on every problem that is small enough");
+        decide(p, j, PROOF_UNKNOWN,
+               "the variant breaks a constraint on every problem that is small enough to be "
+               "simulated");
     return status;
 }
 
@@ -522,7 +528,8 @@ at_status prover_compiled(prover *p, compile_result *r, at_error *error)
         return AT_OK;
     if (r->outcome != COMPILE_OK) {
         char why[1600];
-        snprintf(why, sizeof why, "it does not compile for the simulated device (%s):\n%.1500s",
+        snprintf(why, sizeof why,
+                 "the variant does not compile for the simulated device (%s):\n%.1500s",
                  compile_outcome_name(r->outcome), r->log ? r->log : "");
         j->proof.uncompiled = r->outcome == COMPILE_ERROR;
         decide(p, j, PROOF_UNKNOWN, why);
@@ -593,7 +600,7 @@ static void conclude(prover *p, const proof *further)
                      "elsewhere the body of the loop at %s, as compiled, never ran twice in turn",
                      covered->once);
         snprintf(why, sizeof why,
-                 "%s\n(%s: a constraint that rules such a size out has it not tried)",
+                 "%s\n(%s. If this size is not allowed, exclude it by a constraint)",
                  further->message, elsewhere);
         j->proof.fault = further->fault;
         decide(p, j, PROOF_UNKNOWN, why);
@@ -636,8 +643,9 @@ static void judge(prover *p, device_event *e)
     j->proof.wrong_on = p->chosen.kinds[e->slot % DEVICE_SLOTS];
     if (e->outcome == OUTCOME_OK && p->chosen.none_whole)
         decide(p, j, PROOF_UNKNOWN,
-               "nothing is wrong with the blocks that were run, but its problems are too large to "
-               "be simulated whole: give the script simulated = { ... } or ragged = { ... }");
+               "no fault was found in the blocks that were run, but all problems are too large to "
+               "be simulated completely: give the script a smaller one, simulated = { ... } or "
+               "ragged = { ... }");
     else if (e->outcome == OUTCOME_OK && e->coverage.owes)
         decide_owing(p, j, &e->coverage);
     else if (e->outcome == OUTCOME_OK && e->coverage.unwritten[0] && !p->is_larger)
@@ -752,9 +760,8 @@ void prover_tell_wait(prover *p, progress *shown)
         return;
     p->told_wait = true;
     progress_clear(shown);
-    fputs("autotune: nothing is decided yet: the reference runs first, on a simulated device, too. "
-          "One thread an element, as it is without a grid of its own, is much work where each "
-          "element needs a whole row: give it grid and block, and a thread a row ('autotune help "
-          "scripts'), or the script a smaller simulated = { ... }\n",
+    fputs("autotune: no variant is decided yet, because the reference runs first and is slow. It "
+          "has one thread for each element: give it a grid and block with a thread for each row "
+          "('autotune help scripts'), or give the script a smaller simulated = { ... }\n",
           stderr);
 }

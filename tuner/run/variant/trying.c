@@ -64,7 +64,7 @@ static at_status take_tried(pipeline *p, run_gpu *from, const device_event *e, a
     bool checked = c && c->stage == CANDIDATE_CHECKING;
     if (!c || (c->stage != CANDIDATE_TRYING && !checked) || !from->trying)
         return error_set(error, AT_INTERNAL,
-                         "the device worker tried a variant that was not asked for");
+                         "the device worker answered for a variant that was not requested");
     from->trying--;
     p->state.check_ns += e->check_ns;
     if (checked && e->outcome != OUTCOME_OK)
@@ -156,8 +156,7 @@ static at_status take_event(pipeline *p, size_t from, const device_event *e, at_
         return lose(p, from, e, error);
     default:
         return error_set(error, AT_INTERNAL,
-                         "the device worker answered a question that was not asked (%d)",
-                         (int)e->kind);
+                         "the device worker sent an answer without a request (%d)", (int)e->kind);
     }
 }
 

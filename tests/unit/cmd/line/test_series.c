@@ -49,13 +49,13 @@ TEST(dots_go_on_as_the_numbers_before_them_began)
 
 TEST(dots_that_lead_nowhere_are_refused)
 {
-    expect_refused("1,2,4,...,65", "does not meet 65");
-    expect_refused("4,...,1", "does not meet 1");
-    expect_refused("1,2,5,...,64", "one difference or one factor");
+    expect_refused("1,2,4,...,65", "does not reach its last value 65");
+    expect_refused("4,...,1", "does not reach its last value 1");
+    expect_refused("1,2,5,...,64", "a constant difference or factor");
     expect_refused("a,...,c", "whole numbers");
-    expect_refused("1,2,...", "stands between two values");
-    expect_refused("...,3", "stands between two values");
-    expect_refused("", "stands between two values");
+    expect_refused("1,2,...", "must stand between two values");
+    expect_refused("...,3", "must stand between two values");
+    expect_refused("", "must stand between two values");
 }
 
 TEST(a_value_twice_or_too_many_are_refused)

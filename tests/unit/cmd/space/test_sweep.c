@@ -106,11 +106,11 @@ TEST(what_is_no_sweep_is_refused)
         {"blok", "64", "did you mean 'block'?"},
         {"block", "64,65", "'65' is not a value of block; it has 32, 64"},
         {"block", "64,64", "twice"},
-        {"block", "...,64", "'...' stands between two values"},
-        {"block", "64,...", "'...' stands between two values"},
-        {"block", "64,...,...,256", "'...' stands between two values"},
+        {"block", "...,64", "'...' must stand between two values"},
+        {"block", "64,...", "'...' must stand between two values"},
+        {"block", "64,...,...,256", "'...' must stand between two values"},
         {"block", "64,...,256,...,32", "twice"},
-        {"block", "", "stands between two values"},
+        {"block", "", "must stand between two values"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         sweep w;
