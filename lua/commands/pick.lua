@@ -16,7 +16,7 @@ local function measured(c)
 end
 
 local function why_refused(c)
-  if c.by_tree then return "the tree of its portfolio chooses the default here" end
+  if c.by_tree then return "the decision tree of its portfolio chooses the default for this problem" end
   if get(c, "seen") then
     return (c.is_slower and "slower than the default at " or "no faster than the default beyond noise at ")
       .. pairs_of(c.seen)

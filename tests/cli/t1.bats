@@ -157,11 +157,11 @@ PYTHON
     spec '/"factor"/d'
     fails_to_load "the kernel takes 4 arguments"
     spec 's/"FillValue": 2000/"FillValue": 2000.5/'
-    refused 26 "argument 4 (n): 2000.5 is not whole"
+    refused 26 "argument 4 (n): 2000.5 is not a whole number"
     spec 's/"Random"/"BinaryHDF"/'
-    refused 21 "it can be BinaryRaw, Constant"
+    refused 21 "it must be one of BinaryRaw, Constant"
     spec 's/"Type": "float", "Size": 4/"Type": "floot", "Size": 4/'
-    refused 27 "it can be bool, byte,"
+    refused 27 "it must be one of bool, byte,"
     spec 's/2000 .. ITEMS/2000 \/\/ (ITEMS - ITEMS)/'
     converts
     tool tune spec.lua --device sim:sm_90 --budget 1

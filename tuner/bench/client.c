@@ -317,7 +317,7 @@ static at_status read_list(message *m, device_properties *out, size_t capacity, 
             out[kept++] = p;
     }
     if (!pack_complete(&m->body) || m->type != REPLY_LIST)
-        return error_set(error, AT_WORKER, "the list of devices is malformed");
+        return error_set(error, AT_WORKER, "the device worker sent a damaged list of devices");
     *count = kept;
     return AT_OK;
 }

@@ -68,7 +68,9 @@ static at_status open_turn(const char *folder, const char *uuid, const char *suf
     char path[TURN_PATH_BYTES + 128];
     int n = snprintf(path, sizeof path, "%s/autotune-%s.%s", folder, uuid, suffix);
     if (n < 0 || (size_t)n >= sizeof path)
-        return error_set(error, AT_IO, "the path of the folder for turns at the GPU is too long");
+        return error_set(error, AT_IO,
+                         "the path of the folder for turns at the GPU is too long: set "
+                         "AUTOTUNE_TURNS to a shorter one");
     at_status status = lock_open(path, 0644, out, error);
     /* Every user who may access the folder may use the file, whatever the umask of its creator. */
     if (!status)

@@ -252,7 +252,9 @@ static at_status run(const options *o, at_error *error)
     char folder[PATHS_BYTES];
     at_status status = paths_find(&p, error);
     if (!status && !paths_shared_file(&p, "docs", folder, sizeof folder))
-        status = error_set(error, AT_IO, "the path of the pages is too long");
+        status = error_set(error, AT_IO,
+                           "the path of the documentation pages is too long: install autotune in a "
+                           "folder with a shorter path");
     if (!status)
         status = find_topics(o, folder, &t, error);
     if (status)

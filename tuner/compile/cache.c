@@ -200,7 +200,9 @@ at_status compile_cache_folder(const char *dir, char *out, size_t out_bytes, at_
                          "there is no folder for the compile cache: neither "
                          "XDG_CACHE_HOME nor HOME is set");
     if (n < 0 || (size_t)n >= out_bytes)
-        return error_set(error, AT_IO, "the path of the compile cache is too long");
+        return error_set(
+            error, AT_IO,
+            "the path of the compile cache is too long: set XDG_CACHE_HOME to a shorter one");
     return AT_OK;
 }
 

@@ -135,7 +135,7 @@ at_status cuda_buffer_poison(device *d, device_buffer *b, int pattern, at_error 
         status = cuda_done(
             d,
             d->cuda.cuMemsetD8Async(b->data, poison_bytes[pattern & 3], b->size_bytes, d->stream),
-            "cannot poison a buffer", error);
+            "cannot fill a buffer with a test pattern", error);
     return status ? status : set_guards(d, b, error);
 }
 

@@ -39,7 +39,7 @@ static at_status new_gate(device *d, at_error *error)
         return status;
     d->clock.gate_host = host;
     return cuda_done(d, d->cuda.cuMemHostGetDevicePointer(&d->clock.gate, host, 0),
-                     "cannot make the gate", error);
+                     "cannot map the flag that holds launches back", error);
 }
 
 static size_t sm_counter_bytes(const device *d)

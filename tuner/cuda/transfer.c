@@ -153,7 +153,7 @@ static void begin(moving *m, device *d, device_kernel *k, const launch_plan *pla
         m->status = cuda_kernel_prepare(d, k, plan, buffers, error);
     list_ranges(m, buffers);
     if (!m->status)
-        m->status = cuda_wait(d, "the device does not come to rest", error);
+        m->status = cuda_wait(d, "the device does not become idle", error);
 }
 
 static void copy(moving *m, bool up, unsigned char *host, CUdeviceptr data, uint64_t size_bytes,
@@ -326,7 +326,7 @@ static void give_to_host(moving *m, const device_buffer *b, const host_block *bl
     if (!m->status)
         m->status =
             cuda_done(m->d, m->d->cuda.cuMemsetD8Async(b->data, 0x93, b->size_bytes, m->d->stream),
-                      "cannot spoil a buffer", m->error);
+                      "cannot fill a buffer with a test pattern", m->error);
     wait_mirrored(m);
 }
 

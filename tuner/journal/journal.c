@@ -368,7 +368,9 @@ at_status journal_folder(char *out, size_t out_bytes, at_error *error)
         return error_set(error, AT_NOT_FOUND,
                          "the journal has no folder: set XDG_STATE_HOME or HOME");
     if (n < 0 || (size_t)n >= out_bytes)
-        return error_set(error, AT_IO, "the path of the journal's folder is too long");
+        return error_set(
+            error, AT_IO,
+            "the path of the journal's folder is too long: set XDG_STATE_HOME to a shorter one");
     return AT_OK;
 }
 
@@ -379,7 +381,9 @@ static at_status open_file(journal *j, const char *folder, const journal_facts *
     paths_slug(f->device->limits.name, gpu_slug);
     int n = snprintf(j->path, sizeof j->path, "%s/%s-%s.jsonl", folder, pattern_slug, gpu_slug);
     if (n < 0 || (size_t)n >= sizeof j->path)
-        return error_set(error, AT_IO, "the path of the journal is too long");
+        return error_set(
+            error, AT_IO,
+            "the path of the journal is too long: set XDG_STATE_HOME to a shorter one");
     at_status status = file_make_private_folder(folder, error);
     struct stat s;
     if (!status && stat(j->path, &s) == 0 && !file_is_private(&s))

@@ -107,7 +107,10 @@ static bool recall(at_site *site, uint32_t *found)
 
 static at_status refuse_all(const at_site *site, at_error *error)
 {
-    return error_set(error, AT_NOT_FOUND, "no configuration of the site '%s' is valid", site->name);
+    return error_set(
+        error, AT_NOT_FOUND,
+        "no configuration of the site '%s' is valid: its function `valid` must accept at least one",
+        site->name);
 }
 
 static at_status find_default(at_site *site, at_error *error)

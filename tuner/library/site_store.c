@@ -47,7 +47,8 @@ static at_status find_folder(const char *folder, char *out, size_t out_bytes, at
             "there is no folder for the store of sites: neither XDG_CACHE_HOME nor HOME "
             "is set; set one, or pass a folder");
     if (n < 0 || (size_t)n >= out_bytes)
-        return error_set(error, AT_USAGE, "the path of the store's folder is too long");
+        return error_set(error, AT_USAGE,
+                         "the path of the store's folder is too long: pass a shorter one");
     return AT_OK;
 }
 

@@ -60,7 +60,8 @@ at_status mail_open(uint32_t most, mail **out, at_error *error)
         MPI_Comm_free(&host);
     }
     if ((uint32_t)m->ranks > most)
-        return error_set(error, AT_USAGE, "more than %u ranks", most);
+        return error_set(error, AT_USAGE, "there are more than %u ranks, the most that are allowed",
+                         most);
     allocate(m);
     return AT_OK;
 }

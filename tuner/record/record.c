@@ -21,7 +21,8 @@ at_status record_gpu_path(const char *results_dir, const char *gpu, const char *
     paths_slug(gpu, slug);
     int n = snprintf(out, out_bytes, "%s/%s%s%s", results_dir, slug, *file ? "/" : "", file);
     if (n < 0 || (size_t)n >= out_bytes)
-        return error_set(error, AT_USAGE, "the path of the results folder is too long");
+        return error_set(error, AT_USAGE,
+                         "the path of the results folder is too long: choose a shorter one");
     return AT_OK;
 }
 

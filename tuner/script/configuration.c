@@ -143,7 +143,8 @@ static at_status parse_item(const script *s, const char *item, size_t length, bo
 {
     char text[512];
     if (length >= sizeof text)
-        return error_set(error, AT_USAGE, "--config: '%.40s...' is too long", item);
+        return error_set(error, AT_USAGE,
+                         "--config: '%.40s...' is longer than any value of the space", item);
     memcpy(text, item, length);
     text[length] = '\0';
     char *equals = strchr(text, '=');

@@ -311,7 +311,7 @@ TEST(a_transfer_of_other_buffers_than_there_are_is_refused)
                    "does not fit the buffers src and dst");
     v.launches[0].transfer.task.to = 2;
     assert_ok(device_worker_try(f.worker, 1, &v, 1, &f.error), f.error);
-    expect_outcome(expect(&f, DEVICE_TRIED), OUTCOME_LAUNCH_ERROR, "there are 2");
+    expect_outcome(expect(&f, DEVICE_TRIED), OUTCOME_LAUNCH_ERROR, "the number of buffers is 2");
     end(&f);
 }
 

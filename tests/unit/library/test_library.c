@@ -243,7 +243,8 @@ TEST_IN(a_variable_that_makes_no_sense_is_named, set_up, tear_down)
     at_choice *choice;
     const at_variable wrong[] = {
         {"n", (at_kind)7, 0, 0, NULL}, at_text("dtype", NULL), {NULL, AT_KIND_INTEGER, 0, 0, NULL}};
-    static const char *const messages[] = {"'n' has a kind", "'dtype' is NULL", "has no name"};
+    static const char *const messages[] = {"'n' has an invalid kind", "'dtype' is NULL",
+                                           "has no name"};
     for (size_t i = 0; i < 3; i++) {
         assert_int_equal(at_pick(f->results, "copied", &h200, &wrong[i], 1, &choice, &f->error),
                          AT_USAGE);

@@ -141,8 +141,8 @@ at_status page_draw(const char *program, char **picture, size_t *size_bytes, at_
         pid = 0;
         status = failed == ENOENT || failed == EACCES || failed == ENOTDIR
                      ? error_set(error, AT_NO_TOOLCHAIN,
-                                 "gnuplot is missing, which draws the pictures: "
-                                 "sudo apt-get install gnuplot-nox")
+                                 "gnuplot, which draws the pictures, is missing: sudo apt-get "
+                                 "install gnuplot-nox")
                      : error_set_errno(error, failed, "cannot start gnuplot");
         goto cleanup;
     }

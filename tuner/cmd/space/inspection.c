@@ -88,7 +88,10 @@ static at_status add_axis(const script *s, const script_setting *over, sweep *w,
     if (status)
         return status;
     if (w->row_count > SWEEP_MOST_ROWS / axis->count)
-        return error_set(error, AT_USAGE, "the sweep has more than %d rows", SWEEP_MOST_ROWS);
+        return error_set(
+            error, AT_USAGE,
+            "--over gives more than %d rows, the most that are allowed: give fewer values",
+            SWEEP_MOST_ROWS);
     w->row_count *= axis->count;
     return AT_OK;
 }

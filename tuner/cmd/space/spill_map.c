@@ -152,7 +152,10 @@ at_status spill_map_init(spill_map *m, script *s, problem_kind problem, const ar
     for (size_t i = 1; i < m->axis_count; i++)
         m->line_count *= m->axes[i].count;
     if (m->line_count * m->line_length > SWEEP_MOST_ROWS)
-        return error_set(error, AT_USAGE, "the sweep has more than %d points", SWEEP_MOST_ROWS);
+        return error_set(
+            error, AT_USAGE,
+            "--over gives more than %d points, the most that are allowed: give fewer values",
+            SWEEP_MOST_ROWS);
     m->lines = memory_new(m->line_count, sizeof *m->lines);
     m->points = memory_new(m->line_count * m->line_length, sizeof *m->points);
     return AT_OK;

@@ -40,7 +40,10 @@ static at_status sweep_points_init(sweep_points *c, const options *o, at_error *
         c->axis_count++;
         status = series_parse(name, o->sweeps[i].text, &c->axes[i], error);
         if (!status && c->point_count > MOST_POINTS / c->axes[i].count)
-            status = error_set(error, AT_USAGE, "the sweep has more than %d points", MOST_POINTS);
+            status = error_set(
+                error, AT_USAGE,
+                "--over gives more than %d points, the most that are allowed: give fewer values",
+                MOST_POINTS);
         c->point_count *= status ? 1 : c->axes[i].count;
     }
     return status;

@@ -15,8 +15,10 @@ at_status best_find(const options *o, script *s, const arch_limits *gpu, uint16_
     record_pair pairs[RECORD_MAX_VALUES], defaults[RECORD_MAX_VALUES];
     pick_candidate found;
     if (p->problem_count > RECORD_MAX_VALUES || p->parameter_count > RECORD_MAX_VALUES)
-        return error_set_at(error, AT_SCRIPT, p->path, 0,
-                            "records hold at most %d variables and parameters", RECORD_MAX_VALUES);
+        return error_set_at(
+            error, AT_SCRIPT, p->path, 0,
+            "the problem or configuration has more than %d names, the most that a record can have",
+            RECORD_MAX_VALUES);
     at_status status = known_records(o, p->name, true, &records, error);
     if (status)
         return status;

@@ -164,7 +164,7 @@ static at_status decode_wide_mov(decoder *d, const ptx_operand *to, const ptx_op
 {
     const bool packs = from->kind == PTX_OPERAND_VECTOR, unpacks = to->kind == PTX_OPERAND_VECTOR;
     if ((packs && (from->count != 2 || unpacks)) || (unpacks && to->count != 2))
-        return decode_fail(d, "a vector of 2 registers is needed");
+        return decode_fail(d, "the operand must be a vector of 2 registers");
     int32_t read = packs ? SIM_NO_SLOT : decode_wide(d, from, false), read_of[2];
     for (int i = 0; i < 2; i++)
         read_of[i] = packs ? decode_source(d, decode_part(d, from, i), 8, PTX_B64)

@@ -129,7 +129,7 @@ const ptx_operand *decode_registers(decoder *d, const ptx_operand *o, int count)
 {
     const bool is_vector = o->kind == PTX_OPERAND_VECTOR;
     if (is_vector ? o->count != count : count != 1)
-        decode_fail(d, "a vector of %d registers is needed", count);
+        decode_fail(d, "the operand must be a vector of %d registers", count);
     return is_vector ? decode_part(d, o, 0) : o;
 }
 
@@ -206,7 +206,7 @@ int32_t decode_predicate(decoder *d, const ptx_operand *o, bool is_destination)
         return decode_constant(d, o->bits ? UINT32_MAX : 0, 4);
     if (o->kind == PTX_OPERAND_REGISTER && decode_register_width(d, o) == 0)
         return decode_register_slot(d, o);
-    decode_fail(d, "a predicate register is needed");
+    decode_fail(d, "the operand must be a predicate register");
     return SIM_NO_SLOT;
 }
 

@@ -101,7 +101,7 @@ at_status decode_rows(decoder *d)
     address_operand at = decode_address(d, decode_operand(d, stores ? 0 : 1), space);
     const ptx_operand *registers = registers_of(d, decode_operand(d, stores ? 1 : 0), &count);
     if (count != matrices)
-        decode_fail(d, "a vector of %d registers is needed", matrices);
+        decode_fail(d, "the operand must be a vector of %d registers", matrices);
     decode_alignment(d, &at, ROW_BYTES, matrices == 4 ? UINT32_MAX : (1u << 8 * matrices) - 1);
     int32_t lane = lane_slot(d), row = decode_step2(d, "shr.u32", lane, constant(d, 2));
     int32_t along = decode_step2(d, "shl.b32", decode_step2(d, "and.b32", lane, constant(d, 3)),

@@ -48,7 +48,7 @@ address_operand decode_address(decoder *d, const ptx_operand *o, ptx_space space
                           .space = space,
                           .object = OBJECTS_NONE};
     if (o->kind != PTX_OPERAND_ADDRESS || o->count != 1) {
-        decode_fail(d, "an address in brackets is needed");
+        decode_fail(d, "the operand must be an address in brackets, such as [a]");
         return at;
     }
     const ptx_operand *base = decode_part(d, o, 0);
@@ -56,7 +56,7 @@ address_operand decode_address(decoder *d, const ptx_operand *o, ptx_space space
     if (base->kind == PTX_OPERAND_REGISTER) {
         at.width = (uint8_t)decode_register_width(d, base);
         if (at.width == 0)
-            decode_fail(d, "a predicate cannot be an address");
+            decode_fail(d, "the operand must be an address, not a predicate");
     }
     if (base->kind == PTX_OPERAND_VARIABLE) {
         /* If the opcode has no state space, the variable decides it. */
@@ -384,7 +384,7 @@ at_status decode_atomic(decoder *d)
     if (count > 1 &&
         (operands->kind != PTX_OPERAND_VECTOR || operands->count != count ||
          (!is_red && (results->kind != PTX_OPERAND_VECTOR || results->count != count))))
-        return decode_fail(d, "a vector of %d registers is needed", count);
+        return decode_fail(d, "the operand must be a vector of %d registers", count);
     address_operand at = decode_address(d, decode_operand(d, shift), space);
     int32_t b[8], c2 = SIM_NO_SLOT;
     for (int i = 0; i < count; i++)

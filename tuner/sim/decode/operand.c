@@ -280,7 +280,7 @@ int32_t decode_wide(decoder *d, const ptx_operand *o, bool is_destination)
     if (o->kind == PTX_OPERAND_REGISTER && o->selector.length == 0 &&
         decode_register_width(d, o) == 16)
         return decode_register_slot(d, o);
-    decode_fail(d, "a register of 128 bits is needed");
+    decode_fail(d, "the operand must be a register of 128 bits");
     return SIM_NO_SLOT;
 }
 

@@ -153,7 +153,7 @@ bool sim_heap_call(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t
     const int32_t *places = &b->program->lists[c->target];
     if (!b->launch->heap)
         return sim_fail(b, w, c, __builtin_ctz(mask), SIM_FAULT_UNKNOWN,
-                        "the launch has no heap for malloc()");
+                        "malloc() or free() is called, but the launch was prepared without a heap");
     SIM_EACH_OF(l, mask)
     {
         const size_t at = sim_local_at(b, w, c, l);

@@ -145,7 +145,8 @@ static bool resolve_window(sim_block *b, sim_warp *w, const sim_instruction *c, 
         size_t place = (size_t)l * stride + p->address[l];
         if (p->address[l] >= size || bytes > size - p->address[l])
             return sim_fail(b, w, c, l, SIM_FAULT_BOUNDS,
-                            "%s of %u bytes at %s address %" PRIu64 " of %" PRIu64 " bytes",
+                            "%s of %u bytes at %s address %" PRIu64 ", where %" PRIu64
+                            " bytes exist",
                             c->kind == SIM_LOAD ? "read" : "write", bytes, ptx_space_name(p->space),
                             p->address[l], size) ||
                    sim_fault_add_address(b, p->owner, p->space, p->address[l]);

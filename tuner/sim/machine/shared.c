@@ -324,8 +324,9 @@ bool sim_shared_find(sim_block *b, sim_warp *w, const sim_instruction *c, int la
                sim_fault_add_address(b, *owner, PTX_SPACE_SHARED, address);
     if (address >= b->shared_bytes || bytes > b->shared_bytes - address)
         return sim_fail(b, w, c, lane, SIM_FAULT_BOUNDS,
-                        "%s of %u bytes at shared address %" PRIu64 " of %u bytes", what, bytes,
-                        address, b->shared_bytes) ||
+                        "%s of %u bytes at shared address %" PRIu64
+                        ", but the block has %u bytes of shared memory",
+                        what, bytes, address, b->shared_bytes) ||
                sim_fault_add_address(b, *owner, PTX_SPACE_SHARED, address);
     *offset = (uint32_t)address;
     return true;
