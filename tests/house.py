@@ -29,7 +29,7 @@ FOR_TESTS = {
     "journal_count", "journal_path", "judge_interval", "pick_scale",
     "recorded_open_text", "recorded_parse",
     "sites_open_with",
-    "portfolio_class", "portfolio_classes", "stats_t_tail", "strategy_kinds",
+    "portfolio_class", "portfolio_class_count", "stats_t_tail", "strategy_kinds",
 }
 
 

@@ -239,7 +239,7 @@ static double fastest_key(race *r, uint32_t entrant)
 
 /* Drops entrants whose fastest sample is far above the best. The margin is halved after every two
  * further rounds, because the fastest of more samples is more accurate. */
-static void drop_far(race *r)
+static void drop_slow_entrants(race *r)
 {
     double margin = r->options.screen_ratio - 1;
     size_t least = 1;
@@ -365,7 +365,7 @@ static void advance_heats(race *r)
     }
     size_t blocks = r->heats_blocks;
     if (blocks == SCREEN_STEP || (r->stage == RACE_SCREEN && blocks && blocks % SCREEN_STEP == 0))
-        drop_far(r);
+        drop_slow_entrants(r);
     if (r->stage != RACE_HEATS && !screen_goes_on(r)) {
         cut_to(r, r->options.heats_entrants);
         enter(r, RACE_HEATS);

@@ -124,7 +124,7 @@ def run_tutorial(binary, page, text):
     return None
 
 
-def long_words(glossary):
+def long_meanings(glossary):
     rows = re.findall(r"^\| (.+?) \| (.+) \|$", glossary, re.M)
     return [f"docs/glossary.md: '{word}' takes {len(meaning.split())} words" for word, meaning in rows if len(meaning.split()) > GLOSSARY_WORDS]
 
@@ -146,7 +146,7 @@ def main():
     binary, asked = os.path.realpath(sys.argv[1]), sys.argv[2:]
     pages = texts()
     wrong = [] if asked else broken_links(pages) + too_long(pages) + untrue_lines(binary, pages["README.md"])
-    wrong += [] if asked else long_words(pages["docs/glossary.md"])
+    wrong += [] if asked else long_meanings(pages["docs/glossary.md"])
     quoted = subprocess.run([os.path.join(ROOT, "tests/bench/benchmarks.py"), "quoted"], capture_output=True, text=True)
     wrong += [quoted.stderr] if quoted.returncode and not asked else []
     for path, text in pages.items():

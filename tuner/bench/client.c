@@ -56,7 +56,7 @@ at_status device_worker_start_with(const device_worker_options *options, device_
     return AT_OK;
 }
 
-bool device_worker_is_waiting(const device_worker *w)
+bool device_worker_is_unstarted(const device_worker *w)
 {
     return w->waits;
 }

@@ -195,7 +195,7 @@ at_status device_worker_start(const device_worker_options *options, device_worke
 /* Starts the process of a worker with options.waits, whose requests may be queued before; otherwise
  * does nothing. If the process cannot be started, DEVICE_FAILED follows. */
 void device_worker_begin(device_worker *w);
-bool device_worker_is_waiting(const device_worker *w);
+bool device_worker_is_unstarted(const device_worker *w);
 
 /* Returns true if the process has started but does not wait for requests yet. */
 bool device_worker_is_opening(const device_worker *w);

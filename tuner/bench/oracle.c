@@ -159,7 +159,7 @@ static bool is_right(const device_slot *s, uint32_t i, const inout *x, uint64_t 
 }
 
 /* Writes a value that differs from `from` by more than rounding. */
-static void oppose(dtype type, unsigned char *to, const unsigned char *from)
+static void write_different_value(dtype type, unsigned char *to, const unsigned char *from)
 {
     const size_t size = dtype_get(type)->size_bytes;
     memmove(to, from, size);
@@ -185,7 +185,7 @@ static void alter_elements(dtype type, const inout *x, unsigned char *to)
             if (other)
                 memcpy(to + e * x->size, other, x->size);
             else
-                oppose(type, to + e * x->size, own);
+                write_different_value(type, to + e * x->size, own);
         }
 }
 
@@ -224,7 +224,7 @@ static void replace(const device_slot *s, uint32_t i, const inout *x, uint64_t e
     if (is_right(s, i, x, element, to))
         memcpy(to, x->most, x->size);
     if (is_right(s, i, x, element, to))
-        oppose(s->plan.buffers[i].type, to, x->most);
+        write_different_value(s->plan.buffers[i].type, to, x->most);
 }
 
 /* Keeps the elements of `altered` that held their result before and get the same result from the

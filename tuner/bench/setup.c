@@ -139,7 +139,7 @@ static void report_progress(void *context, uint64_t done, uint64_t total)
 }
 
 /* Returns an error if the oracle changes no result: a variant that does nothing would be right. */
-static at_status refuse_idle(device_bench *b, at_error *error)
+static at_status refuse_unchanged_results(device_bench *b, at_error *error)
 {
     at_status status = AT_OK;
     for (size_t i = 0; !status && i < b->stage_count; i++) {
@@ -195,7 +195,7 @@ static at_status set_up(device_bench *b, const device_image support[DEVICE_SUPPO
             status = device_slot_seed(s, problems[i].plan.seed, error);
     }
     if (!status && !problems[0].proves)
-        status = refuse_idle(b, error);
+        status = refuse_unchanged_results(b, error);
     for (size_t i = 0; !status && !b->untimed && i < stages; i++)
         status = device_context_init(&b->stages[i].context, &b->stages[i].slots[0],
                                      &problems[i * slots], &b->contents, error);

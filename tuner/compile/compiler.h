@@ -22,7 +22,7 @@ typedef struct compiler {
      * same template will need them, too. */
     char full_name[256];
     /* Last source name whose sources could not be compiled as a group. */
-    char lone_name[256];
+    char ungroupable_name[256];
     /* Key of the last group image stored or fetched; the next variant may be in this image. */
     compile_key image_key;
     unsigned char *image;

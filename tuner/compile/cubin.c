@@ -215,7 +215,7 @@ static bool is_module_memory(const char *name)
 }
 
 /* Returns true if the section is for debuggers or repeats the code for other chips. */
-static bool is_beside(const char *name)
+static bool is_debug_section(const char *name)
 {
     return starts_with(name, ".debug") || starts_with(name, ".nv_debug") ||
            starts_with(name, ".nv.merc") || starts_with(name, ".nv.capmerc");
@@ -240,7 +240,7 @@ static bool add_kernel(XXH128_hash_t *sum, const void *cubin, size_t cubin_bytes
     char head[64];
     bool has_code = false;
     for (unsigned i = 0; cubin_read_section(cubin, cubin_bytes, i, &s); i++) {
-        if (is_beside(s.name) || !is_of_kernel(s.name, kernel, head, sizeof head))
+        if (is_debug_section(s.name) || !is_of_kernel(s.name, kernel, head, sizeof head))
             continue;
         bool refers = starts_with(head, ".rel");
         if ((refers && s.size_bytes > 0) || (!refers && !add_section(sum, head, &s)))

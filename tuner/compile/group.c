@@ -56,9 +56,9 @@ static bool word_among(word w, const char *const *names)
 
 /* Words for which a source is compiled alone: their meaning depends on the whole file, or they
  * declare parts of the module that other members would see. */
-static const char *const lone_words[] = {"__constant__", "__managed__", "__FILE__", "__LINE__",
-                                         "__COUNTER__",  "assert",      "printf",   "namespace",
-                                         "_Pragma",      NULL};
+static const char *const ungroupable_words[] = {
+    "__constant__", "__managed__", "__FILE__",  "__LINE__", "__COUNTER__",
+    "assert",       "printf",      "namespace", "_Pragma",  NULL};
 
 /* Words that stand before a `(` at file scope but do not name functions. */
 static const char *const not_functions[] = {"alignas",  "decltype", "noexcept", "static_assert",
@@ -188,7 +188,7 @@ static void read_word_token(reader *r)
 {
     word w = word_at(r->at);
     r->at += w.size;
-    if (word_among(w, lone_words) && !(word_is(w, "namespace") && word_is(r->last, "using")))
+    if (word_among(w, ungroupable_words) && !(word_is(w, "namespace") && word_is(r->last, "using")))
         r->fits = false;
     if (*r->at == '"' && w.start[w.size - 1] == 'R') /* A raw string. */
         r->fits = false;
@@ -329,7 +329,7 @@ void group_member_deinit(group_member *m)
     *m = (group_member){0};
 }
 
-bool group_members_fit(const group_member *a, const group_member *b)
+bool group_members_compatible(const group_member *a, const group_member *b)
 {
     return strcmp(a->includes, b->includes) == 0 && strcmp(a->dynamic, b->dynamic) == 0;
 }

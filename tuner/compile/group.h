@@ -37,7 +37,7 @@ bool group_member_init(const char *source, const char *name, const char *entry, 
 void group_member_deinit(group_member *m);
 
 /* Returns true if the two members may be in the same group. */
-bool group_members_fit(const group_member *a, const group_member *b);
+bool group_members_compatible(const group_member *a, const group_member *b);
 
 /* Larger groups gain little and delay the results. */
 enum { COMPILE_GROUP_MAX = 16 };

@@ -228,8 +228,8 @@ static const char *last_part(const char *name)
 
 /* Returns the kernel with the name in the entry, otherwise the one with the nearest name, or
  * NULL. */
-static const declared_kernel *find_meant(const declared_kernel *kernels, size_t count,
-                                         const char *entry)
+static const declared_kernel *find_named_kernel(const declared_kernel *kernels, size_t count,
+                                                const char *entry)
 {
     const char *names[MOST_KERNELS];
     char own[KERNEL_NAME_BYTES];
@@ -298,7 +298,7 @@ char *kernel_names_complain(const compile_request *r, const char *entry, const c
     pack to = {0};
     declared_kernel *kernels = calloc(MOST_KERNELS, sizeof *kernels);
     size_t count = kernels ? find_all(r, kernels) : 0;
-    const declared_kernel *meant = find_meant(kernels, count, entry),
+    const declared_kernel *meant = find_named_kernel(kernels, count, entry),
                           *place = meant || count == 0 ? meant : &kernels[0];
     char *text = sentence(entry, why, meant), head[KERNEL_NAME_BYTES + 64];
     snprintf(head, sizeof head, "%s(%d): error: ", place ? place->file : r->name,

@@ -51,8 +51,8 @@ static void compile_alone(compiler *c, task *t)
 }
 
 /* Answers the members for which the log has resources. The others are compiled alone later. */
-static void share_out(compiler *c, task *const *tasks, const group_member *members, size_t count,
-                      nvrtc_output *o)
+static void answer_members(compiler *c, task *const *tasks, const group_member *members,
+                           size_t count, nvrtc_output *o)
 {
     for (size_t i = 0; i < count; i++) {
         compile_result result = {.id = tasks[i]->r.id,
@@ -78,7 +78,7 @@ static void compile_together(compiler *c, task *const *tasks, size_t count)
 {
     group_member members[COMPILE_GROUP_MAX];
     bool broken[COMPILE_GROUP_MAX];
-    if (count < 2 || strcmp(tasks[0]->r.name, c->lone_name) == 0)
+    if (count < 2 || strcmp(tasks[0]->r.name, c->ungroupable_name) == 0)
         return;
     for (size_t i = 0; i < count; i++)
         members[i] = tasks[i]->member;
@@ -102,7 +102,7 @@ static void compile_together(compiler *c, task *const *tasks, size_t count)
         compiler_run(c, &r, way, &output);
     }
     if (output.code == NVRTC_SUCCESS && output.log) {
-        share_out(c, tasks, members, count, &output);
+        answer_members(c, tasks, members, count, &output);
     } else if (output.code == NVRTC_ERROR_COMPILATION && output.log) {
         task *rest[COMPILE_GROUP_MAX];
         size_t left = 0;
@@ -112,7 +112,7 @@ static void compile_together(compiler *c, task *const *tasks, size_t count)
                     rest[left++] = tasks[i];
             compile_together(c, rest, left);
             if (left == 0 && !way.minimal)
-                snprintf(c->lone_name, sizeof c->lone_name, "%s", r.name);
+                snprintf(c->ungroupable_name, sizeof c->ungroupable_name, "%s", r.name);
         } else {
             compile_together(c, tasks, count / 2);
             compile_together(c, tasks + count / 2, count - count / 2);
@@ -150,7 +150,7 @@ static void compile_batch(compiler *c, task *tasks, size_t count)
         size_t n = 0;
         for (size_t i = first; i < count && (n > 0 || tasks[first].groupable); i++)
             if (tasks[i].groupable && tasks[i].kind == tasks[first].kind &&
-                group_members_fit(&tasks[first].member, &tasks[i].member)) {
+                group_members_compatible(&tasks[first].member, &tasks[i].member)) {
                 together[n++] = &tasks[i];
                 tasks[i].groupable = false;
             }

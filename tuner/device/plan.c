@@ -99,7 +99,7 @@ bool plan_transfers(const launch_plan *plan)
 }
 
 /* Returns whether the plan uses the buffer of `array` except through that CUDA array. */
-static bool is_torn(const launch_plan *plan, const view_plan *array)
+static bool has_other_use(const launch_plan *plan, const view_plan *array)
 {
     bool torn = false;
     for (uint32_t i = 0; i < plan->argument_count; i++)
@@ -117,7 +117,7 @@ static bool is_torn(const launch_plan *plan, const view_plan *array)
 uint32_t plan_conflicting_buffer(const launch_plan *plan)
 {
     for (uint32_t i = 0; i < plan->view_count; i++)
-        if (plan->views[i].in_array && is_torn(plan, &plan->views[i]))
+        if (plan->views[i].in_array && has_other_use(plan, &plan->views[i]))
             return plan->views[i].buffer;
     return PLAN_MAX_BUFFERS;
 }

@@ -453,7 +453,7 @@ at_status at_site_end(at_site *site, void *stream, const at_values *values, at_e
 
 /* Replaces the settled choice, which is invalid, by the default. If the choice came from the store,
  * tuning begins. */
-static at_status settle_anew(at_site *site, at_error *error)
+static at_status replace_settled(at_site *site, at_error *error)
 {
     bool recalled = site->state == AT_SITE_RECALLED;
     if (site->sites->rank != 0)
@@ -485,7 +485,7 @@ static at_status refuse(at_site *site, const at_values *values, at_error *error)
         note_phase(site);
         return AT_OK;
     }
-    return settled && settled->configuration == values->configuration ? settle_anew(site, error)
+    return settled && settled->configuration == values->configuration ? replace_settled(site, error)
                                                                       : AT_OK;
 }
 

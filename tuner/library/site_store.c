@@ -236,7 +236,7 @@ static json_t *pack_entry(const site_store *s, const site_key *key, const site_d
     return entry;
 }
 
-static at_status put_damaged_aside(const site_store *s, const char *name, at_error *error)
+static at_status rename_damaged(const site_store *s, const char *name, at_error *error)
 {
     char path[RECORD_PATH_BYTES], aside[RECORD_PATH_BYTES + 16], *text = NULL;
     size_t size_bytes;
@@ -283,7 +283,7 @@ at_status site_store_put(site_store *s, const site_key *key, const site_decision
     json_t *entry = pack_entry(s, key, d);
     if (!entry)
         return error_no_memory(error);
-    at_status status = put_damaged_aside(s, key->name, error);
+    at_status status = rename_damaged(s, key->name, error);
     if (!status)
         status = record_store_open(&file, s->folder, &s->gpu, key->name, error);
     if (!status) {

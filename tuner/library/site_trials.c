@@ -98,7 +98,7 @@ double site_budget_spread(const site_budget *b)
     return b->low_ns > 0 ? (double)b->high_ns / (double)b->low_ns : 1;
 }
 
-void site_budget_see(site_budget *b, uint64_t calls)
+void site_budget_count_untimed(site_budget *b, uint64_t calls)
 {
     if (site_budget_is_known(b))
         b->seen_ns += (int64_t)calls * b->low_ns;

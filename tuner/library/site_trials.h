@@ -83,7 +83,7 @@ int64_t site_budget_allowed_ns(const site_budget *b);
 int64_t site_budget_left_ns(const site_budget *b);
 
 /* Counts calls that used the incumbent and were not timed. */
-void site_budget_see(site_budget *b, uint64_t calls);
+void site_budget_count_untimed(site_budget *b, uint64_t calls);
 
 /* Counts the time of a timed call as seen, and its excess over the incumbent's mean as spent.
  * `*extra_ns` sums the excess over an entrant's calls, so that fast and slow calls cancel out;

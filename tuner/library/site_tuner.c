@@ -442,7 +442,7 @@ static bool begin_timed(site_tuner *t, site_turn *turn)
 static void note_plain(site_tuner *t, uint64_t calls)
 {
     t->since_check += calls;
-    site_budget_see(&t->budget, calls);
+    site_budget_count_untimed(&t->budget, calls);
 }
 
 void site_tuner_skip(site_tuner *t, uint64_t calls)

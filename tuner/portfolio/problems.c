@@ -39,7 +39,7 @@ static bool is_first_of_its_prime(const portfolio_axis *axis, size_t at)
     return true;
 }
 
-size_t portfolio_classes(const portfolio_axis *axis)
+size_t portfolio_class_count(const portfolio_axis *axis)
 {
     size_t count = 1;
     for (size_t i = 0; !axis->value_count && i < axis->divisor_count; i++)
@@ -136,7 +136,7 @@ static value value_at(const portfolio_axis *axis, double u, size_t class, size_t
     if (axis->value_count)
         return axis->values[(size_t)(u * (double)axis->value_count)];
     shape wanted = NEAREST;
-    size_t classes = portfolio_classes(axis);
+    size_t classes = portfolio_class_count(axis);
     if (classes == 1)
         wanted = (shape)((chosen + refused / MOST_REFUSALS) % 3);
     else if (class == 0)
@@ -218,7 +218,7 @@ static size_t joint_classes(const portfolio_axis *axes, size_t count)
 {
     size_t joint = 1;
     for (size_t a = 0; a < count && joint < MOST_STEPS; a++)
-        joint *= portfolio_classes(&axes[a]);
+        joint *= portfolio_class_count(&axes[a]);
     return joint;
 }
 
@@ -232,7 +232,8 @@ static course plan_course(const portfolio_axis *axes, size_t count, size_t wante
 {
     course c = {.joint = joint_classes(axes, count) * 4 <= wanted};
     for (size_t a = 0; a < count; a++)
-        c.length = portfolio_classes(&axes[a]) > c.length ? portfolio_classes(&axes[a]) : c.length;
+        c.length =
+            portfolio_class_count(&axes[a]) > c.length ? portfolio_class_count(&axes[a]) : c.length;
     if (c.joint)
         c.length = joint_classes(axes, count);
     return c;
@@ -247,7 +248,7 @@ static size_t class_at(const portfolio_axis *axes, size_t axis, course c, double
     if (chosen >= c.length)
         return of->value_count ? 0 : portfolio_class(of, nearest(of, number_at(of, u)));
     size_t place = chosen + refused / MOST_REFUSALS;
-    return (c.joint ? place / joint_classes(axes, axis) : place + axis) % portfolio_classes(of);
+    return (c.joint ? place / joint_classes(axes, axis) : place + axis) % portfolio_class_count(of);
 }
 
 static uint64_t hash(const value *problem, size_t axis_count)

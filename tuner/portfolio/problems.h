@@ -62,9 +62,9 @@ at_status portfolio_choose_problems(const portfolio_axis *axes, size_t axis_coun
 double portfolio_distance(const portfolio_axis *axes, size_t axis_count, const value *a,
                           const value *b);
 
-/* Returns the class of a number: 0 if no divisor divides it, portfolio_classes() - 1 if all
+/* Returns the class of a number: 0 if no divisor divides it, portfolio_class_count() - 1 if all
  * divisors do. A list has one class. */
 size_t portfolio_class(const portfolio_axis *axis, int64_t v);
-size_t portfolio_classes(const portfolio_axis *axis);
+size_t portfolio_class_count(const portfolio_axis *axis);
 
 #endif

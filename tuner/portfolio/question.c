@@ -42,7 +42,7 @@ static bool may_be_factor(const portfolio_axis *axis)
     return !axis->feature && has_numbers(axis);
 }
 
-/* The arguments of question_each(). */
+/* The arguments of question_for_each(). */
 typedef struct asking {
     const portfolio_axis *axes;
     size_t axis_count;
@@ -55,7 +55,7 @@ typedef struct asking {
 } asking;
 
 /* Calls a->each with bounds between neighbouring values of the rows, whole numbers if possible. */
-static void ask_bounds(const asking *a, question q)
+static void each_bound(const asking *a, question q)
 {
     for (size_t i = 0; i < a->count; i++) {
         const value *problem = &a->problems[a->rows[i] * a->axis_count];
@@ -78,7 +78,7 @@ static void ask_bounds(const asking *a, question q)
 }
 
 /* Calls a->each with all questions about an axis. */
-static void ask_axis(const asking *a, size_t place)
+static void each_question_of_axis(const asking *a, size_t place)
 {
     const portfolio_axis *axis = &a->axes[place];
     question q = {.axis = place, .times = QUESTION_ALONE};
@@ -89,7 +89,7 @@ static void ask_axis(const asking *a, size_t place)
     }
     q.multiple_of = 0;
     if (has_numbers(axis)) {
-        ask_bounds(a, q);
+        each_bound(a, q);
         return;
     }
     for (size_t i = 0; i < axis->value_count; i++) {
@@ -98,18 +98,18 @@ static void ask_axis(const asking *a, size_t place)
     }
 }
 
-void question_each(const portfolio_axis *axes, size_t axis_count, const value *problems,
-                   const size_t *rows, size_t count, size_t most_bounds,
-                   void (*each)(void *context, const question *q), void *context)
+void question_for_each(const portfolio_axis *axes, size_t axis_count, const value *problems,
+                       const size_t *rows, size_t count, size_t most_bounds,
+                       void (*each)(void *context, const question *q), void *context)
 {
     asking a = {axes, axis_count, problems,
                 rows, count,      most_bounds,
                 each, context,    memory_new(count, sizeof(double))};
     for (size_t i = 0; i < axis_count; i++)
-        ask_axis(&a, i);
+        each_question_of_axis(&a, i);
     for (size_t i = 0; i < axis_count; i++)
         for (size_t j = i + 1; j < axis_count; j++)
             if (may_be_factor(&axes[i]) && may_be_factor(&axes[j]))
-                ask_bounds(&a, (question){.axis = i, .times = j});
+                each_bound(&a, (question){.axis = i, .times = j});
     free(a.numbers);
 }

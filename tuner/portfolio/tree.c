@@ -157,7 +157,7 @@ typedef struct best_questions {
     const grower *g;
     size_t *rows, count, least; /* least: fewest rows of a leaf */
     question by_cost, by_parting;
-    double cost, parting; /* cost of both leaves; sum of squares; 0 before the first question */
+    double cost, separation; /* cost of both leaves; sum of squares; 0 before the first question */
     bool has_cost;
 } best_questions;
 
@@ -218,9 +218,9 @@ static void try_question(void *context, const question *q)
     }
     if (then < LEAST_SPLIT || otherwise < LEAST_SPLIT)
         return;
-    double parting = split_gain(costs, b->rows, then, b->count);
-    if (parting > b->parting * (1 + 1e-9)) {
-        b->parting = parting;
+    double separation = split_gain(costs, b->rows, then, b->count);
+    if (separation > b->separation * (1 + 1e-9)) {
+        b->separation = separation;
         b->by_parting = *q;
     }
 }
@@ -232,11 +232,11 @@ static bool find_question(const grower *g, const branch *of, question *by)
                            .count = of->count,
                            .least = g->problem_count < FEW_ROWS ? 1 : LEAST_ROWS,
                            .cost = of->cost};
-    question_each(g->axes, g->axis_count, g->problems, best.rows, best.count, MOST_BOUNDS,
-                  try_question, &best);
+    question_for_each(g->axes, g->axis_count, g->problems, best.rows, best.count, MOST_BOUNDS,
+                      try_question, &best);
     bool is_good = best.has_cost && of->cost - best.cost >= good_share * of->avoidable;
     *by = is_good ? best.by_cost : best.by_parting;
-    return is_good || best.parting > 0;
+    return is_good || best.separation > 0;
 }
 
 /* ---- growing ---- */

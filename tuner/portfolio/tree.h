@@ -48,8 +48,8 @@ record_node question_node(const question *q, const portfolio_axis *axes);
 
 /* Calls `each` with questions that split the problems, simple ones first, with at most
  * `most_bounds` bounds of a number. `rows` are indices of problems; `each` may reorder them. */
-void question_each(const portfolio_axis *axes, size_t axis_count, const value *problems,
-                   const size_t *rows, size_t count, size_t most_bounds,
-                   void (*each)(void *context, const question *q), void *context);
+void question_for_each(const portfolio_axis *axes, size_t axis_count, const value *problems,
+                       const size_t *rows, size_t count, size_t most_bounds,
+                       void (*each)(void *context, const question *q), void *context);
 
 #endif

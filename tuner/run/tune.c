@@ -24,7 +24,7 @@ static at_status keep(tune *t, at_error *error)
 }
 
 /* Withdraws all proofs if the simulated device and the GPU compute different results. */
-static void tell_disagreement(tune *t)
+static void withdraw_proofs(tune *t)
 {
     if (!t->oracle.disagreement[0])
         return;
@@ -59,7 +59,7 @@ static at_status finish(tune *t, at_error *error)
         workers_end(t->session.workers);
     at_status status = tune_summarise(t, error);
     if (!status)
-        tell_disagreement(t);
+        withdraw_proofs(t);
     if (!status && verifies)
         status = verify_elsewhere(&t->session, t->driver, t->settings, &t->summary, error);
     if (status)

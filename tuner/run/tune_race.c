@@ -55,7 +55,7 @@ static void show_race(tune *t)
 }
 
 /* Returns true if the race's GPU was lost and another has taken its place. */
-static bool moved_home(tune *t)
+static bool home_was_replaced(tune *t)
 {
     at_error ignored = {0};
     size_t was = t->log.gpu;
@@ -118,7 +118,7 @@ static at_status race_on_device(tune *t, at_error *error)
     keep_search(t);
     pipeline_settle_twins(t->pipeline, baseline);
     status = race_at_home(t, baseline, error);
-    while (status && moved_home(t)) {
+    while (status && home_was_replaced(t)) {
         error_clear(error);
         race_driver_free(t->driver);
         t->driver = NULL;

@@ -141,7 +141,7 @@ static bool is_asked_out(const tune *t)
 }
 
 /* If time is short, moves the default, maybe as slow as 30 variants, after the first others. */
-static void put_default_back(const tune *t, uint64_t *wanted, size_t count)
+static void postpone_default(const tune *t, uint64_t *wanted, size_t count)
 {
     size_t last = count < t->first ? count : t->first;
     if (!tune_is_quick(t) || t->asked > 0 || last == 0 || !t->has_baseline ||
@@ -204,7 +204,7 @@ static at_status ask(tune *t, bool *more, at_error *error)
         return AT_OK;
     size_t count = strategy_ask(t->strategy, room, wanted);
     *more = count > 0;
-    put_default_back(t, wanted, count);
+    postpone_default(t, wanted, count);
     for (size_t i = 0; i < count; i++) {
         at_status status = pipeline_add(t->pipeline, wanted[i], error);
         if (!status && (i + 1) % EMIT_AT_ONCE == 0)

@@ -26,13 +26,13 @@ TEST(a_worker_that_waits_opens_nothing_before_it_begins)
                                   f.problems, 2, &f.error),
               f.error);
     assert_int_equal(device_worker_take(f.worker, 50, &f.event, &f.error), AT_NOT_FOUND);
-    assert_true(device_worker_is_waiting(f.worker));
+    assert_true(device_worker_is_unstarted(f.worker));
     assert_false(device_worker_is_opening(f.worker));
     device_worker_begin(f.worker);
     assert_true(device_worker_is_opening(f.worker));
     expect(&f, DEVICE_OPENED);
     expect(&f, DEVICE_READY);
-    assert_false(device_worker_is_waiting(f.worker));
+    assert_false(device_worker_is_unstarted(f.worker));
     assert_false(device_worker_is_opening(f.worker));
     end(&f);
 }

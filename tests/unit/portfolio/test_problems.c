@@ -52,11 +52,11 @@ TEST(every_class_of_every_variable_occurs)
 {
     const portfolio_axis axes[] = {rows, cols};
     value found[2 * 24];
-    assert_int_equal(portfolio_classes(&rows), 3);
-    assert_int_equal(portfolio_classes(&cols), 8);
+    assert_int_equal(portfolio_class_count(&rows), 3);
+    assert_int_equal(portfolio_class_count(&cols), 8);
     assert_int_equal(choose(axes, 2, 24, any, found), 24);
     for (size_t a = 0; a < 2; a++)
-        for (size_t class = 0; class < portfolio_classes(&axes[a]); class ++) {
+        for (size_t class = 0; class < portfolio_class_count(&axes[a]); class ++) {
             bool occurs = false;
             for (size_t i = 0; i < 24; i++)
                 occurs = occurs || portfolio_class(&axes[a], found[2 * i + a].integer) == class;

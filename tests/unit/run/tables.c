@@ -250,7 +250,7 @@ uint64_t device_worker_permille(const device_worker *w)
     return 0;
 }
 
-bool device_worker_is_waiting(const device_worker *w)
+bool device_worker_is_unstarted(const device_worker *w)
 {
     (void)w;
     return false;

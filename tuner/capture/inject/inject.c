@@ -39,7 +39,7 @@ static _Thread_local bool keeps_lock;
 static struct {
     pthread_mutex_t lock, rows_lock;
     bool is_off;
-    rows rows;
+    launch_table rows;
     modules modules;
     cupti cupti;
     snapshot_driver driver;
@@ -142,7 +142,7 @@ static bool is_chosen(const char *name)
 
 static capture_row *row_of(const cupti_call *call, const launch *l)
 {
-    return rows_find(&here.rows, call->symbol ? call->symbol : "", &l->key);
+    return launch_table_find(&here.rows, call->symbol ? call->symbol : "", &l->key);
 }
 
 /* Counts a launch of a chosen kernel, and returns whether to capture it. With several shapes, the
@@ -181,8 +181,9 @@ static void before_launch(const cupti_call *call)
     if (!is_its_turn(call, &l))
         return;
     if (here.lacking) {
-        rows_trouble(here.rows.table->trouble,
-                     "the driver is too old to capture arguments: it has no %s", here.lacking);
+        launch_table_trouble(here.rows.table->trouble,
+                             "the driver is too old to capture arguments: it has no %s",
+                             here.lacking);
         return;
     }
     const uint32_t place = here.rows.table->launch_count++;
@@ -212,7 +213,7 @@ static void after_launch(const cupti_call *call)
     if (row)
         s.out->row = (uint32_t)(row - here.rows.table->rows);
     if (result)
-        rows_trouble(s.out->trouble, "the driver refused it");
+        launch_table_trouble(s.out->trouble, "the driver refused it");
     else if (s.out->state == CAPTURE_INPUTS)
         snapshot_after(&s);
 }
@@ -232,7 +233,7 @@ static void count_node(const cupti_call *call, CUfunction function, CUkernel ker
     if (here.wanted && name && is_chosen(name))
         here.rows.table->matched_recorded++;
     pthread_mutex_lock(&here.rows_lock);
-    capture_row *row = rows_find(&here.rows, name ? name : "", key);
+    capture_row *row = launch_table_find(&here.rows, name ? name : "", key);
     if (row)
         row->count++;
     else
@@ -300,7 +301,7 @@ static capture_row *row_of_record(const cupti_kernel_record *r)
         key.grid[k] = (uint32_t)r->grid[k];
         key.block[k] = (uint32_t)r->block[k];
     }
-    capture_row *known = rows_known(&here.rows, r->name, &key);
+    capture_row *known = launch_table_known(&here.rows, r->name, &key);
     for (uint32_t i = 0; !known && i < t->row_count; i++) {
         capture_row *row = &t->rows[i];
         if (!(row->flags & CAPTURE_RECORDED) &&
@@ -354,7 +355,7 @@ static void start_timing(void)
     const cupti *c = &here.cupti;
     if (c->cuptiActivityRegisterCallbacks(give_buffer, take_buffer) ||
         c->cuptiActivityEnable(CUPTI_KIND_CONCURRENT_KERNEL)) {
-        rows_trouble(here.rows.table->trouble, "CUPTI does not time kernels here");
+        launch_table_trouble(here.rows.table->trouble, "CUPTI does not time kernels here");
         return;
     }
     /* If the program calls _exit(), only the times of the last half second are missing. */
@@ -499,7 +500,7 @@ __attribute__((visibility("default"))) int InitializeInjection(void);
 int InitializeInjection(void)
 {
     const char *dir = getenv(CAPTURE_DIR), *text = NULL;
-    if (here.rows.table || !dir || !rows_open(&here.rows, dir))
+    if (here.rows.table || !dir || !launch_table_open(&here.rows, dir))
         return 1;
     capture_table *t = here.rows.table;
     here.wanted = getenv(CAPTURE_KERNEL);
@@ -512,11 +513,11 @@ int InitializeInjection(void)
     void *library = open_cupti();
     const char *lacking = library ? find_functions(library) : NULL;
     if (!library) {
-        rows_trouble(t->trouble, "there is no CUPTI library (%s)", dlerror());
+        launch_table_trouble(t->trouble, "there is no CUPTI library (%s)", dlerror());
         return 1;
     }
     if (lacking) {
-        rows_trouble(t->trouble, "the CUPTI library is too old: it has no %s", lacking);
+        launch_table_trouble(t->trouble, "the CUPTI library is too old: it has no %s", lacking);
         return 1;
     }
     if (setting(CAPTURE_TIME, 0))
@@ -524,7 +525,7 @@ int InitializeInjection(void)
     const int code = subscribe();
     if (code) {
         here.cupti.cuptiGetResultString(code, &text);
-        rows_trouble(t->trouble, "CUPTI cannot watch this program: %s", text ? text : "");
+        launch_table_trouble(t->trouble, "CUPTI cannot watch this program: %s", text ? text : "");
     }
     return 1;
 }

@@ -40,24 +40,25 @@ bool inject_write_all(int to, const char *bytes, size_t size_bytes);
 
 enum { ROWS_BUCKETS = 1 << 15 }; /* twice the rows, so that probes are short */
 
-typedef struct rows {
+typedef struct launch_table {
     capture_table *table;           /* mapped file; NULL without a table */
     int folder;                     /* folder of this process */
     uint32_t buckets[ROWS_BUCKETS]; /* 1 + index of a row; 0 in an empty bucket */
-} rows;
+} launch_table;
 
 /* Makes the folder and the table of this process. Returns false if they cannot be made. */
-bool rows_open(rows *r, const char *dir);
+bool launch_table_open(launch_table *r, const char *dir);
 
 /* Finds or adds the row for launches like `key` of the kernel `name`; ignores the name and the
  * counts in `key`. Returns NULL if there is no room. */
-capture_row *rows_find(rows *r, const char *name, const capture_row *key);
+capture_row *launch_table_find(launch_table *r, const char *name, const capture_row *key);
 
-/* Finds a row like rows_find(), but does not add it. Returns NULL if the row does not exist. */
-capture_row *rows_known(const rows *r, const char *name, const capture_row *key);
+/* Finds a row like launch_table_find(), but does not add it. Returns NULL if the row does not
+ * exist. */
+capture_row *launch_table_known(const launch_table *r, const char *name, const capture_row *key);
 
 /* Writes why launches are missing, unless a reason was written before. */
-void rows_trouble(char trouble[CAPTURE_TROUBLE_BYTES], const char *format, ...)
+void launch_table_trouble(char trouble[CAPTURE_TROUBLE_BYTES], const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* Calls X(name) for driver functions. All except the last three exist since CUDA 12.0. */

@@ -22,7 +22,7 @@ static int make_folder(const char *dir)
     return -1;
 }
 
-bool rows_open(rows *r, const char *dir)
+bool launch_table_open(launch_table *r, const char *dir)
 {
     r->folder = make_folder(dir);
     int fd = r->folder < 0
@@ -77,7 +77,7 @@ static uint32_t find_name(capture_table *t, const char *name)
     return t->names_bytes - (uint32_t)bytes;
 }
 
-static uint32_t find_bucket(const rows *r, const char *name, const capture_row *key)
+static uint32_t find_bucket(const launch_table *r, const char *name, const capture_row *key)
 {
     uint32_t at = hash(name, key) % ROWS_BUCKETS;
     while (r->buckets[at] && !is_alike(r->table, &r->table->rows[r->buckets[at] - 1], name, key))
@@ -85,13 +85,13 @@ static uint32_t find_bucket(const rows *r, const char *name, const capture_row *
     return at;
 }
 
-capture_row *rows_known(const rows *r, const char *name, const capture_row *key)
+capture_row *launch_table_known(const launch_table *r, const char *name, const capture_row *key)
 {
     const uint32_t row = r->buckets[find_bucket(r, name, key)];
     return row ? &r->table->rows[row - 1] : NULL;
 }
 
-capture_row *rows_find(rows *r, const char *name, const capture_row *key)
+capture_row *launch_table_find(launch_table *r, const char *name, const capture_row *key)
 {
     capture_table *t = r->table;
     const uint32_t at = find_bucket(r, name, key);
@@ -108,7 +108,7 @@ capture_row *rows_find(rows *r, const char *name, const capture_row *key)
     return row;
 }
 
-void rows_trouble(char trouble[CAPTURE_TROUBLE_BYTES], const char *format, ...)
+void launch_table_trouble(char trouble[CAPTURE_TROUBLE_BYTES], const char *format, ...)
 {
     va_list arguments;
     if (trouble[0])

@@ -48,7 +48,7 @@ static bool fail(const snapshot *s, CUresult result, const char *what)
 {
     const char *text = NULL;
     s->driver->cuGetErrorString(result, &text);
-    rows_trouble(s->out->trouble, "%s: %s", what, text ? text : "unknown error");
+    launch_table_trouble(s->out->trouble, "%s: %s", what, text ? text : "unknown error");
     return false;
 }
 
@@ -86,7 +86,7 @@ static bool take_arguments(const snapshot *s, CUfunction f, void **arguments, vo
     const unsigned char *packed;
     size_t packed_bytes;
     if (!find_packed(extra, &packed, &packed_bytes)) {
-        rows_trouble(out->trouble, "the launch passes its arguments in an unknown way");
+        launch_table_trouble(out->trouble, "the launch passes its arguments in an unknown way");
         return false;
     }
     for (size_t i = 0;; i++) {
@@ -97,13 +97,14 @@ static bool take_arguments(const snapshot *s, CUfunction f, void **arguments, vo
         if (result)
             return fail(s, result, "the arguments of the launch cannot be found");
         if (i >= CAPTURE_MOST_ARGUMENTS || offset + size_bytes > CAPTURE_PARAMETER_BYTES) {
-            rows_trouble(out->trouble,
-                         "the launch has more than %d arguments, or more than %d bytes of them",
-                         CAPTURE_MOST_ARGUMENTS, CAPTURE_PARAMETER_BYTES);
+            launch_table_trouble(
+                out->trouble,
+                "the launch has more than %d arguments, or more than %d bytes of them",
+                CAPTURE_MOST_ARGUMENTS, CAPTURE_PARAMETER_BYTES);
             return false;
         }
         if (packed && offset + size_bytes > packed_bytes) {
-            rows_trouble(
+            launch_table_trouble(
                 out->trouble,
                 "the launch passes only %zu bytes of arguments, fewer than its kernel takes",
                 packed_bytes);
@@ -152,9 +153,9 @@ static bool find_allocation(const snapshot *s, uint64_t address, uint32_t *place
     if (!ask_allocation(s, address, &found))
         return false;
     if (*place == CAPTURE_MOST_ALLOCATIONS) {
-        rows_trouble(out->trouble,
-                     "the arguments of the launch point into more than %d allocations",
-                     CAPTURE_MOST_ALLOCATIONS);
+        launch_table_trouble(out->trouble,
+                             "the arguments of the launch point into more than %d allocations",
+                             CAPTURE_MOST_ALLOCATIONS);
         return false;
     }
     out->allocations[out->allocation_count++] = found;
@@ -206,14 +207,15 @@ static bool write_contents(const snapshot *s, const capture_allocation *a, const
     int fd = openat(s->folder, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     bool good = piece && fd >= 0;
     if (!good)
-        rows_trouble(s->out->trouble, "the folder of the capture cannot be written");
+        launch_table_trouble(s->out->trouble, "the folder of the capture cannot be written");
     for (uint64_t at = 0; good && at < a->size_bytes; at += PIECE_BYTES) {
         const size_t n =
             a->size_bytes - at < PIECE_BYTES ? (size_t)(a->size_bytes - at) : PIECE_BYTES;
         good = read_piece(s, a, at, piece, n);
         if (good && !inject_write_all(fd, piece, n)) {
-            rows_trouble(s->out->trouble, "the folder of the capture cannot be written: is the "
-                                          "disk full?");
+            launch_table_trouble(s->out->trouble,
+                                 "the folder of the capture cannot be written: is the "
+                                 "disk full?");
             good = false;
         }
         if (good && like)
@@ -233,10 +235,10 @@ static bool take_inputs(const snapshot *s)
     for (uint32_t k = 0; k < out->allocation_count; k++)
         total += out->allocations[k].size_bytes;
     if (total > s->limit_bytes) {
-        rows_trouble(out->trouble,
-                     "the launch's arguments point into allocations of %" PRIu64
-                     " bytes, but --limit is %" PRIu64 ": give --limit %" PRIu64 "",
-                     total, s->limit_bytes, total);
+        launch_table_trouble(out->trouble,
+                             "the launch's arguments point into allocations of %" PRIu64
+                             " bytes, but --limit is %" PRIu64 ": give --limit %" PRIu64 "",
+                             total, s->limit_bytes, total);
         return false;
     }
     for (uint32_t k = 0; k < out->allocation_count; k++) {
@@ -262,7 +264,7 @@ static void take_outputs(const snapshot *s)
         if (fd >= 0)
             close(fd);
         if (like == MAP_FAILED) {
-            rows_trouble(out->trouble, "the captured files cannot be read again");
+            launch_table_trouble(out->trouble, "the captured files cannot be read again");
             return;
         }
         const bool good = write_contents(s, a, after, like, &differs);

@@ -58,7 +58,7 @@ static void matrix_init(portfolio *p, matrix *x)
                   .ratios = memory_new(most * p->everywhere_count, sizeof *x->ratios),
                   .defaults = memory_new(most, sizeof *x->defaults)};
     for (size_t i = 0; i < p->everywhere_count; i++)
-        if (!p->known.items[p->everywhere[i]].condemned)
+        if (!p->known.items[p->everywhere[i]].found_fault)
             x->places[width++] = p->everywhere[i];
     for (size_t q = 0; q < p->known.problem_count; q++) {
         const known_problem *at = &p->known.problems[q];

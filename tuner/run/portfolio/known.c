@@ -35,7 +35,7 @@ static void configuration_deinit(known_configuration *c)
 {
     known_values_deinit(&c->values);
     free(c->text);
-    free(c->condemned);
+    free(c->found_fault);
     free(c->times_ns);
     free(c->possible);
 }
@@ -83,8 +83,8 @@ static bool is_wrong(outcome o)
 
 static void condemn(known_configuration *c, const run_result *r)
 {
-    if (!c->condemned)
-        c->condemned =
+    if (!c->found_fault)
+        c->found_fault =
             memory_text(r->found.message ? r->found.message : outcome_name(r->found.outcome));
 }
 
@@ -148,7 +148,7 @@ bool known_has_rank(const known *k, size_t configuration, size_t problem, size_t
     size_t faster = 0;
     for (size_t i = 0; i < k->count; i++) {
         const known_configuration *c = &k->items[i];
-        faster += c->times_ns[problem] > 0 && !c->condemned && c->times_ns[problem] < time_ns;
+        faster += c->times_ns[problem] > 0 && !c->found_fault && c->times_ns[problem] < time_ns;
     }
     return time_ns > 0 && faster == rank;
 }

@@ -19,7 +19,7 @@ typedef struct known_configuration {
     char *text;           /* "tile=64,vec=4,..."; owned */
     record_values values; /* values of the parameters; owned, with their texts */
     bool proven;          /* the configuration is proven, or a proof was tried */
-    char *condemned;      /* fault of the configuration on some problem; owned; may be NULL */
+    char *found_fault;    /* fault of the configuration on some problem; owned; may be NULL */
     double *times_ns;     /* for each problem; 0 if not timed or impossible; owned */
     int8_t *possible;     /* by problem: whether constraints allow it; -1 if not asked; owned */
 } known_configuration;

@@ -129,7 +129,7 @@ static at_status list_everywhere(portfolio *p, at_error *error)
     double *ratios = memory_new(p->made_on * p->known.count, sizeof *ratios),
            *defaults = memory_new(p->made_on, sizeof *defaults);
     for (size_t c = 0; c < p->known.count; c++)
-        if (!p->known.items[c].condemned && c != p->known_default)
+        if (!p->known.items[c].found_fault && c != p->known_default)
             places[count++] = c;
     portfolio_matrix m = {0, count, ratios, defaults};
     at_status status = add_known(p, places, &m, ratios, defaults, error);
@@ -194,7 +194,7 @@ static at_status try_all(portfolio *p, at_error *error)
 {
     at_status status = portfolio_search_held_out(p, error);
     /* A held-out problem may prove a chosen configuration wrong, which needs a new choice. */
-    if (!status && portfolio_chose_condemned(p))
+    if (!status && portfolio_chose_wrong(p))
         status = portfolio_choose(p, error);
     if (!status)
         status = portfolio_grow_tree(p, error);

@@ -185,7 +185,7 @@ at_status portfolio_tell_features(portfolio *p, size_t problem, value *out, at_e
 bool portfolio_may_be_given(const portfolio *p, size_t configuration, size_t problem)
 {
     const known_configuration *c = &p->known.items[configuration];
-    return !c->condemned && c->possible[problem] == 1 && configuration != p->known_default;
+    return !c->found_fault && c->possible[problem] == 1 && configuration != p->known_default;
 }
 
 at_status portfolio_time_given(portfolio *p, size_t problem, const size_t *given, size_t count,
@@ -220,10 +220,10 @@ size_t portfolio_list_chosen(const portfolio *p, size_t problem, size_t given[RE
     return count;
 }
 
-bool portfolio_chose_condemned(const portfolio *p)
+bool portfolio_chose_wrong(const portfolio *p)
 {
     for (size_t i = 0; i < p->chosen_count; i++)
-        if (p->known.items[p->chosen[i]].condemned)
+        if (p->known.items[p->chosen[i]].found_fault)
             return true;
     return false;
 }

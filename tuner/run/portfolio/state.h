@@ -190,7 +190,7 @@ at_status portfolio_tell_features(portfolio *p, size_t problem, value *out, at_e
 size_t portfolio_list_chosen(const portfolio *p, size_t problem, size_t given[RECORD_MAX_KEPT]);
 
 /* Returns true if a configuration was wrong somewhere after it was chosen. */
-bool portfolio_chose_condemned(const portfolio *p);
+bool portfolio_chose_wrong(const portfolio *p);
 
 /* Times only the given configurations and the default. `what` names the stage in the progress. */
 at_status portfolio_time_given(portfolio *p, size_t problem, const size_t *given, size_t count,

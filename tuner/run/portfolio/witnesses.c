@@ -267,7 +267,7 @@ at_status portfolio_time_witnesses(portfolio *p, at_error *error)
         if ((witness = take_next(p, &w)) == SIZE_MAX)
             break;
         status = time_witness(p, witness, late, error);
-        if (!status && portfolio_chose_condemned(p))
+        if (!status && portfolio_chose_wrong(p))
             status = portfolio_choose(p, error);
     }
     return status;

@@ -79,7 +79,7 @@ void workers_open_next(workers *w)
     device_worker *next = NULL;
     for (size_t i = 0; i < w->other_count; i++) {
         opens = opens || device_worker_is_opening(w->others[i]);
-        if (!next && device_worker_is_waiting(w->others[i]))
+        if (!next && device_worker_is_unstarted(w->others[i]))
             next = w->others[i];
     }
     int64_t now_ns = clock_now_ns();

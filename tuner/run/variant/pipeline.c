@@ -143,7 +143,7 @@ void pipeline_expect_race(pipeline *p, size_t entrants, bool checks_leader)
 
 /* Checks and proves the leader, because an interrupted run records only a checked variant
  * (summarise.c). A race checks its own winner. */
-static at_status attend_leader(pipeline *p, at_error *error)
+static at_status check_leader(pipeline *p, at_error *error)
 {
     course_settle_leader(p);
     candidate *c = p->state.leader;
@@ -364,7 +364,7 @@ at_status pipeline_step(pipeline *p, int timeout_ms, at_error *error)
         wait_for_all(p, timeout_ms);
         status = drain(p, &moved, error);
     }
-    return status ? status : attend_leader(p, error);
+    return status ? status : check_leader(p, error);
 }
 
 candidate *pipeline_take(pipeline *p)

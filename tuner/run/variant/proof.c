@@ -123,7 +123,7 @@ static void decide(prover *p, job *j, proof_verdict verdict, const char *message
 }
 
 /* Ends a proof as unknown: results on small problems alone prove nothing about the tuned one. */
-static void decide_owing(prover *p, job *j, const device_coverage *found)
+static void decide_unproven(prover *p, job *j, const device_coverage *found)
 {
     char why[COVERAGE_TEXT_BYTES + 64];
     snprintf(why, sizeof why,
@@ -554,7 +554,7 @@ static bool is_uncompared(const prover *p, const device_coverage *covered)
 
 /* Tries a proven variant on larger problems, because loops never had two iterations or results were
  * not compared. A variant that cannot be emitted for these problems keeps its verdict. */
-static void look_further(prover *p, job *j, size_t number, proof_growth growth)
+static void try_larger_problems(prover *p, job *j, size_t number, proof_growth growth)
 {
     prover **to = &p->larger[growth];
     if (!*to)
@@ -566,14 +566,14 @@ static void look_further(prover *p, job *j, size_t number, proof_growth growth)
 }
 
 /* Continues with a variant that has no fault so far: on larger problems, or with its verdict. */
-static void go_on(prover *p, size_t number)
+static void continue_proof(prover *p, size_t number)
 {
     job *j = p->jobs[number];
     device_coverage covered = j->proof.coverage;
     if (!p->is_larger && !j->further && is_uncompared(p, &covered))
-        look_further(p, j, number, GROWTH_BRIEF);
+        try_larger_problems(p, j, number, GROWTH_BRIEF);
     else if (!p->is_larger && covered.once[0] && (!j->further || j->growth == GROWTH_BRIEF))
-        look_further(p, j, number, covered.together ? GROWTH_WHOLE : GROWTH_BLOCKS);
+        try_larger_problems(p, j, number, covered.together ? GROWTH_WHOLE : GROWTH_BLOCKS);
     else {
         covered.smaller = is_uncompared(p, &covered);
         decide_covered(p, j, PROOF_PROVEN, "", &covered);
@@ -613,7 +613,7 @@ static void conclude(prover *p, const proof *further)
             text_add(covered->problems, sizeof covered->problems, ", %s",
                      further->coverage.problems);
     }
-    go_on(p, (size_t)further->id);
+    continue_proof(p, (size_t)further->id);
 }
 
 static at_status step_larger(prover *p, prover *larger, at_error *error)
@@ -647,12 +647,12 @@ static void judge(prover *p, device_event *e)
                "be simulated completely: give the script a smaller one, simulated = { ... } or "
                "ragged = { ... }");
     else if (e->outcome == OUTCOME_OK && e->coverage.owes)
-        decide_owing(p, j, &e->coverage);
+        decide_unproven(p, j, &e->coverage);
     else if (e->outcome == OUTCOME_OK && e->coverage.unwritten[0] && !p->is_larger)
         decide(p, j, PROOF_UNKNOWN, e->coverage.unwritten);
     else if (e->outcome == OUTCOME_OK) {
         j->proof.coverage = e->coverage;
-        go_on(p, (size_t)e->id);
+        continue_proof(p, (size_t)e->id);
     } else if (e->status == AT_OK && e->outcome != OUTCOME_TIMEOUT &&
                e->outcome != OUTCOME_NOT_SIMULATED)
         decide(p, j, PROOF_WRONG, e->message);
