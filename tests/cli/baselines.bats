@@ -139,7 +139,7 @@ LOOP='extern "C" __global__ void p(const float *x, float *y, int n)
     pattern <<<"$LOOP } }"
     sed -i 's/at.output/at.scratch/' p.lua
     tool p.lua --device sim:sm_90
-    fails_with 2 'neither a reference nor results'
+    fails_with 2 'no reference and no results'
 }
 
 # gpu VALUE: writes a pattern whose baseline multiplies element 5 by VALUE. (The fake GPU only copies.)
@@ -180,7 +180,7 @@ EOF
     gpu 2
     succeeds
     says "not proven on a simulated GPU: the baseline's results on the GPU and on the simulated device differ, with the same data and code, on"
-    says 'first y[5]: 5 on the GPU, 10 on the simulated device. That is a race that was not seen'
+    says 'first y[5]: 5 on the GPU, 10 on the simulated device. The cause is a race that was not found'
     tool results show g --results r
     says "not proven: the baseline's results on the GPU and on the simulated device differ, with the same"
 }

@@ -110,7 +110,7 @@ EOF
     fails_with 2 "sizes.out gives 1001 elements of 4 bytes, but the memory behind argument 1 of the captured launch (float *out) holds only 1000"
     changed 's/^space /sizes = { out = "-n" }\nspace /'
     tool check kernel.cu --captured seen --arch sm_90
-    fails_with 2 "sizes.out gives 'x' with the values of the captured launch"
+    fails_with 2 "sizes.out gives '-n' with the values of the captured launch"
 }
 
 @test "a structure by value has buffers' addresses in place of the program's addresses" {

@@ -190,7 +190,7 @@ broken() { # broken SED CODE TEXT: checks that capture.json, changed by SED, is 
     tool check --captured seen:x
     fails_with 2 "does not name a captured launch"
     tool check --captured seen --set n=4
-    fails_with 2 "--set, --config, --only and --budget are of a SCRIPT"
+    fails_with 2 "--set, --config, --only and --budget need a SCRIPT"
     program -o table -- scale 64
     tool check --captured table
     fails_with 2 "this capture has a table of launches, but no captured launch:"

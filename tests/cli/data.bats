@@ -127,7 +127,7 @@ EOF
     numpy cut.npy '<f4' f '(5,)' 'range(4)'
     printf 'nothing' >not.npy
     ln -s /etc/hostname link.npy
-    for row in 'be.npy|big-endian; numpy.save' 'columns.npy|Fortran' 'cut.npy|16 bytes of elements where its shape needs 20' \
+    for row in 'be.npy|big-endian; numpy.save' 'columns.npy|Fortran' 'cut.npy|16 bytes of elements, but its shape needs 20' \
         'not.npy|not a NumPy file' 'none.npy|there is no' '../x.npy|there is no' '/etc/hostname|there is no' 'link.npy|a link that leaves'; do
         pattern "at.file \"${row%%|*}\""
         tool check p.lua --arch sm_90

@@ -179,7 +179,7 @@ load helpers
     fails_with 2 "there are: auto, surrogate, random, exhaustive"
     tool transpose --set dtype=quad --arch sm_90
     fails_with 2 "float"
-    [[ "$errors" == *"there are: "*"half, bfloat16, float, double"* ]]
+    [[ "$errors" == *"The types are: "*"half, bfloat16, float, double"* ]]
 }
 
 @test "an architecture is taken as people write it, and a chip for one, by every command that has --arch" {

@@ -27,7 +27,7 @@ END
 @test "pick says in words why the rule holds: what is near, what other GPUs have, that there are no results" {
     tool pick "$FIXTURES/scale.lua" --gpu sm_90
     succeeds
-    says "why       the script's default, because there are no results of this pattern in "
+    says "why       the script's default, because there are no results of this pattern in"
     record
     tool pick "$FIXTURES/scale.lua" --set n=4096 --gpu nvidia-h200
     says "why       measured on this GPU and this problem"
@@ -84,7 +84,7 @@ END
     says "rule      default, which the portfolio chose"
     says "the tree of the portfolio of NVIDIA H200 chooses the"
     says "more of them (--json lists all)"
-    [ "$(grep -c 'tree of its portfolio chooses the default here' out.txt)" = 1 ]
+    [ "$(grep -c 'tree of its portfolio chooses the default for this problem' out.txt)" = 1 ]
     tool pick transpose --set rows=500 --set cols=1501 --gpu nvidia-h200 --json --results "$BATS_TEST_DIRNAME/../../results"
     [ "$(jq -r .rule out.txt)" = default ]
     [ "$(jq '.refused | length' out.txt)" -gt 5 ]

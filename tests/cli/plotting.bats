@@ -111,7 +111,7 @@ END
     write_record '[1, 4]'
     tool plot record.json --kind rank --by load_vec -o picture.svg
     succeeds
-    grep -q 'the best few configurations and the default' picture.svg
+    grep -q 'the best few and the default' picture.svg
     [ -z "$errors" ]
     # The baseline is drawn first, so that curves lie over it.
     python3 -c 'svg = open("picture.svg").read(); assert 0 < svg.index(">baseline<") < svg.index(">load_vec=")'

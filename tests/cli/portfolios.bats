@@ -111,7 +111,7 @@ END
     tool emit scale.lua --best --set n=1024 --arch sm_90
     says "block=256,vec=1"
     tool export scale.lua --results results --format header -o scale.h
-    [[ "$errors" == *"2 results have other variables or parameters than scale has now"* ]]
+    [[ "$errors" == *"2 results are not exported, because scale has other variables or parameters now"* ]]
     lacks feature_waves scale.h
     tool portfolio scale.lua --over n=1000..4000 --set scale=3.0 --device sim:sm_90 --problems 2 --held-out 0 --budget 20 --quiet
     succeeds
