@@ -564,7 +564,7 @@ CU
     printf '#define TWICE(x) (2 * (x))\n#include "piece.cu"\n' >whole.cu
     printf '__global__ void twice(float *x) { x[threadIdx.x] = TWICE(x[threadIdx.x]) + side(); }\n' >piece.cu
     tool new --from piece.cu
-    fails_with 2 "whole.cu includes this file, and may define what it lacks: name that one"
+    fails_with 2 "whole.cu includes this file and may define what is missing: give that file instead"
 }
 
 @test "device code may name types that come with the headers of libraries and of Thrust" {
@@ -613,7 +613,7 @@ saxpy_with() { # saxpy_with SED: writes the changed fixture to bad.cu, and check
     saxpy_with 's/BLOCK = at.pow2(64, 512)/BLOCK = math.max/'
     fails_with 2 "values are numbers, strings and booleans"
     saxpy_with 's/x = "n"/x = n/'
-    fails_with 2 'bad.cu:12: there is no n here; an expression is a text: "n"'
+    fails_with 2 'bad.cu:12: nothing is called n here; write an expression as a text: "n"'
     { printf '// \xff\n'; cat "$FIXTURES/saxpy.cu"; } >bad.cu
     tool check bad.cu
     fails_with 2 "bad.cu:1: this line has the byte 0xff, where the"

@@ -84,7 +84,7 @@ END
     says "rule      default, which the portfolio chose"
     says "the tree of the portfolio of NVIDIA H200 chooses the"
     says "more of them (--json lists all)"
-    [ "$(grep -c 'tree of its portfolio chooses the default for this problem' out.txt)" = 1 ]
+    [ "$(grep -c 'decision tree of its portfolio' out.txt)" = 1 ]
     tool pick transpose --set rows=500 --set cols=1501 --gpu nvidia-h200 --json --results "$BATS_TEST_DIRNAME/../../results"
     [ "$(jq -r .rule out.txt)" = default ]
     [ "$(jq '.refused | length' out.txt)" -gt 5 ]

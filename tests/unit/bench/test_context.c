@@ -249,8 +249,10 @@ TEST_IN(buffers_of_one_name_and_two_sizes_are_an_error, set_up, tear_down)
     f->before[0] = predecessor("first", "x", "n", 32);
     assert_int_equal(device_context_init(&f->context, &f->slot, &f->problem, NULL, &f->error),
                      AT_SCRIPT);
-    assert_string_equal(f->error.message,
-                        "--after second: its buffer m has 128 bytes, but the buffer of that name in the kernels after it has 256: both are one buffer, so give both one size");
+    assert_string_equal(
+        f->error.message,
+        "--after second: its buffer m has 128 bytes, but the buffer of that name in the kernels "
+        "after it has 256: both are one buffer, so give both one size");
 }
 
 TEST_IN(what_a_kernel_reads_and_writes_is_the_same_before_each_sample, set_up, tear_down)

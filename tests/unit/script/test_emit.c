@@ -207,7 +207,8 @@ static const template_case template_cases[] = {
     {"a ${1 / 0}\n", 1, "is not a finite number"},
     {"a\n% local x = nil + 1\n", 2, "attempt to perform arithmetic on a nil value"},
     {"${vector_type('half', 4)}\n", 1,
-     "CUDA has no vector of 4 elements of type half; write word_type(8), which moves as many bytes"},
+     "CUDA has no vector of 4 elements of type half; write word_type(8), which moves as many "
+     "bytes"},
     {"${vector_type('double', 8)}\n", 1, "CUDA has no vector of 8 elements of type double"},
     {"a\n% error 'mine'\n", 2, "mine"},
     {"a ${sizeof 'flaot'}\n", 1, "did you mean 'float'?"},

@@ -129,7 +129,8 @@ TEST_IN(a_run_leaves_out_what_is_likely_to_hang_and_nothing_else, open_session, 
         else
             assert_int_equal(c->found.outcome, i == 0 ? OUTCOME_COMPILE_ERROR : OUTCOME_OK);
         if (c->found.outcome == OUTCOME_REJECTED)
-            assert_contains(c->found.message, "not tried, because all 3 variants with vec=4 that were");
+            assert_contains(c->found.message,
+                            "not tried, because all 3 variants with vec=4 that were");
     }
     assert_in_range(hung, HANGS_OF_A_CAUSE, hang - 1);
     assert_int_equal(pipeline_get_state(f->pipeline)->left_out, hang - hung);
