@@ -3,22 +3,18 @@
 
 local host = ...
 
+local syntax = host.own "host_syntax.lua"
 local values = host.own "host_values.lua"
-local arguments = host.own "kernel_arguments.lua"
-local parse = host.own "host_unknown.lua"
+local library = host.own "host_library.lua"
 
 local MOST_STEPS, MOST_DEPTH, MOST_ROUNDS = 100000, 24, 64
 
-local state -- state of the run: steps, depth, rounds, trail, frame, globals, launches, called, uncertain
-local node_of, place, text_of, literal, open_value, is_number, is_plain, same =
-  values.node_of, values.place, values.text_of, values.literal, values.open_value, values.is_number, values.is_plain, values.same
-local copied, given, merged, computed, at_offset, last, truth, apply =
-  values.copied, values.given, values.merged, values.computed, values.at_offset, values.last, values.truth, values.apply
-
-local function write(cell, v)
-  if state.trail then state.trail[#state.trail + 1] = { cell, cell.v } end
-  cell.v = v
-end
+local state -- state of the run: steps, depth, rounds, frame, globals, launches, called, uncertain
+local node_of, place, text_of, last, body_of, parameters_of = syntax.node_of, syntax.place, syntax.text_of, syntax.last, syntax.body_of, syntax.parameters_of
+local literal, open_value, is_number, is_plain, copied, given, merged, computed =
+  values.literal, values.open_value, values.is_number, values.is_plain, values.copied, values.given, values.merged, values.computed
+local at_offset, truth, apply, memory, write, element, member, converted =
+  values.at_offset, values.truth, values.apply, values.memory, values.write, values.element, values.member, values.converted
 
 local eval, cell_of, exec, invoke
 
@@ -39,21 +35,21 @@ end
 -- Runs all branches, of which a program takes one at run time. If the branches give a variable different values, the
 -- variable is unknown afterwards.
 local function alternatives(ways, node)
-  local outer, results, cells, is_written = state.trail, {}, {}, {}
+  local outer, results, cells, is_written = memory.trail, {}, {}, {}
   state.uncertain = state.uncertain + 1
   for i, way in ipairs(ways) do
-    state.trail = {}
+    memory.trail = {}
     local status, set = way(), {}
     if state.ended and state.steps <= MOST_STEPS then state.ended, status = false, "exit" end
-    for _, one in ipairs(state.trail) do
+    for _, one in ipairs(memory.trail) do
       local cell = one[1]
       if not is_written[cell] then cells[#cells + 1], is_written[cell] = cell, true end
       set[cell] = cell.v
     end
-    for k = #state.trail, 1, -1 do state.trail[k][1].v = state.trail[k][2] end
+    for k = #memory.trail, 1, -1 do memory.trail[k][1].v = memory.trail[k][2] end
     results[i] = { status = status, set = set }
   end
-  state.uncertain, state.trail = state.uncertain - 1, outer
+  state.uncertain, memory.trail = state.uncertain - 1, outer
   local live = {}
   for _, one in ipairs(results) do
     if one.status ~= "exit" and one.status ~= "return" then live[#live + 1] = one end
@@ -72,16 +68,16 @@ end
 
 -- Marks numbers as unknown that later iterations of a loop change.
 local function widen(trail_from, node)
-  for i = trail_from, #state.trail do
-    local cell = state.trail[i][1]
+  for i = trail_from, #memory.trail do
+    local cell = memory.trail[i][1]
     if is_number(cell.v) and cell.v and not cell.v.open then write(cell, open_value(cell.v.name, node, "changes in a loop")) end
   end
 end
 
 local function loop(node, cond, inc, body, body_first)
-  local own_trail = state.trail == nil
-  if own_trail then state.trail = {} end
-  local from, rounds, status = #state.trail + 1, 0, nil
+  local own_trail = memory.trail == nil
+  if own_trail then memory.trail = {} end
+  local from, rounds, status = #memory.trail + 1, 0, nil
   local outermost = state.rounds == nil
   if outermost then state.rounds = 0 end
   while true do
@@ -101,7 +97,7 @@ local function loop(node, cond, inc, body, body_first)
     if inc then eval(inc) end
   end
   if outermost then state.rounds = nil end
-  if own_trail then state.trail = nil end
+  if own_trail then memory.trail = nil end
   return (status == "return" or status == "exit") and status or nil
 end
 
@@ -146,41 +142,6 @@ local function find_cell(id)
   return cell
 end
 
--- Returns the cell of an element of an array or of memory.
-local function element(v, index, node)
-  local object = v and v.object
-  local byte = v and v.string and index and index.n and string.byte(v.string .. "\0", index.n + 1)
-  if byte then return { v = literal(byte) } end
-  if v and v.to and (not index or index.n == 0) then return v.to end
-  if not object then return { v = open_value(nil, node) } end
-  object.cells = object.cells or {}
-  local i = index and index.n
-  if i == nil then return { v = open_value(nil, node) } end
-  object.cells[i] = object.cells[i] or { v = object.zero and literal(0) or open_value(nil, node, "an element of memory") }
-  return object.cells[i]
-end
-
-local function member(v, name, node)
-  if v and v.to then v = v.to.v end
-  if v and v.object then v = element(v, literal(0), node).v end
-  if not v or not v.fields then return { v = open_value(name, node, v and v.why) } end
-  if not v.fields[name] then v.fields[name] = { v = open_value(name, node, v.why), name = name } end
-  return v.fields[name]
-end
-
--- Converts a number between whole numbers and others.
-local function converted(v, type)
-  if not is_number(v) or not v.n then return v end
-  local whole = string.find(type, "int") or string.find(type, "long") or string.find(type, "short") or string.find(type, "char")
-  if whole and math.type(v.n) == "float" and v.n == v.n and math.abs(v.n) < 2 ^ 62 then
-    local n = math.tointeger(v.n >= 0 and math.floor(v.n) or math.ceil(v.n))
-    return is_plain(v) and literal(n) or { op = "int", a = v, n = n }
-  elseif (type == "float" or type == "double") and math.type(v.n) == "integer" then
-    return { op = "float", a = v, n = v.n + 0.0, float = true }
-  end
-  return v
-end
-
 function cell_of(node)
   local kind = node.kind
   if kind == "DeclRefExpr" and node.ref then return find_cell(node.ref) end
@@ -204,182 +165,12 @@ end
 
 -- ---- calls ----
 
-local function new_object(bytes, node, count)
-  return { object = { bytes = bytes, at = place(node), text = text_of(node), count = count, cells = {} } }
-end
-
--- Marks the memory behind a pointer as unknown, because a function whose body is not visible may change it.
-local function forget(v, node, name)
-  if v and v.to then
-    local old = v.to.v
-    if not (old and (old.object or old.lambda)) then write(v.to, old and old.fields and { fields = {}, class = old.class, why = "set by " .. name } or open_value(v.to.name, node, "set by " .. name)) end
-  end
-end
-
-local function set_pointer(args, v)
-  local p = args[1]
-  if p and p.to then write(p.to, v) end
-  return literal(0)
-end
-
-local function copy_memory(args)
-  local to, from = args[1] and args[1].object, args[2] and args[2].object
-  if to and not to.bytes and is_number(args[3]) then to.bytes = args[3] end
-  if to then to.zero, to.from = false, from end
-  if from and not from.bytes and is_number(args[3]) then from.bytes = args[3] end
-  return literal(0)
-end
-
--- Returns the number in a text of the command line, or an unknown number.
-local function from_input(args, node)
-  local text = args[1] and args[1].string
-  local v = text and string.match(text, "^%s*[+-]?0[xX]%x+") or text and string.match(text, "^%s*([+-]?%d+)%f[^%d.eE]") or text and string.match(text, "^%s*[+-]?[%d.]+[eE]?[+-]?%d*")
-  if tonumber(v) then return literal(tonumber(v)) end
-  v = open_value(nil, node, "set by the command line")
-  v.input = true
-  return v
-end
-
--- Compares two texts; `count` may be nil.
-local function compare(args, node)
-  local a, b, count = args[1] and args[1].string, args[2] and args[2].string, args[3] and args[3].n
-  if not a or not b then return open_value(nil, node) end
-  return literal(string.sub(a, 1, count or -1) == string.sub(b, 1, count or -1) and 0 or 1)
-end
-
--- numbers of cudaDeviceGetAttribute for which cudaDeviceProp has a member
-local ATTRIBUTES = { [1] = "maxThreadsPerBlock", [10] = "warpSize", [16] = "multiProcessorCount", [39] = "maxThreadsPerMultiProcessor" }
-
--- The options of the command line by the Toolkit's samples: "--name" or "--name=value".
-local function sample_option(is_flag)
-  return function(args, node)
-    local cells, name = args[2] and args[2].object and args[2].object.cells, args[3] and args[3].string
-    for i = 1, cells and name and args[1].n - 1 or 0 do
-      local value = string.match(cells[i].v.string or "", "^%-+" .. name .. "=?(.*)$")
-      if value then return is_flag and literal(1) or from_input({ { string = value } }, node) end
-    end
-    return cells and name and literal(0) or from_input({}, node)
-  end
-end
-
--- functions that are known though their bodies are there
-local samples = { checkCmdLineFlag = sample_option(true) }
-for _, name in ipairs { "getCmdLineArgumentInt", "getCmdLineArgumentFloat" } do samples[name] = sample_option(false) end
-
-local known = {
-  cudaDeviceGetAttribute = function(args, node)
-    local property = args[2] and ATTRIBUTES[args[2].n]
-    return set_pointer(args, open_value(property, node, "set by " .. (property and "cudaGetDeviceProperties" or "cudaDeviceGetAttribute")))
-  end,
-  cudaMalloc = function(args, node) return set_pointer(args, new_object(args[2], node)) end,
-  cudaMallocPitch = function(args, node)
-    forget(args[2], node, "cudaMallocPitch")
-    local pitch = args[2] and args[2].to and args[2].to.v
-    return set_pointer(args, new_object(computed("*", pitch, args[4]), node))
-  end,
-  malloc = function(args, node) return new_object(args[1], node) end,
-  calloc = function(args, node)
-    local v = new_object(computed("*", args[1], args[2]), node)
-    v.object.zero = true
-    return v
-  end,
-  aligned_alloc = function(args, node) return new_object(args[2], node) end,
-  cudaMemset = function(args)
-    if args[1] and args[1].object then args[1].object.zero = args[2] and args[2].n == 0 end
-    return literal(0)
-  end,
-  cudaMemcpy = copy_memory,
-  memcpy = copy_memory,
-  cudaMemcpyToSymbol = function() return literal(0) end,
-  cudaHostGetDevicePointer = function(args) return set_pointer(args, args[2]) end,
-  atoi = from_input, getenv = from_input, strcmp = compare, strncmp = compare, strcasecmp = compare,
-  ["operator=="] = function(args, node) return computed("==", compare(args, node), literal(0)) end,
-  ["operator!="] = compare,
-  sscanf = function(args, node)
-    if args[3] and args[3].to then write(args[3].to, given(args[3].to.name, from_input(args, node), node)) end
-    return literal(1)
-  end,
-  raw_pointer_cast = function(args) return args[1] end,
-  move = function(args) return args[1] end,
-}
-for _, name in ipairs { "cudaMallocManaged", "cudaMallocHost", "cudaHostAlloc", "cudaMallocAsync" } do known[name] = known.cudaMalloc end
-known.cudaMemcpyAsync, known.cudaMemsetAsync, known.memset = copy_memory, known.cudaMemset, known.cudaMemset
-for _, name in ipairs { "atol", "atoll", "atof", "strtod", "strtof", "strtol", "strtoul", "strtoll", "strtoull", "stoi", "stol", "stoul", "stoull", "stof", "stod" } do
-  known[name] = from_input
-end
-for _, name in ipairs { "exit", "abort", "_exit" } do known[name] = function() return nil, "exit" end end
-for _, name in ipairs { "ceil", "floor", "sqrt", "log2", "abs" } do
-  known[name] = function(args) return computed(name, args[1]) end
-  known[name .. "f"] = known[name]
-end
-for _, name in ipairs { "min", "max", "pow" } do known[name] = function(args) return computed(name, args[1], args[2]) end end
-known.powf = known.pow
-
--- member functions of std::vector
-local methods = {
-  size = function(v) return v.count end,
-  data = function(v) return v end,
-  begin = function(v) return v end,
-  get = function(v) return v end,
-  resize = function(v, args, node)
-    v.count = args[1]
-    v.object = new_object(computed("*", args[1], literal(v.width)), node).object
-    return literal(0)
-  end,
-}
-methods.assign = methods.resize
-
-local function sides(v)
-  if v and v.fields then
-    local list = {}
-    for i, side in ipairs { "x", "y", "z" } do list[i] = v.fields[side] and v.fields[side].v or literal(1) end
-    return list
-  end
-  return { v or literal(1), literal(1), literal(1) }
-end
-
 local function construct(node, args)
-  local name = string.gsub(node.type, "^const ", "")
-  if name == "dim3" then
-    if args[1] and args[1].fields then return copied(args[1]) end
-    local fields = {}
-    for i, side in ipairs { "x", "y", "z" } do fields[side] = { v = args[i] or literal(1), name = side } end
-    return { fields = fields, class = node.class }
-  end
-  if args[1] and (args[1].fields and #args == 1 or args[1].string) then return copied(args[1]) end
-  if string.find(name, "^std::vector<") or string.find(name, "^thrust::[%w]+_vector<") then
-    local element_type, width = string.match(name, "<(.*)>$"), nil
-    for _, child in ipairs(node_of(node.ref).children) do width = node_of(child).kind == "ParmDecl" and node_of(child).pointee_bytes or width end
-    local v = { fields = {}, vector = true, width = arguments.bytes_of(string.match(element_type, "^[^,]*")) or width or 1 }
-    if args[1] and is_number(args[1]) then
-      v.count, v.object = args[1], new_object(computed("*", args[1], literal(v.width)), node).object
-    elseif args[1] and args[1].items then
-      v.count = literal(#args[1].items + 1)
-      v.object = new_object(literal((#args[1].items + 1) * v.width), node).object
-      v.object.cells, v.object.is_host = args[1].items, true
-    end
-    return v
-  end
-  local v = { fields = {}, class = node.class }
+  local v = library.construct(node, args)
+  if v then return v end
+  v = { fields = {}, class = node.class }
   if node.ref then invoke(node_of(node.ref), args, { v = v }, node) end
   return v
-end
-
--- Returns a function's body. If Clang has not instantiated a function template, returns the template's body.
-local body_of
-function body_of(decl)
-  local body = last(decl)
-  if body and body.kind == "CompoundStmt" then return body end
-  local template = decl.template and decl.template ~= decl.id and node_of(decl.template)
-  return template and body_of(template) or nil
-end
-
-local function parameters_of(decl)
-  local list = {}
-  for _, id in ipairs(decl.children) do
-    if node_of(id).kind == "ParmDecl" then list[#list + 1] = node_of(id) end
-  end
-  return list
 end
 
 --- Runs a function. `cells` are the cells of the arguments; parameters that are references share these cells.
@@ -418,25 +209,12 @@ local function record(node, decl, name, grid, block, shared, args, named)
     if one.node == node and one.decl == decl then return end
   end
   state.launches[#state.launches + 1] = {
-    node = node, decl = decl, name = name, grid = sides(grid), block = sides(block), shared = shared, args = args,
+    node = node, decl = decl, name = name, grid = library.sides(grid), block = library.sides(block), shared = shared, args = args,
     at = place(node), text = text_of(node), uncertain = state.uncertain > 0, within = state.within, instance = {},
   }
   for _, id in ipairs(named and named.children or {}) do -- the template's arguments that are no types
     local list = state.launches[#state.launches].instance
     if not string.find(node_of(id).kind, "Ref$") then list[#list + 1] = eval(node_of(id)) end
-  end
-end
-
--- Returns the function that an expression names, its name, and the expression's node.
-local function kernel_of(callee)
-  while callee do
-    if callee.kind == "OverloadedDeclRef" then return nil, callee.name end
-    if callee.kind == "DeclRefExpr" and callee.ref then
-      local decl = node_of(callee.ref)
-      if decl.kind ~= "OverloadedDeclRef" then return decl, decl.name, callee end
-      return nil, decl.name, callee
-    end
-    callee = callee.children[1] and node_of(callee.children[1])
   end
 end
 
@@ -463,7 +241,7 @@ local function call(node)
     if #node.arguments == 0 then -- Clang lists no arguments in a template that is not instantiated
       for i = 3, #node.children do args[i - 2] = eval(node_of(node.children[i])) end
     end
-    local decl, name, named = kernel_of(node_of(node.children[1]))
+    local decl, name, named = syntax.kernel_of(node_of(node.children[1]))
     record(node, decl, name, config[1], config[2], config[3], args, named)
     return literal(0)
   end
@@ -471,7 +249,7 @@ local function call(node)
   local name = node.name
   if string.find(name, "^cudaLaunch%w*Kernel$") and #node.arguments >= 4 then
     local args, list = evaluated(node.arguments), {}
-    local of, called = kernel_of(node_of(node.arguments[1]))
+    local of, called = syntax.kernel_of(node_of(node.arguments[1]))
     for i, cell in pairs(args[4] and args[4].object and args[4].object.cells or {}) do list[i + 1] = cell.v and (cell.v.to and cell.v.to.v or cell.v) end
     if called then record(node, of, called, args[2], args[3], args[5], list) end
     return literal(0)
@@ -481,7 +259,7 @@ local function call(node)
   local args, cells = evaluated(node.arguments)
   if decl and decl.kind == "CXXConstructor" then return construct(node, args) end
   if this and this.v and (this.v.vector or this.v.object) then
-    local method = methods[name]
+    local method = library.methods[name]
     return method and method(this.v, args, node) or open_value(nil, node)
   end
   if name == "operator=" and #args == 2 then
@@ -495,16 +273,16 @@ local function call(node)
     return invoke(f.lambda, rest, nil, node, rest_cells, f.frame)
   end
   if f and name == "operator[]" then return cell_of(node).v end
-  if samples[name] then return samples[name](args, node) end
-  if known[name] and not (decl and body_of(decl) and not string.find(decl.file or "", "toolkit.h", 1, true)) then
-    local v, status = known[name](args, node)
+  if library.samples[name] then return library.samples[name](args, node) end
+  if library.known[name] and not (decl and body_of(decl) and not string.find(decl.file or "", "toolkit.h", 1, true)) then
+    local v, status = library.known[name](args, node)
     return v, status
   end
   if decl and body_of(decl) then return invoke(decl, args, this, node, cells) end
-  for i, v in pairs(args) do forget(v, node, name) end
+  for i, v in pairs(args) do library.forget(v, node, name) end
   if decl and decl.kind == "FunctionDecl" then
     for i, p in ipairs(parameters_of(decl)) do
-      if string.find(p.type, "&$") and not string.find(p.type, "^const") and not string.find(p.type, "const &$") and cells[i] then forget({ to = cells[i] }, node, name) end
+      if string.find(p.type, "&$") and not string.find(p.type, "^const") and not string.find(p.type, "const &$") and cells[i] then library.forget({ to = cells[i] }, node, name) end
     end
   end
   if string.find(name, "^cuda") and (string.find(node.type, "cudaError") or string.find(node.type, "autotune_any")) then return literal(0) end
@@ -652,24 +430,12 @@ function eval(node)
       local child = node_of(id)
       if not string.find(child.kind, "Ref$") and child.kind ~= "CallExpr" and child.kind ~= "InitListExpr" then count = count or eval(child) end
     end
-    if count and is_number(count) then return new_object(computed("*", count, literal(node.pointee_bytes or 1)), node, count) end
+    if count and is_number(count) then return library.new_object(computed("*", count, literal(node.pointee_bytes or 1)), node, count) end
     return { to = { v = last(node) and last(node).kind == "CallExpr" and eval(last(node)) or { fields = {} } } }
   end
   local v = nil
   for _, id in ipairs(node.children) do v = eval(node_of(id)) end
   return #node.children == 1 and v or open_value(nil, node)
-end
-
--- Returns the parts of for (init; cond; step) and the body. Each part may be nil.
-local function parts_of_for(node)
-  local list = {}
-  for i, id in ipairs(node.children) do list[i] = node_of(id) end
-  local body, init = table.remove(list), nil
-  local function sets(n) return n.kind == "DeclStmt" or (n.kind == "BinaryOperator" and (n.op == "=" or n.op == ",")) end
-  if list[1] and sets(list[1]) then init = table.remove(list, 1) end
-  local function compares(n) return n.kind ~= "CompoundAssignOperator" and not (n.kind == "UnaryOperator" and (n.op == "++" or n.op == "--")) end
-  local cond = list[1] and compares(list[1]) and table.remove(list, 1) or nil
-  return init, cond, list[1], body
 end
 
 local function switch(node)
@@ -763,7 +529,7 @@ function exec(node)
     end
     return alternatives({ way(list[2]), way(list[3]) }, node)
   elseif kind == "ForStmt" then
-    local init, cond, inc, body = parts_of_for(node)
+    local init, cond, inc, body = syntax.parts_of_for(node)
     if init then
       if init.kind == "DeclStmt" then exec(init) else eval(init) end
     end
@@ -784,36 +550,11 @@ function exec(node)
   return state.ended and "exit" or nil
 end
 
--- ---- the file ----
-
-local function has_attribute(decl, name)
-  for _, id in ipairs(decl.children) do
-    if node_of(id).kind == "attribute(" .. name .. ")" then return true end
-  end
-  return false
-end
-
--- Lists the host functions that have a body, in the order of the file.
-local function host_functions(root, prelude, list)
-  for _, id in ipairs(root.children) do
-    local decl = node_of(id)
-    if decl.file ~= prelude then
-      if decl.kind == "Namespace" or decl.kind == "LinkageSpec" or decl.kind == "StructDecl" or decl.kind == "ClassDecl" or decl.kind == "UnexposedDecl" then
-        host_functions(decl, prelude, list)
-      elseif (decl.kind == "FunctionDecl" or decl.kind == "FunctionTemplate" or decl.kind == "CXXMethod") and body_of(decl)
-        and not has_attribute(decl, "global") and not has_attribute(decl, "device") then
-        list[#list + 1] = decl
-      end
-    end
-  end
-  return list
-end
-
 --- Runs the host code until it launches the kernel `wanted`. Returns the launches, each { name, decl, grid, block,
 --- shared, args, at, text, uncertain }. `macros` maps the name of a macro or constant with a number, and each place
 --- "file:line" where it is used, to { name, n, at }.
 local function run(wanted, macros)
-  parse()
+  syntax.parse()
   local root = host.syntax()
   local prelude
   for _, id in ipairs(root.children) do
@@ -821,21 +562,15 @@ local function run(wanted, macros)
     if file and string.find(file, "kernel_file/toolkit.h", 1, true) then prelude = file end
   end
   state = { steps = 0, depth = 0, globals = { cells = {} }, launches = { values = {}, places = {} }, called = {}, constants = {}, uncertain = 0, macros = macros }
-  local functions = host_functions(root, prelude, {})
+  local functions = syntax.host_functions(root, prelude, {})
   local function start(decl)
     for _, one in ipairs(state.launches) do
       if one.name == wanted and one.within == "main" then return end
     end
     if state.called[decl.id] or state.steps > MOST_STEPS then return end
-    state.ended, state.trail, state.rounds, state.frame = false, nil, nil, nil
+    state.ended, memory.trail, state.rounds, state.frame = false, nil, nil, nil
     state.within = decl.name
-    local line, args = host.sketches(), {}
-    if decl.name == "main" and #line > 0 then
-      local cells = { [0] = { v = { string = decl.name } }, [#line + 1] = { v = literal(0) } }
-      for i, text in ipairs(line) do cells[i] = { v = { string = text } } end
-      args = { literal(#line + 1), { object = { cells = cells, is_host = true } } }
-    end
-    invoke(decl, args, { v = { fields = {} } }, decl)
+    invoke(decl, decl.name == "main" and library.arguments_of_main(decl) or {}, { v = { fields = {} } }, decl)
   end
   for _, decl in ipairs(functions) do
     if decl.name == "main" then start(decl) end

@@ -1,4 +1,4 @@
--- The values of host code, and its syntax nodes.
+-- The values of host code, and the cells that hold them.
 --
 -- A number is { n, op, a, b, name, of, at, text, macro, open }. n is the number, nil if it is unknown (open). It was
 -- computed as a op b. The value of a variable has the variable's `name`; the variable was set to the value `of` at the
@@ -8,29 +8,7 @@
 local host = ...
 
 local early = host.own "early.lua"
-
-local nodes = {}
-
-local function node_of(id)
-  local found = nodes[id]
-  if not found then
-    found = host.syntax(id)
-    found.id = id
-    if (found.kind == "BinaryOperator" or found.kind == "CompoundAssignOperator" or found.kind == "UnaryOperator") and found.name ~= "" then
-      found.op = found.name
-    end
-    nodes[id] = found
-  end
-  return found
-end
-
-local function place(node)
-  return string.match(node.file or "", "([^/]*)$") .. ":" .. (node.line or 0)
-end
-
-local function text_of(node)
-  return (string.gsub(host.syntax_text(node.id), "%s+", " "))
-end
+local place = host.own("host_syntax.lua").place
 
 local function literal(n) return { n = n } end
 
@@ -129,8 +107,6 @@ local function at_offset(pointer, op, count, width)
   return { object = pointer.object, offset = computed(op, pointer.offset or literal(0), bytes) }
 end
 
-local function last(node) return node.children[#node.children] and node_of(node.children[#node.children]) end
-
 -- Returns the truth of a condition; nil if it is unknown.
 local function truth(v)
   if v and (v.object or v.to or v.fields or v.lambda) then return true end
@@ -138,7 +114,52 @@ local function truth(v)
   return nil
 end
 
+-- The old values of the cells that were written since the trail began, so that they can be restored: { cell, value }
+-- for each write. There is no trail at first.
+local memory = { trail = nil }
+
+local function write(cell, v)
+  if memory.trail then memory.trail[#memory.trail + 1] = { cell, cell.v } end
+  cell.v = v
+end
+
+-- Returns the cell of an element of an array or of memory.
+local function element(v, index, node)
+  local object = v and v.object
+  local byte = v and v.string and index and index.n and string.byte(v.string .. "\0", index.n + 1)
+  if byte then return { v = literal(byte) } end
+  if v and v.to and (not index or index.n == 0) then return v.to end
+  if not object then return { v = open_value(nil, node) } end
+  object.cells = object.cells or {}
+  local i = index and index.n
+  if i == nil then return { v = open_value(nil, node) } end
+  object.cells[i] = object.cells[i] or { v = object.zero and literal(0) or open_value(nil, node, "an element of memory") }
+  return object.cells[i]
+end
+
+local function member(v, name, node)
+  if v and v.to then v = v.to.v end
+  if v and v.object then v = element(v, literal(0), node).v end
+  if not v or not v.fields then return { v = open_value(name, node, v and v.why) } end
+  if not v.fields[name] then v.fields[name] = { v = open_value(name, node, v.why), name = name } end
+  return v.fields[name]
+end
+
+-- Converts a number between whole numbers and others.
+local function converted(v, type)
+  if not is_number(v) or not v.n then return v end
+  local whole = string.find(type, "int") or string.find(type, "long") or string.find(type, "short") or string.find(type, "char")
+  if whole and math.type(v.n) == "float" and v.n == v.n and math.abs(v.n) < 2 ^ 62 then
+    local n = math.tointeger(v.n >= 0 and math.floor(v.n) or math.ceil(v.n))
+    return is_plain(v) and literal(n) or { op = "int", a = v, n = n }
+  elseif (type == "float" or type == "double") and math.type(v.n) == "integer" then
+    return { op = "float", a = v, n = v.n + 0.0, float = true }
+  end
+  return v
+end
+
 return {
-  node_of = node_of, place = place, text_of = text_of, literal = literal, open_value = open_value, is_number = is_number, is_plain = is_plain, same = same,
-  copied = copied, given = given, merged = merged, computed = computed, at_offset = at_offset, last = last, truth = truth, apply = apply,
+  literal = literal, open_value = open_value, is_number = is_number, is_plain = is_plain, same = same, copied = copied, given = given,
+  merged = merged, computed = computed, at_offset = at_offset, truth = truth, apply = apply, memory = memory, write = write,
+  element = element, member = member, converted = converted,
 }

@@ -7,6 +7,7 @@ local host = ...
 local check = host.own "check.lua"
 local early = host.own "early.lua"
 local code = host.own "host_code.lua"
+local syntax = host.own "host_syntax.lua"
 local values = host.own "host_values.lua"
 local arguments = host.own "kernel_arguments.lua"
 local helpers, parse_c = early.helpers, early.parse_c
@@ -298,12 +299,12 @@ end
 
 -- Returns whether a call may write to its k-th child: the object of a method, or an argument passed by reference.
 local function may_write(node, k)
-  local decl = node.ref and values.node_of(node.ref)
+  local decl = node.ref and syntax.node_of(node.ref)
   if not decl then return false end
   if k == 1 then return decl.kind == "CXXMethod" and not string.find(decl.type, "const$") end
   local count = 1
   for _, id in ipairs(decl.children) do
-    local p = values.node_of(id)
+    local p = syntax.node_of(id)
     if p.kind == "ParmDecl" then count = count + 1 end
     if p.kind == "ParmDecl" and count == k then return string.find(p.type, "&$") and not string.find(p.type, "^const ") end
   end
@@ -315,9 +316,9 @@ end
 local function only_use(decl, i, text)
   local parameter, count, seen, uses = nil, 0, 0, {}
   for _, id in ipairs(decl and decl.children or {}) do
-    if values.node_of(id).kind == "ParmDecl" then
+    if syntax.node_of(id).kind == "ParmDecl" then
       count = count + 1
-      if count == i then parameter = values.node_of(id) end
+      if count == i then parameter = syntax.node_of(id) end
     end
   end
   if not parameter then return nil end
@@ -328,7 +329,7 @@ local function only_use(decl, i, text)
       return
     end
     for k, id in ipairs(node.children) do
-      local child, inner = values.node_of(id), "value"
+      local child, inner = syntax.node_of(id), "value"
       local passes = kind == "ParenExpr" or kind == "UnexposedExpr" or string.find(kind, "Cast") or kind == "MemberRefExpr"
       if passes then inner = use
       elseif kind == "ArraySubscriptExpr" and k == 1 or kind == "UnaryOperator" and node.op == "*" then inner = use == "value" and "read" or use
@@ -340,7 +341,7 @@ local function only_use(decl, i, text)
     end
   end
   for _, id in ipairs(decl.children) do
-    local child = values.node_of(id)
+    local child = syntax.node_of(id)
     if child.kind == "CompoundStmt" then walk(child, "value") end
   end
   local plain, words = string.gsub(string.gsub(text, "/%*.-%*/", " "), "//[^\n]*", " "), 0
@@ -407,7 +408,7 @@ end
 function context:members(class, v, name, list)
   local fine = class ~= nil
   for _, id in ipairs(class and class.children or {}) do
-    local field = values.node_of(id)
+    local field = syntax.node_of(id)
     if field.kind == "FieldDecl" then
       local cell = v and v.fields and v.fields[field.name]
       local one, kind = cell and cell.v, field.type == "bool" and "bool" or C_TYPES[field.type]
@@ -415,7 +416,7 @@ function context:members(class, v, name, list)
         local text = one and one.n and self:render(one, "data", 0)
         list[#list + 1] = "at." .. kind .. "(" .. (text and (tonumber(text) and text or quoted(text)) or ask(name .. "." .. field.name .. " is " .. (one and question(one) or "set at run time"))) .. ")"
       elseif field.class and not string.find(field.type, "[%]*]") then
-        fine = self:members(values.node_of(field.class), one, name .. "." .. field.name, list) and fine
+        fine = self:members(syntax.node_of(field.class), one, name .. "." .. field.name, list) and fine
       else
         fine = false
       end
@@ -633,7 +634,7 @@ function context:read_number(a, param, v)
     end
     return
   end
-  local list, class = {}, v and v.class and values.node_of(v.class)
+  local list, class = {}, v and v.class and syntax.node_of(v.class)
   local fine = self:members(class, v, name, list)
   if a.lanes > 1 and v and v.fields then
     fine, list = true, {}

@@ -2,7 +2,7 @@
  * node by node. libclang is loaded only when a comment is written. The declarations below are those
  * of its stable C interface, clang-c/Index.h, so no header is needed to build. No header of the
  * Toolkit or the standard library is read: templates/kernel_file/toolkit.h replaces them. Names
- * that remain unknown are declared by lua/lib/host_unknown.lua, because statements that do not
+ * that remain unknown are declared by lua/lib/host_syntax.lua, because statements that do not
  * compile are missing from the tree. */
 #include <dlfcn.h>
 #include <lauxlib.h>
