@@ -10,21 +10,16 @@ local code = host.own "host_code.lua"
 local syntax = host.own "host_syntax.lua"
 local values = host.own "host_values.lua"
 local arguments = host.own "kernel_arguments.lua"
+local expressions = host.own "kernel_expressions.lua"
 local helpers, parse_c = early.helpers, early.parse_c
 local is_number, is_plain, same = values.is_number, values.is_plain, values.same
+local quoted, ask, remark, number_text, source_of, why, question =
+  expressions.quoted, expressions.ask, expressions.remark, expressions.number_text, expressions.source_of, expressions.why, expressions.question
+local walk, find, without_casts, rounded_up, divided =
+  expressions.walk, expressions.find, expressions.without_casts, expressions.rounded_up, expressions.divided
 
 local C_TYPES = arguments.C_TYPES
-
--- fields of `device` for members of cudaDeviceProp
-local DEVICE = { multiProcessorCount = "sm_count", maxThreadsPerBlock = "max_threads_per_block", warpSize = "warp_size",
-                 maxThreadsPerMultiProcessor = "max_threads_per_sm" }
 local SIDES = { "_X", "_Y", "_Z" }
-local MOST_REMARK = 100
-local MOST_RENDERED = 256 -- parts of one expression
-
-local function quoted(text) return string.format("%q", text) end
-
-local function ask(why) return "at.ask " .. quoted(why) end
 
 -- Returns values to try around the number `v` of the file. 0 is among them only if `v` is 0, because the kernel may
 -- divide by the number.
@@ -32,267 +27,6 @@ local function values_around(v)
   if v == 0 then return "{ 0, 1 }" end
   if helpers.is_pow2(v) then return "at.pow2(" .. math.max(1, v // 4) .. ", " .. math.max(v, math.min(v * 4, 1024)) .. ")" end
   return "{ " .. math.max(1, v // 2) .. ", " .. v .. ", " .. 2 * v .. " }"
-end
-
-local function least_around(v)
-  return v == 0 and 0 or helpers.is_pow2(v) and math.max(1, v // 4) or math.max(1, v // 2)
-end
-
--- Returns a text of the file in a form that is allowed in a comment.
-local function remark(text)
-  text = string.gsub(string.gsub(text, "%s+", " "), "%*/", "* /")
-  return #text > MOST_REMARK and string.sub(text, 1, MOST_REMARK) .. " ..." or text
-end
-
-local function number_text(n)
-  if math.type(n) == "integer" then
-    local bits = n > 1024 and helpers.is_pow2(n) and math.floor(math.log(n, 2) + 0.5)
-    return bits and 1 << bits == n and "1 << " .. bits or tostring(n)
-  end
-  local text = string.format("%.7g", n) -- enough digits for a float; a double needs more
-  if math.abs(tonumber(text) - n) > math.abs(n) * 6e-8 then text = string.format("%.17g", n) end
-  return string.find(text, "[%.enf]") and text or text .. ".0"
-end
-
--- ---- sources of numbers ----
-
--- Returns the value of the variable that the file set to a number or an expression, behind variables that were only set
--- to this variable.
-local function source_of(v)
-  local found = v
-  while v and v.of and not v.of.op do
-    v = v.of
-    if v.name or v.macro then found = v end
-  end
-  return found
-end
-
-local function why(v)
-  local from = source_of(v)
-  if not from.at then return "" end
-  if from.open then return from.at .. ": " .. (from.why or "") end
-  local text = from.node and string.gsub(host.syntax_text(from.node.id), "%s*:$", "") or ""
-  return from.at .. (text ~= "" and ": " .. text or "") .. (from.note and ", " .. from.note or v.note and ", " .. v.note or "")
-end
-
-local function question(v, name)
-  local from = source_of(v)
-  return (from.name and from.name ~= name and from.name .. " is " or "") .. (v.input and "set by the command line" or from.why or "set at run time") .. (from.at and ", " .. from.at or "")
-end
-
--- ---- expressions ----
-
--- State while the comment is made: names of values, tuned parameters, and the fields to write.
-local context = {}
-
-function context:name_of(v)
-  while v do
-    if self.named[v] then return self.named[v] end
-    if not (v.of or v.op == "int" or v.op == "float") then return nil end
-    v = v.of or v.a
-  end
-end
-
--- Visits a value and all values from which it is computed, each once. visit(v) returns whether to visit the values from
--- which v is computed.
-local function walk(v, visit, seen)
-  seen = seen or {}
-  if not v or not is_number(v) or seen[v] then return end
-  seen[v] = true
-  if not visit(v) then return end
-  walk(v.of, visit, seen)
-  walk(v.a, visit, seen)
-  walk(v.b, visit, seen)
-end
-
--- Tells whether a variable's own expression depends on tuned parameters, and on no other variable.
-function context:is_tuned(v)
-  local found, others = false, false
-  walk(v, function(x)
-    local name = self:name_of(x) or x.macro
-    local is_other = not rawequal(x, v) and (name and not self.tuned[name] or not name and x.name and x.of and x.of.op)
-    found, others = found or name and self.tuned[name] ~= nil, others or is_other
-    return not name and not is_other
-  end)
-  found = found and not others
-  return found
-end
-
--- Returns the position of the item `name` in the list, or nil.
-local function find(list, name)
-  for i, one in ipairs(list) do
-    if one.name == name then return i end
-  end
-end
-
-function context:add(field, name, text, reason)
-  local list = self.fields[field]
-  if not find(list, name) then list[#list + 1] = { name = name, text = text, why = remark(reason or "") } end
-end
-
--- Adds a variable of the problem for a number of the host code. Returns its name, which is new.
-function context:variable(v)
-  local from = source_of(v)
-  local base = string.gsub(from.macro or from.name or v.name or "size", "[^%w_]", "_")
-  local name, i = base, 2
-  while not from.macro and self.taken[name] and not (self.taken[name] ~= true and same(self.taken[name], v)) or host.is_helper(name) or not host.load("local " .. name, "=name") do
-    name, i = base .. "_" .. i, i + 1
-  end
-  self.taken[name] = v
-  while v do self.named[v], v = self.named[v] or name, v.of end -- the values that it was given, too
-  v = self.taken[name]
-  self:add("problem", name, v.n and number_text(v.n) or ask(question(v, name)), why(v))
-  return name
-end
-
-local function without_casts(v)
-  while v and (v.op == "int" or v.op == "float" or v.op == "floor" or v.op == "ceil" or v.of and v.of.op) do
-    local inner = v.a
-    while inner and (inner.op == "float" or inner.of) do inner = inner.of or inner.a end
-    if (v.op == "floor" or v.op == "ceil") and inner and inner.float and inner.op then return v end
-    v = v.of or v.a
-  end
-  return v
-end
-
--- Returns a and b if the value is a / b rounded up; otherwise nil.
-local function rounded_up(v)
-  local function is_one(x) return x and x.n == 1 end
-  v = without_casts(v)
-  if not v then return nil end
-  if v.op == "ceil" then
-    local inner = without_casts(v.a)
-    if inner and inner.op == "/" and inner.float then return inner.a, inner.b end
-  elseif v.op == "/" and not v.float then
-    local sum, d = without_casts(v.a), v.b
-    if sum.op == "-" and is_one(sum.b) then -- the form (a + b - 1) / b
-      local inner = without_casts(sum.a)
-      if inner.op == "+" and same(inner.b, d) then return inner.a, d end
-      if inner.op == "+" and same(inner.a, d) then return inner.b, d end
-    elseif sum.op == "+" then
-      local rest = without_casts(sum.b)
-      if rest.op == "-" and is_one(rest.b) and same(rest.a, d) then return sum.a, d end
-      if rest.n and d.n and is_plain(rest) and rest.n == d.n - 1 and d.n > 1 then return sum.a, d end
-    end
-  elseif v.op == "+" then -- the forms (a - 1) / b + 1 and a / b + (a % b != 0)
-    for _, pair in ipairs { { v.a, v.b }, { v.b, v.a } } do
-      local quotient, more = without_casts(pair[1]), without_casts(pair[2])
-      if quotient.op == "/" and is_one(more) and without_casts(quotient.a).op == "-" and is_one(without_casts(quotient.a).b) then
-        return without_casts(quotient.a).a, quotient.b
-      end
-      local rest, negated = more, false
-      while rest and (rest.op == "!=" or rest.op == "==") and rest.b.n == 0 do
-        negated, rest = negated ~= (rest.op == "=="), without_casts(rest.a)
-      end
-      if rest and rest.op == ">" and rest.b.n == 0 then rest = without_casts(rest.a) end
-      if rest and not negated and quotient.op == "/" and rest.op == "%" and same(rest.a, quotient.a) and same(rest.b, quotient.b) then return quotient.a, quotient.b end
-    end
-  end
-  return nil
-end
-
-local WRITTEN = { min = true, max = true, ceil = true, floor = true } -- operators with an expression, besides those with a precedence
-local PRECEDENCE = { ["+"] = 4, ["-"] = 4, ["*"] = 5, ["/"] = 5, ["%"] = 5, ["<<"] = 3, [">>"] = 3 }
-
-local function operand(n, level)
-  local text = number_text(n)
-  return (level or 0) > PRECEDENCE["<<"] and string.find(text, "<<", 1, true) and "(" .. text .. ")" or text
-end
-
---- Returns the value as an expression of the pattern, or nil. `role` is "data" for a value that all variants share,
---- "divisor" for the divisor of a grid's size, and "launch" for other values.
-function context:render(v, role, level)
-  if not is_number(v) or not v then return nil end
-  if not level or level == 0 then self.rendered = 0 end
-  self.rendered = (self.rendered or 0) + 1
-  if self.rendered > MOST_RENDERED then return nil end
-  local name = self:name_of(v) or v.macro and self.symbols[v.macro] and v.macro
-  if name and role == "data" and self.tuned[name] then return number_text(self.tuned[name]) end
-  if name and name == v.macro and self.of_data[name] and not self.of_block[name] and not self.tuned[name] then self:add("problem", name, number_text(v.n), v.at) end
-  if name then return name end
-  if v.macro then return self:variable(v) end
-  local a, b = rounded_up(v)
-  if a then
-    local x, y = self:render(a, role == "data" and "data" or "dividend", 0), self:render(b, role == "data" and "data" or "divisor", 0)
-    return x and y and "ceil_div(" .. x .. ", " .. y .. ")"
-  end
-  if (role == "dividend" or role == "data") and v.name and v.n and self:is_tuned(v) then return self:variable(v) end
-  if v.op == "int" or v.op == "float" or v.op == "floor" or v.op == "ceil" then
-    local inner = without_casts(v.a)
-    if v.op ~= "float" and v.op ~= "ceil" and inner.op == "/" and inner.float then
-      inner = early.copied(inner)
-      inner.float = false -- a quotient that is cut off
-      return self:render(inner, role, level)
-    end
-    if v.op == "int" or v.op == "float" or not (inner.float and inner.op) then return self:render(v.a, role, level) end
-  end
-  if v.of then
-    local core = without_casts(v.of)
-    if v.name and v.n and core.op and not self:name_of(core) and not PRECEDENCE[core.op] and not WRITTEN[core.op] then return self:variable(v) end
-    if v.of.op or v.of.of or v.of.macro or self.named[v.of] then return self:render(v.of, role, level) end
-    if v.n and role == "divisor" then
-      local same_number = self:tuned_number(v.n)
-      if same_number then return same_number end
-    end
-    if not v.name then return self:render(v.of, role, level) end
-    return self:variable(v)
-  end
-  local property = v.open and v.why == "set by cudaGetDeviceProperties" and DEVICE[v.name]
-  if property and role ~= "data" then return "device." .. property end
-  if v.open then return self:variable(v) end
-  if not v.op then return v.n and (role == "divisor" and self:tuned_number(v.n) or operand(v.n, level)) end
-  local own = PRECEDENCE[v.op]
-  if own then
-    local is_division = v.op == "/" or v.op == "%"
-    if is_plain(v.a) and v.a.n == 0 and v.op == "-" then
-      local x = self:render(v.b, role, 6)
-      return x and "-" .. x
-    end
-    local x = self:render(v.a, is_division and role == "launch" and "dividend" or role, own)
-    local y = self:render(v.b, is_division and role ~= "data" and "divisor" or role, own + 1)
-    if not x or not y then return v.n and operand(v.n, level) end
-    local op = v.op == "/" and not v.float and "//" or v.op
-    local text = x .. " " .. op .. " " .. y
-    return own < (level or 0) and "(" .. text .. ")" or text
-  end
-  if (v.op == "min" or v.op == "max") and v.b then
-    local x, y = self:render(v.a, role, 0), self:render(v.b, role, 0)
-    return x and y and v.op .. "(" .. x .. ", " .. y .. ")"
-  end
-  return v.n and operand(v.n, level) or nil
-end
-
--- Returns the tuned parameter that replaces the number `n` of the launch. In the grid's x, y or z, prefers the
--- parameter of the block's x, y or z.
-function context:tuned_number(n)
-  local own = self.sides and self.sides[self.side]
-  if own and self.tuned[own] == n and self.literal[own] then return own end
-  for name, v in pairs(self.tuned) do
-    if v == n and self.literal[name] then return name end
-  end
-end
-
--- Returns the value divided by `width`, for a size in bytes; nil if the expression has no such factor.
-local function divided(v, width)
-  if width == 1 then return v end
-  if v.n and (is_plain(v) or v.width) and math.type(v.n) == "integer" then return v.n % width == 0 and values.literal(v.n // width) or nil end
-  if v.op == "int" or v.op == "float" then return divided(v.a, width) end
-  if v.of then
-    local core = v
-    while core.of do core = core.of end
-    return core.op and divided(core, width) or nil
-  end
-  if v.op == "*" then
-    local is_width = v.b.width or is_plain(v.b) and v.b.n == width -- v.b is the size of an element
-    for _, pair in ipairs(is_width and { { v.b, v.a }, { v.a, v.b } } or { { v.a, v.b }, { v.b, v.a } }) do
-      local inner = divided(pair[1], width)
-      if inner then return is_plain(inner) and inner.n == 1 and pair[2] or values.computed("*", inner, pair[2]) end
-    end
-  elseif v.op == "+" or v.op == "-" then
-    local a, b = divided(v.a, width), divided(v.b, width)
-    return a and b and values.computed(v.op, a, b)
-  end
-  return nil
 end
 
 -- ---- the kernel's own code ----
@@ -405,7 +139,7 @@ end
 -- ---- structures by value ----
 
 -- Lists the members of a structure. Returns false if a member has an unknown type.
-function context:members(class, v, name, list)
+local function members(self, class, v, name, list)
   local fine = class ~= nil
   for _, id in ipairs(class and class.children or {}) do
     local field = syntax.node_of(id)
@@ -416,7 +150,7 @@ function context:members(class, v, name, list)
         local text = one and one.n and self:render(one, "data", 0)
         list[#list + 1] = "at." .. kind .. "(" .. (text and (tonumber(text) and text or quoted(text)) or ask(name .. "." .. field.name .. " is " .. (one and question(one) or "set at run time"))) .. ")"
       elseif field.class and not string.find(field.type, "[%]*]") then
-        fine = self:members(syntax.node_of(field.class), one, name .. "." .. field.name, list) and fine
+        fine = members(self, syntax.node_of(field.class), one, name .. "." .. field.name, list) and fine
       else
         fine = false
       end
@@ -454,7 +188,7 @@ local function sides_text(list)
 end
 
 -- Finds the parameters for the block's x, y and z, and the other values that they replace.
-function context:read_block(launch, numbers, words)
+local function read_block(self, launch, numbers, words)
   local sides, list = launch.block, {}
   local count = 3
   while count > 1 and sides[count] and sides[count].n == 1 and not sides[count].name do count = count - 1 end
@@ -530,7 +264,7 @@ function context:read_block(launch, numbers, words)
 end
 
 -- Adds the buffer of a pointer, with its type, size and contents.
-function context:read_buffer(a, param, v, decl, i, found)
+local function read_buffer(self, a, param, v, decl, i, found)
   local name, object = param.name, v and v.object
   local role = a.const and "input" or "inout"
   if is_plain(v) and v.n == 0 then
@@ -608,7 +342,7 @@ local function converted(v, a)
 end
 
 -- Describes a number or a structure.
-function context:read_number(a, param, v)
+local function read_number(self, a, param, v)
   local name = param.name
   if string.find(param.text, "cuda%a+Object_t") then
     local kind = string.find(param.text, "Surface", 1, true) and "surface" or "texture"
@@ -635,7 +369,7 @@ function context:read_number(a, param, v)
     return
   end
   local list, class = {}, v and v.class and syntax.node_of(v.class)
-  local fine = self:members(class, v, name, list)
+  local fine = members(self, class, v, name, list)
   if a.lanes > 1 and v and v.fields then
     fine, list = true, {}
     for _, side in ipairs { "x", "y", "z", "w" } do
@@ -645,38 +379,6 @@ function context:read_number(a, param, v)
   end
   self:add("args", name, fine and #list > 0 and "at.struct { " .. table.concat(list, ", ") .. " }" or ask(param.text .. ", of " .. a.bytes .. " bytes: at.struct { ... }"),
            v and v.at or self.launch and self.launch.at or "")
-end
-
--- Returns the value to which the variable `name` was set.
-function context:core(v, name)
-  while v.of and (self.named[v] == name or v.of.op) do v = v.of end
-  return v
-end
-
--- Returns whether the variable `name` follows from other variables of the problem, by operators that expressions have.
-function context:is_derived(v, name)
-  local core = self:core(v, name)
-  local function is_variable(macro) return macro and macro ~= name and find(self.fields.problem, macro) ~= nil end
-  if not core.op then return is_variable(core.macro) or self.named[core] ~= nil and self.named[core] ~= name end
-  local has, fine = false, true
-  walk(core, function(x)
-    local named = self:name_of(x) or is_variable(x.macro) and x.macro
-    if named then
-      has = has or not self.tuned[named]
-    elseif x.op then
-      fine = fine and (PRECEDENCE[x.op] or x.op == "int" or x.op == "float" or x.op == "min" or x.op == "max" or rounded_up(x)) and true
-    elseif x.open or x.name and not x.of then
-      fine = fine and x.n ~= nil
-    end
-    return not named and not x.macro
-  end)
-  return has and fine
-end
-
--- Tells whether the value itself is a tuned parameter.
-function context:is_tuned_itself(v)
-  local name = self:name_of(v)
-  return name ~= nil and self.tuned[name] ~= nil
 end
 
 --- Returns the comment. `entry` is the kernel's name. `tools` has the functions find_kernels, signature(entry, defines,
@@ -703,7 +405,7 @@ return function(entry, names, facts, tools)
     if one.name == kernel.name and open < least then launch, least = one, open end
   end
   -- The compiler reports the parameters for this launch's template instance.
-  local self = early.copied(context)
+  local self = early.copied(expressions.context)
   for key, v in pairs({ named = {}, tuned = {}, literal = {}, taken = {}, symbols = {}, of_data = {}, of_block = {}, numbers = {}, shared = {}, written = {}, both = {}, launch = launch,
                               fields = { problem = {}, derived = {}, space = {}, args = {}, launch = {}, baseline = {}, sizes = {}, outputs = {}, buffers = {}, oracle = {} } }) do self[key] = v end
   local is_template = kernel.template ~= "" and not string.find(entry, "<", 1, true)
@@ -801,7 +503,7 @@ return function(entry, names, facts, tools)
       self:add("space", name, ask("nothing defines " .. name .. (host.is_type_like(name) and ", a type: { \"float\" }, say" or ": the values to try")), "")
     end
   end
-  local block = launch and self:read_block(launch, numbers, words)
+  local block = launch and read_block(self, launch, numbers, words)
   for i, a in ipairs(signature) do
     local name, v = matched.params[i].name, launch and launch.args[i]
     while v and not a.pointer and name ~= "" and is_number(v) and v.name and not self.named[v] and not self:is_tuned_itself(v) do
@@ -813,14 +515,14 @@ return function(entry, names, facts, tools)
       local p = matched.params[i]
       local is_struct = a.lanes ~= 1 or not a.type
       if not a.pointer and not a.empty and p.name ~= "" and is_struct == are_structs and not (launch and launch.args[i] == nil and string.find(p.text, "=", 1, true)) then
-        self:read_number(a, p, launch and launch.args[i])
+        read_number(self, a, p, launch and launch.args[i])
       end
     end
   end
   read_numbers(false)
   for i, a in ipairs(signature) do
     if a.pointer and matched.params[i].name ~= "" then
-      self:read_buffer(a, matched.params[i], launch and launch.args[i], launch and launch.decl or nil, i, kernel)
+      read_buffer(self, a, matched.params[i], launch and launch.args[i], launch and launch.decl or nil, i, kernel)
     end
   end
   read_numbers(true) -- their members may be variables of sizes
@@ -851,7 +553,7 @@ return function(entry, names, facts, tools)
   for _, one in ipairs(self.numbers) do -- all variables are known only now
     if self:is_derived(one.v, one.name) then
       table.remove(self.fields.problem, find(self.fields.problem, one.name))
-      self:read_number({ lanes = 1, type = "int64" }, { name = one.name, text = "" }, one.v)
+      read_number(self, { lanes = 1, type = "int64" }, { name = one.name, text = "" }, one.v)
     end
   end
   local of_kernel = {}
