@@ -154,7 +154,6 @@ function cell_of(node)
   if kind == "UnaryOperator" and node.op == "*" then return element(eval(last(node)), literal(0), node) end
   if kind == "ArraySubscriptExpr" then return element(eval(node_of(node.children[1])), eval(last(node)), node) end
   if kind == "CallExpr" and node.name == "operator[]" then return element(eval(node_of(node.arguments[1])), eval(node_of(node.arguments[2])), node) end
-  if kind == "CXXThisExpr" then return { v = { to = state.frame.this } } end
   if #node.children > 0 and (kind == "UnexposedExpr" and #node.children == 1 or kind == "ParenExpr" or string.find(kind, "Cast")) then
     local cell = cell_of(last(node))
     local v = converted(cell.v, node.type)
@@ -274,9 +273,8 @@ local function call(node)
   end
   if f and name == "operator[]" then return cell_of(node).v end
   if library.samples[name] then return library.samples[name](args, node) end
-  if library.known[name] and not (decl and body_of(decl) and not string.find(decl.file or "", "toolkit.h", 1, true)) then
-    local v, status = library.known[name](args, node)
-    return v, status
+  if library.known[name] and not (decl and body_of(decl) and not syntax.is_replaced(decl)) then
+    return library.known[name](args, node)
   end
   if decl and body_of(decl) then return invoke(decl, args, this, node, cells) end
   for i, v in pairs(args) do library.forget(v, node, name) end
@@ -287,13 +285,6 @@ local function call(node)
   end
   if string.find(name, "^cuda") and (string.find(node.type, "cudaError") or string.find(node.type, "autotune_any")) then return literal(0) end
   return open_value(nil, node, name ~= "" and "set by " .. name or nil)
-end
-
--- Runs a call within an expression. If the call ends the program, ends the current statement.
-local function call_value(node)
-  local v, status = call(node)
-  if status == "exit" then state.ended = true end
-  return v
 end
 
 local function list_of(node)
@@ -313,13 +304,6 @@ local function list_of(node)
   if string.find(node.type, "^dim3") then return construct(node, { v.items[0] and v.items[0].v, v.items[1] and v.items[1].v, v.items[2] and v.items[2].v }) end
   if not node.class and #node.children == 1 and not string.find(node.type, "%]$") then return v.items[0].v end
   return v
-end
-
-local function assign(node, op)
-  local cell, v = cell_of(node_of(node.children[1])), eval(last(node))
-  if op ~= "=" then v = computed(string.sub(op, 1, -2), cell.v or literal(0), v or literal(0)) end
-  write(cell, given(cell.name, v, node))
-  return cell.v
 end
 
 function eval(node)
@@ -385,7 +369,12 @@ function eval(node)
     return op == "+" and eval(inner) or open_value(nil, node)
   elseif kind == "BinaryOperator" or kind == "CompoundAssignOperator" then
     local op = node.op
-    if string.find(op, "[^<>=!]=$") or op == "<<=" or op == ">>=" or op == "=" then return assign(node, op) end
+    if string.find(op, "[^<>=!]=$") or op == "<<=" or op == ">>=" or op == "=" then
+      local cell, v = cell_of(node_of(node.children[1])), eval(last(node))
+      if op ~= "=" then v = computed(string.sub(op, 1, -2), cell.v or literal(0), v or literal(0)) end
+      write(cell, given(cell.name, v, node))
+      return cell.v
+    end
     local a = eval(node_of(node.children[1]))
     if op == "&&" or op == "||" then
       local holds = truth(a)
@@ -417,7 +406,9 @@ function eval(node)
     alternatives({ function() a = eval(node_of(node.children[2])) end, function() b = eval(node_of(node.children[3])) end }, node)
     return merged(a, b, node)
   elseif kind == "CallExpr" then
-    return call_value(node)
+    local v, status = call(node)
+    if status == "exit" then state.ended = true end -- ends the current statement, too
+    return v
   elseif kind == "InitListExpr" then
     return list_of(node)
   elseif kind == "LambdaExpr" then
@@ -555,14 +546,8 @@ end
 --- "file:line" where it is used, to { name, n, at }.
 local function run(wanted, macros)
   syntax.parse()
-  local root = host.syntax()
-  local prelude
-  for _, id in ipairs(root.children) do
-    local file = node_of(id).file
-    if file and string.find(file, "kernel_file/toolkit.h", 1, true) then prelude = file end
-  end
   state = { steps = 0, depth = 0, globals = { cells = {} }, launches = { values = {}, places = {} }, called = {}, constants = {}, uncertain = 0, macros = macros }
-  local functions = syntax.host_functions(root, prelude, {})
+  local functions = syntax.host_functions(host.syntax(), {})
   local function start(decl)
     for _, one in ipairs(state.launches) do
       if one.name == wanted and one.within == "main" then return end

@@ -126,13 +126,16 @@ local function has_attribute(decl, name)
   return false
 end
 
+-- Tells whether toolkit.h declares this instead of the Toolkit or the standard library.
+local function is_replaced(decl) return string.find(decl.file or "", "kernel_file/toolkit.h", 1, true) ~= nil end
+
 -- Lists the host functions that have a body, in the order of the file.
-local function host_functions(root, prelude, list)
+local function host_functions(root, list)
   for _, id in ipairs(root.children) do
     local decl = node_of(id)
-    if decl.file ~= prelude then
+    if not is_replaced(decl) then
       if decl.kind == "Namespace" or decl.kind == "LinkageSpec" or decl.kind == "StructDecl" or decl.kind == "ClassDecl" or decl.kind == "UnexposedDecl" then
-        host_functions(decl, prelude, list)
+        host_functions(decl, list)
       elseif (decl.kind == "FunctionDecl" or decl.kind == "FunctionTemplate" or decl.kind == "CXXMethod") and body_of(decl)
         and not has_attribute(decl, "global") and not has_attribute(decl, "device") then
         list[#list + 1] = decl
@@ -144,5 +147,5 @@ end
 
 return {
   parse = parse, node_of = node_of, place = place, text_of = text_of, last = last, body_of = body_of, parameters_of = parameters_of,
-  kernel_of = kernel_of, parts_of_for = parts_of_for, host_functions = host_functions,
+  kernel_of = kernel_of, parts_of_for = parts_of_for, is_replaced = is_replaced, host_functions = host_functions,
 }

@@ -94,6 +94,12 @@ local function example_size(count)
   return "1 << " .. math.max(4, 20 // math.max(1, count))
 end
 
+-- Returns the element type that stands for a structure's words or bytes, and its size in bytes.
+local function unit_of(a)
+  if a.bytes % 4 == 0 then return "float", 4 end
+  return "uint8", 1
+end
+
 -- Completes or makes the buffer of a pointer. A buffer that fills a constant is not an output.
 local function complete_buffer(description, request, a, param, count_example)
   local name, sizes = param.name, description.sizes or {}
@@ -128,14 +134,10 @@ local function complete_buffer(description, request, a, param, count_example)
       ask(request, "buffers", name .. " = at." .. given[KIND] .. " { dtype = \"float\", count = \"" .. count_example .. "\" }",
           "what " .. param.text .. " leads to")
       return
-    elseif a.bytes % 4 == 0 then
-      ask(request, "buffers", string.format("%s = at.%s { dtype = \"float\", count = \"%d * %s\" }", name, given[KIND],
-                                            a.bytes // 4, in_brackets),
-          param.text .. " leads to structs of " .. a.bytes .. " bytes")
-      return
     else
-      ask(request, "buffers", string.format("%s = at.%s { dtype = \"uint8\", count = \"%d * %s\" }", name, given[KIND],
-                                            a.bytes, in_brackets),
+      local unit, bytes = unit_of(a)
+      ask(request, "buffers", string.format("%s = at.%s { dtype = \"%s\", count = \"%d * %s\" }", name, given[KIND], unit,
+                                            a.bytes // bytes, in_brackets),
           param.text .. " leads to structs of " .. a.bytes .. " bytes")
       return
     end
@@ -211,18 +213,14 @@ local function infer_arguments(description, request, signature, params, named, i
     elseif a.pointer then
       complete_buffer(description, request, a, param, example)
       args[i] = param.name
-    elseif string.find(param.text, "cudaTextureObject_t", 1, true) then
-      local texels = param.name .. "_texels"
-      ask(request, "buffers", string.format("%s = at.input { dtype = \"float\", count = \"%s * %s\" }", texels, example, example),
-          "what " .. param.text .. " reads")
-      ask(request, "kernel.args", string.format("%s = at.texture { buffer = \"%s\", size = { \"%s\", \"%s\" } }", param.name, texels,
-                                                example, example), "rows and columns of it")
-    elseif string.find(param.text, "cudaSurfaceObject_t", 1, true) then
-      local texels = param.name .. "_texels"
-      ask(request, "buffers", string.format("%s = at.output { dtype = \"float\", count = \"%s * %s\" }", texels, example, example),
-          "what " .. param.text .. " writes")
-      ask(request, "kernel.args", string.format("%s = at.surface { buffer = \"%s\", size = { \"%s\", \"%s\" } }", param.name, texels,
-                                                example, example), "columns and rows of it")
+    elseif string.find(param.text, "cuda%a+Object_t") then
+      local is_surface, texels = string.find(param.text, "cudaSurfaceObject_t", 1, true), param.name .. "_texels"
+      ask(request, "buffers", string.format("%s = at.%s { dtype = \"float\", count = \"%s * %s\" }", texels,
+                                            is_surface and "output" or "input", example, example),
+          "what " .. param.text .. (is_surface and " writes" or " reads"))
+      ask(request, "kernel.args", string.format("%s = at.%s { buffer = \"%s\", size = { \"%s\", \"%s\" } }", param.name,
+                                                is_surface and "surface" or "texture", texels, example, example),
+          is_surface and "columns and rows of it" or "rows and columns of it")
     elseif a.type and a.lanes == 1 then
       local v = description.problem[param.name]
       if type(v) == "string" then
@@ -240,9 +238,9 @@ local function infer_arguments(description, request, signature, params, named, i
       end
       args[i] = argument(a.type, param.name)
     else
-      local width = a.bytes % 4 == 0 and 4 or 1
-      local members, word = {}, "at." .. (a.type or width == 4 and "float" or "uint8")
-      for m = 1, a.type and a.lanes or a.bytes // width do members[m] = word .. "(0)" end
+      local unit, bytes = unit_of(a)
+      local members, word = {}, "at." .. (a.type or unit)
+      for m = 1, a.type and a.lanes or a.bytes // bytes do members[m] = word .. "(0)" end
       if #members > MOST_MEMBERS then members = { word .. "(0)", "..." } end
       ask(request, "kernel.args", param.name .. " = at.struct { " .. table.concat(members, ", ") .. " }",
           param.text .. ", of " .. a.bytes .. " bytes")
@@ -300,5 +298,5 @@ end
 
 return {
   new_request = new_request, ask = ask, tell = tell, is_whole = is_whole,
-  infer = infer_arguments, check = check_arguments, SCALARS = SCALARS, C_TYPES = C_TYPES, type_of = type_of, bytes_of = bytes_of,
+  infer = infer_arguments, check = check_arguments, SCALARS = SCALARS, C_TYPES = C_TYPES, type_of = type_of, bytes_of = bytes_of, unit_of = unit_of,
 }

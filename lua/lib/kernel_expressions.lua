@@ -94,8 +94,7 @@ function context:is_tuned(v)
     found, others = found or name and self.tuned[name] ~= nil, others or is_other
     return not name and not is_other
   end)
-  found = found and not others
-  return found
+  return found and not others
 end
 
 -- Returns the position of the item `name` in the list, or nil.
@@ -210,10 +209,8 @@ function context:render(v, role, level)
     local core = without_casts(v.of)
     if v.name and v.n and core.op and not self:name_of(core) and not PRECEDENCE[core.op] and not WRITTEN[core.op] then return self:variable(v) end
     if v.of.op or v.of.of or v.of.macro or self.named[v.of] then return self:render(v.of, role, level) end
-    if v.n and role == "divisor" then
-      local same_number = self:tuned_number(v.n)
-      if same_number then return same_number end
-    end
+    local tuned = v.n and role == "divisor" and self:tuned_number(v.n)
+    if tuned then return tuned end
     if not v.name then return self:render(v.of, role, level) end
     return self:variable(v)
   end
@@ -299,12 +296,6 @@ function context:is_derived(v, name)
     return not named and not x.macro
   end)
   return has and fine
-end
-
--- Tells whether the value itself is a tuned parameter.
-function context:is_tuned_itself(v)
-  local name = self:name_of(v)
-  return name ~= nil and self.tuned[name] ~= nil
 end
 
 return {

@@ -467,13 +467,6 @@ local function find_candidates(facts, file, targets, values)
   return candidates, roots
 end
 
-local function ask_basics(description, facts, request, launch)
-  if description.launch == nil and description.launches == nil then
-    ask(request, "launch", "grid = \"ceil_div(n, BLOCK)\", block = \"BLOCK\"",
-        launch and "the program launched " .. captured.show(launch) or "how many blocks, of how many threads")
-  end
-end
-
 local function check_values(values)
   for name, list in pairs(values) do
     for _, v in ipairs(list) do
@@ -487,24 +480,16 @@ end
 -- Fails with a message that contains a pattern to start from.
 local function sketch(description, given, facts, file)
   local entry = choose_entry(facts, given, file)
-  find_candidates(facts, file, { { entry = string.gsub(entry, "%b<>$", "") .. "<>", path = { "kernel", "entry" } } }, {})
+  local found = find_candidates(facts, file, { { entry = string.gsub(entry, "%b<>$", "") .. "<>", path = { "kernel", "entry" } } }, {})[1]
+  local function compile(name, defines)
+    local roots = { string.gsub(name, "[${}]", " ") .. "", found.name }
+    local signature = ask_signature(name, roots, defines, scope_of({}, {}), file, facts, given.options)
+    local params = match_kernel(facts, name, signature).params
+    rename_reserved(params)
+    return signature, params
+  end
   local write = host.own "kernel_sketch.lua"
-  host.sketch(write(entry, kernel_names(facts), facts, {
-    find_kernels = function(name) return find_kernels(facts, name) end,
-    refuse = function(k, name, meant_by)
-      host.fail_in(k.file, k.line, string.format("nothing defines %s, which %s reads; did you mean '%s'?", name, k.name, meant_by))
-    end,
-    guess = example_instance,
-    match = function(name, signature)
-      local found = match_kernel(facts, name, signature)
-      rename_reserved(found.params)
-      return found
-    end,
-    signature = function(name, defines)
-      local roots = { string.gsub(name, "[${}]", " ") .. "", find_kernels(facts, name)[1].name }
-      return ask_signature(name, roots, defines, scope_of({}, {}), file, facts, given.options)
-    end,
-  }))
+  host.sketch(write(entry, found, kernel_names(facts), facts, example_instance, compile))
 end
 
 --- Completes a description whose kernel is in a file. Does nothing to other descriptions.
@@ -523,7 +508,10 @@ function kernel_file.complete(description)
   local candidates, roots = find_candidates(facts, file, targets, values)
   local request = arguments.new_request()
   local launch = captured.launch()
-  ask_basics(description, facts, request, launch)
+  if description.launch == nil and description.launches == nil then
+    ask(request, "launch", "grid = \"ceil_div(n, BLOCK)\", block = \"BLOCK\"",
+        launch and "the program launched " .. captured.show(launch) or "how many blocks, of how many threads")
+  end
   bound_blocks(description)
   macros.settle(facts, description, values)
   macros.refuse_misspelt(facts, space_names)

@@ -36,25 +36,14 @@ local function may_write(node, k)
   local decl = node.ref and syntax.node_of(node.ref)
   if not decl then return false end
   if k == 1 then return decl.kind == "CXXMethod" and not string.find(decl.type, "const$") end
-  local count = 1
-  for _, id in ipairs(decl.children) do
-    local p = syntax.node_of(id)
-    if p.kind == "ParmDecl" then count = count + 1 end
-    if p.kind == "ParmDecl" and count == k then return string.find(p.type, "&$") and not string.find(p.type, "^const ") end
-  end
-  return false
+  local p = syntax.parameters_of(decl)[k - 1]
+  return p ~= nil and string.find(p.type, "&$") and not string.find(p.type, "^const ")
 end
 
 -- Returns "read" or "write" if the kernel does only that through its i-th parameter; nil if it does both or the code
 -- does not tell.
 local function only_use(decl, i, text)
-  local parameter, count, seen, uses = nil, 0, 0, {}
-  for _, id in ipairs(decl and decl.children or {}) do
-    if syntax.node_of(id).kind == "ParmDecl" then
-      count = count + 1
-      if count == i then parameter = syntax.node_of(id) end
-    end
-  end
+  local parameter, seen, uses = decl and syntax.parameters_of(decl)[i], 0, {}
   if not parameter then return nil end
   local function walk(node, use)
     local kind = node.kind
@@ -74,10 +63,8 @@ local function only_use(decl, i, text)
       walk(child, inner)
     end
   end
-  for _, id in ipairs(decl.children) do
-    local child = syntax.node_of(id)
-    if child.kind == "CompoundStmt" then walk(child, "value") end
-  end
+  local body = syntax.last(decl)
+  if body.kind == "CompoundStmt" then walk(body, "value") end
   local plain, words = string.gsub(string.gsub(text, "/%*.-%*/", " "), "//[^\n]*", " "), 0
   for _ in string.gmatch(plain, "%f[%w_.]" .. parameter.name .. "%f[^%w_]") do words = words + 1 end
   local is_one = not (uses.both or uses.value or uses.read and uses.write) and seen + 1 == words
@@ -85,12 +72,6 @@ local function only_use(decl, i, text)
 end
 
 -- ---- the instance ----
-
-local function find_text(list, text)
-  for i, one in ipairs(list) do
-    if one == text then return i end
-  end
-end
 
 -- Returns the template arguments of the launch as texts, the numbers that become parameters, and the host's values of
 -- these.
@@ -100,16 +81,19 @@ local function instance(launch, template, shapes)
   local given = decl and decl.printed and string.match(decl.printed, "%f[%w_]" .. decl.name .. "%s*(%b<>)")
   local parts = given and early.split(string.sub(given, 2, -2), true)
   if not parts then return nil, numbers end
-  local of_numbers, sources, whole = {}, {}, {}
+  local position, count, sources, whole = {}, 0, {}, {} -- position and count of the parameters that are no types
   for _, head in ipairs(names) do
-    if not string.find(head, "^%s*typename") and not string.find(head, "^%s*class") and not string.find(head, "^%s*template") then of_numbers[#of_numbers + 1] = head end
+    if not string.find(head, "^%s*typename") and not string.find(head, "^%s*class") and not string.find(head, "^%s*template") then
+      count = count + 1
+      position[head] = count
+    end
   end
   for i, head in ipairs(#names == #parts and names or {}) do
     local own = string.match(string.gsub(head, "%s*=.*$", ""), "([%w_]+)$") or ""
     local kind = string.match(string.gsub(head, "%f[%w_]const%f[^%w_]", ""), "^%s*([%w_]+)%s+" .. own) or ""
     local n = math.tointeger(tonumber((string.gsub(parts[i], "[uUlL]+$", ""))))
     if string.find(C_TYPES[kind] or "", "int") and n then
-      local v = #of_numbers == #launch.instance and launch.instance[find_text(of_numbers, head)]
+      local v = count == #launch.instance and launch.instance[position[head]]
       whole[#whole + 1] = { i = i, own = own, n = n, v = v and v.name and v or nil }
     end
   end
@@ -307,12 +291,11 @@ local function read_buffer(self, a, param, v, decl, i, found)
     self:add("buffers", name, ask(param.text .. " leads to addresses: at.scratch { dtype = \"uint64\", count = ... }, which an earlier launch writes"), "")
     return
   elseif not known then
-    local unit = a.bytes % 4 == 0 and a.bytes > 0 and 4 or 1
-    local factor = width // unit
-    extra[1] = unit == 4 and "dtype = \"float\"" or "dtype = \"uint8\""
+    local unit, unit_bytes = arguments.unit_of(a)
+    local factor = width // unit_bytes
+    extra[1] = "dtype = " .. (a.bytes == 0 and ask("what " .. param.text .. " leads to") or quoted(unit))
     if elements then extra[2] = "count = " .. quoted(factor > 1 and factor .. " * " .. (string.find(elements, "[^%w_]") and "(" .. elements .. ")" or elements) or elements)
     else extra[2] = "count = " .. size end
-    if a.bytes == 0 then extra[1] = "dtype = " .. ask("what " .. param.text .. " leads to") end
   end
   if string.find(a.type or "", "int") and host.is_index_array(name) then
     -- If the kernel reads array[i] and array[i + 1], the elements are offsets of rows.
@@ -349,13 +332,14 @@ local function read_number(self, a, param, v)
     return self:add("args", name, ask("at." .. kind .. " { buffer = ..., size = { ... } }: " .. param.text), self.launch and self.launch.at)
   end
   if a.lanes == 1 and a.type and arguments.SCALARS[a.type] or a.type == "bool" then
+    local derived = v and is_number(v) and self:is_derived(v, name)
     if not v then
       self:add("problem", name, ask("set by who launches it: " .. param.text), "")
     elseif not is_number(v) then
       self:add("problem", name, ask("not a number in the file: " .. param.text), self.launch.at)
-    elseif v.n == nil and not self:is_derived(v, name) then
+    elseif v.n == nil and not derived then
       self:add("problem", name, ask(question(v, name)), "")
-    elseif self:is_derived(v, name) then
+    elseif derived then
       local e = self:render(self:core(v, name), "launch", 0)
       local reason = why(v)
       self:add(e and "derived" or "problem", name, e and quoted(e) or v.n and number_text(v.n) or ask(question(v, name)), reason ~= "" and reason or self.launch.at)
@@ -381,9 +365,9 @@ local function read_number(self, a, param, v)
            v and v.at or self.launch and self.launch.at or "")
 end
 
---- Returns the comment. `entry` is the kernel's name. `tools` has the functions find_kernels, signature(entry, defines,
---- scope) and match(entry, signature).
-return function(entry, names, facts, tools)
+--- Returns the comment. `entry` names `kernel`. guess(template) returns template arguments. compile(entry, defines)
+--- returns the kernel's type and its parameters, and adds the macros that nothing defines to `defines`.
+return function(entry, kernel, names, facts, guess, compile)
   local places = {}
   for name, m in pairs(facts.macros) do
     for _, one in ipairs { m, table.unpack(m.others or {}) } do
@@ -394,7 +378,6 @@ return function(entry, names, facts, tools)
       if places[at] then places[name .. "=" .. tostring(n)] = places[at] end
     end
   end
-  local kernel = tools.find_kernels(entry)[1]
   local launches = code.run(kernel.name, places)
   -- Chooses the launch with the fewest unknown values; the first of several such launches.
   local launch, least = nil, math.huge
@@ -414,11 +397,10 @@ return function(entry, names, facts, tools)
   if is_template then
     local parts = instance(launch, kernel.template, {})
     sure = parts ~= nil
-    plain = entry .. (parts and "<" .. table.concat(parts, ", ") .. ">" or tools.guess(kernel.template))
+    plain = entry .. (parts and "<" .. table.concat(parts, ", ") .. ">" or guess(kernel.template))
   end
   local defines = {}
-  local signature = tools.signature(plain, defines)
-  local matched = tools.match(plain, signature)
+  local signature, params = compile(plain, defines)
   local words, shapes = host.kernel_words(), shaping(facts)
   local whole = plain
   if is_template and sure then
@@ -438,7 +420,7 @@ return function(entry, names, facts, tools)
     whole = entry .. "<" .. table.concat(parts, ", ") .. ">"
   end
   local is_parameter = {}
-  for _, p in ipairs(matched.params) do
+  for _, p in ipairs(params) do
     if p.name ~= "" then self.taken[p.name], is_parameter[p.name] = true, true end
   end
   for name in pairs(facts.macros) do
@@ -493,26 +475,28 @@ return function(entry, names, facts, tools)
     self.tuned[one.name] = one.v
     self:add("space", one.name, values_around(one.v), (launches.places[one.name] or one.m.file .. ":" .. one.m.line) .. ": " .. one.name .. " is " .. one.v)
   end
-  local early_names = check.sorted_keys(is_parameter)
-  for name in pairs(facts.macros) do early_names[#early_names + 1] = name end
+  local known = check.sorted_keys(is_parameter)
+  for name in pairs(facts.macros) do known[#known + 1] = name end
   for _, name in ipairs(defines) do
     if not facts.macros[name] then
-      local meant = host.nearest(name, early_names)
-      if meant then tools.refuse(kernel, name, meant) end
+      local meant = host.nearest(name, known)
+      if meant then
+        host.fail_in(kernel.file, kernel.line, string.format("nothing defines %s, which %s reads; did you mean '%s'?", name, kernel.name, meant))
+      end
       self.tuned[name] = -1
       self:add("space", name, ask("nothing defines " .. name .. (host.is_type_like(name) and ", a type: { \"float\" }, say" or ": the values to try")), "")
     end
   end
   local block = launch and read_block(self, launch, numbers, words)
   for i, a in ipairs(signature) do
-    local name, v = matched.params[i].name, launch and launch.args[i]
-    while v and not a.pointer and name ~= "" and is_number(v) and v.name and not self.named[v] and not self:is_tuned_itself(v) do
+    local name, v = params[i].name, launch and launch.args[i]
+    while v and not a.pointer and name ~= "" and is_number(v) and v.name and not self.named[v] and not self.tuned[self:name_of(v)] do
       self.named[v], v = name, v.of
     end
   end
   local function read_numbers(are_structs)
     for i, a in ipairs(signature) do
-      local p = matched.params[i]
+      local p = params[i]
       local is_struct = a.lanes ~= 1 or not a.type
       if not a.pointer and not a.empty and p.name ~= "" and is_struct == are_structs and not (launch and launch.args[i] == nil and string.find(p.text, "=", 1, true)) then
         read_number(self, a, p, launch and launch.args[i])
@@ -521,8 +505,8 @@ return function(entry, names, facts, tools)
   end
   read_numbers(false)
   for i, a in ipairs(signature) do
-    if a.pointer and matched.params[i].name ~= "" then
-      read_buffer(self, a, matched.params[i], launch and launch.args[i], launch and launch.decl or nil, i, kernel)
+    if a.pointer and params[i].name ~= "" then
+      read_buffer(self, a, params[i], launch and launch.args[i], launch and launch.decl or nil, i, kernel)
     end
   end
   read_numbers(true) -- their members may be variables of sizes

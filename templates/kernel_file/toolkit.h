@@ -27,7 +27,7 @@
 #define DBL_MAX 1.7976931348623157e+308
 #define M_PI 3.14159265358979323846
 #define assert(x)
-// A value of any type, and declarations of names that this header and the file lack (lua/lib/host_unknown.lua).
+// A value of any type, and declarations of names that this header and the file lack (lua/lib/host_syntax.lua).
 struct autotune_any {
     template <class T> __host__ __device__ operator T() const;
     template <class... A> __host__ __device__ autotune_any operator()(const A &...) const;
