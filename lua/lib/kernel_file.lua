@@ -142,11 +142,8 @@ local function refuse_overloads(file, entry, found)
 end
 
 local function own_options(own)
-  local options = {}
-  for _, option in ipairs(OPTIONS) do options[#options + 1] = option end
-  for _, option in ipairs(type(own) == "table" and own or { own }) do
-    options[#options + 1] = option
-  end
+  local options = early.copied(OPTIONS)
+  for _, option in ipairs(type(own) == "table" and own or { own }) do options[#options + 1] = option end
   return options
 end
 

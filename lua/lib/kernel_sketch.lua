@@ -373,7 +373,7 @@ return function(entry, kernel, names, facts, guess, compile)
     for _, one in ipairs { m, table.unpack(m.others or {}) } do
       local n = parse_c(one.value)
       if type(n) ~= "number" then n = early.macro_value(one.value, {}, 0) end
-      local at = string.match(one.file, "([^/]*)$") .. ":" .. one.line
+      local at = syntax.place(one)
       places[at] = type(n) == "number" and { name = name, n = n, at = at } or nil
       if places[at] then places[name .. "=" .. tostring(n)] = places[at] end
     end
@@ -392,8 +392,7 @@ return function(entry, kernel, names, facts, guess, compile)
   for key, v in pairs({ named = {}, tuned = {}, literal = {}, taken = {}, symbols = {}, of_data = {}, of_block = {}, numbers = {}, shared = {}, written = {}, both = {}, launch = launch,
                               fields = { problem = {}, derived = {}, space = {}, args = {}, launch = {}, baseline = {}, sizes = {}, outputs = {}, buffers = {}, oracle = {} } }) do self[key] = v end
   local is_template = kernel.template ~= "" and not string.find(entry, "<", 1, true)
-  local plain, numbers = entry, {}
-  local sure = true
+  local plain, numbers, sure = entry, {}, true
   if is_template then
     local parts = instance(launch, kernel.template, {})
     sure = parts ~= nil
@@ -401,17 +400,16 @@ return function(entry, kernel, names, facts, guess, compile)
   end
   local defines = {}
   local signature, params = compile(plain, defines)
-  local words, shapes = host.kernel_words(), shaping(facts)
-  local whole = plain
+  local words, shapes, whole = host.kernel_words(), shaping(facts), plain
   if is_template and sure then
     local parts, sources
     parts, numbers, sources = instance(launch, kernel.template, shapes)
     if early.is_empty(numbers) and launch then -- a number that is the block's size
       parts, numbers = instance(launch, kernel.template)
-      local is_block = {}
-      for _, side in ipairs(launch.block) do is_block[side.n or 0] = true end
       local kept = {}
-      for own, n in pairs(numbers) do kept[own] = is_block[n] and n > 1 or nil end
+      for own, n in pairs(numbers) do
+        for _, side in ipairs(launch.block) do kept[own] = kept[own] or n > 1 and side.n == n or nil end
+      end
       parts, numbers, sources = instance(launch, kernel.template, kept)
     end
     for own, v in pairs(sources or {}) do
@@ -435,11 +433,11 @@ return function(entry, kernel, names, facts, guess, compile)
       return true
     end)
   end
-  for _, v in pairs(launch and launch.args or {}) do
-    if v.object and v.object.bytes then mark(v.object.bytes, of_data) end
-  end
+  for _, v in pairs(launch and launch.args or {}) do mark(v.object and v.object.bytes, of_data) end
   for own, n in pairs(numbers) do
     self.tuned[own], self.taken[own] = n, true
+    self:add("space", own, values_around(n), launch.at .. ": " .. own .. " is " .. n .. " in the launch")
+    self:add("baseline", own, tostring(n), "")
   end
   local in_launch = {}
   for i = 1, 3 do
@@ -467,10 +465,6 @@ return function(entry, kernel, names, facts, guess, compile)
   end
   table.sort(ordered, function(x, y) return x.m.line < y.m.line or x.m.line == y.m.line and x.name < y.name end)
   table.sort(left_out)
-  for own, n in pairs(numbers) do
-    self:add("space", own, values_around(n), launch.at .. ": " .. own .. " is " .. n .. " in the launch")
-    self:add("baseline", own, tostring(n), "")
-  end
   for _, one in ipairs(ordered) do
     self.tuned[one.name] = one.v
     self:add("space", one.name, values_around(one.v), (launches.places[one.name] or one.m.file .. ":" .. one.m.line) .. ": " .. one.name .. " is " .. one.v)
