@@ -100,12 +100,21 @@ local function refuse_template(file, entry, found)
     found[1].name, found[1].template, entry .. example_instance(found[1].template)))
 end
 
+-- Refuses a kernel of which the file has only a prototype.
+local function refuse_prototype(prototype, file)
+  if not prototype then return end
+  host.fail_in(prototype.file, prototype.line, string.format(
+    "%s has no kernel '%s', only this prototype. Name the file that defines the kernel; if the launch is in %s, #include that file there",
+    file, prototype.scope .. prototype.name, file))
+end
+
 -- Returns the entry that the pattern gives, or the name of the file's only kernel.
 local function choose_entry(facts, given, file)
   if given.entry ~= nil then return check.string(given.entry, { "kernel", "entry" }, "the name of a kernel") end
   local names = kernel_names(facts)
   if #names == 1 then return names[1] end
   if #names == 0 then
+    refuse_prototype(facts.prototypes[1], file)
     fail({ "kernel", "source" }, "%s has no kernel: no function that is __global__%s", file,
          facts.words.__global__ and "; kernels made by a macro or a class are not found: write the kernel out" or "")
   end
@@ -445,6 +454,7 @@ local function find_candidates(facts, file, targets, values)
   for _, target in ipairs(targets) do
     local found = find_kernels(facts, target.entry)
     if #found == 0 then
+      refuse_prototype(find_kernels({ kernels = facts.prototypes }, target.entry)[1], file)
       local names = kernel_names(facts)
       local sought = string.gsub(target.entry, "<>$", "")
       local nearest = meant(sought, names)

@@ -238,6 +238,15 @@ problem = { n = 4096 } space = { B = { 64 } } launch = { grid = 1, block = 'B' }
     fails_with 2 "k.cu has 2 kernels; choose one: --kernel a"
     try 'int main() {}'
     fails_with 2 "k.cu has no kernel"
+    try '__global__ void a(float *x); int main() { a<<<1, 64>>>(0); }'
+    fails_with 2 "k.cu:3: k.cu has no kernel 'a', only this prototype. Name the file that defines the kernel"
+    sed -i 1,2d k.cu
+    tool new --from k.cu --kernel a
+    fails_with 2 "k.cu:1: k.cu has no kernel 'a', only this prototype"
+    echo '__global__ void a(float *x) { x[threadIdx.x] = 0; }' >a.cuh
+    sed -i '1s/^/#include "a.cuh"\n/' k.cu
+    tool new --from k.cu
+    [[ $status -eq 0 && $output == *"block = "* ]]
     try 'template <int N> __global__ void a(float *x) {}'
     fails_with 2 'k.cu:3: a is a template, template <int N>'
     try '__global__ void a(float **x) {}'

@@ -36,14 +36,15 @@ static void push_parameters(lua_State *L, cpp_span list)
     }
 }
 
-static void push_kernels(lua_State *L, const kernel_file *k)
+/* Pushes the kernels that have a body, or those that are only declared. */
+static void push_kernels(lua_State *L, const kernel_file *k, bool has_body)
 {
     lua_newtable(L);
     lua_Integer n = 0;
     for (size_t u = 0; u < k->count; u++)
         for (size_t i = 0; i < k->units[u].declaration_count; i++) {
             const cpp_declaration *d = &k->units[u].declarations[i];
-            if (!d->has_body || d->member || !cpp_is_kernel(k->units, k->count, d))
+            if (d->has_body != has_body || d->member || !cpp_is_kernel(k->units, k->count, d))
                 continue;
             lua_createtable(L, 0, 9);
             set_span(L, "text", d->span);
@@ -98,8 +99,8 @@ static void add_words(lua_State *L, cpp_span text)
     }
 }
 
-/* host.open_kernel(name) returns { kernels, macros, words, template_words }, or nil and the end of
- * a message if the file does not exist. */
+/* host.open_kernel(name) returns { kernels, prototypes, macros, words, template_words }, or nil and
+ * the end of a message if the file does not exist. */
 static int host_open_kernel(lua_State *L)
 {
     script *s = script_of(L);
@@ -121,9 +122,11 @@ static int host_open_kernel(lua_State *L)
                          &s->kernel_source, &error))
         sandbox_raise_error(L, &error);
     const kernel_file *k = &s->kernel_source;
-    lua_createtable(L, 0, 4);
-    push_kernels(L, k);
+    lua_createtable(L, 0, 5);
+    push_kernels(L, k, true);
     lua_setfield(L, -2, "kernels");
+    push_kernels(L, k, false);
+    lua_setfield(L, -2, "prototypes");
     push_macros(L, k);
     lua_setfield(L, -2, "macros");
     lua_newtable(L);
