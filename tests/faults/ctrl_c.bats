@@ -46,7 +46,7 @@ compare $WORK/results/fake-gpu-0/timed.json $WORK/results/fake-gpu-0/timed.json 
 check transpose.lua --budget 1000000 --jobs 1
 spills spill.lua --arch sm_80,sm_90,sm_100 --whole --no-cache --jobs 1
 inspect spill.lua --over live --over max_registers --arch sm_80,sm_90,sm_100 --no-cache --jobs 1
-replay $RESULTS/nvidia-h200/landscapes/transpose.json.gz --strategy neighbourhood --repeat 100000
+replay $RESULTS/nvidia-h200/landscapes/transpose.json.gz --strategy random --repeat 100000
 space $WORK/late.lua --set n=8192
 lint $WORK/late.lua
 $WORK/late.lua --set n=8192 --arch sm_90
