@@ -186,8 +186,19 @@ static double held_bytes(double bytes, double once, double l2_held)
     return (1 - once) * l2_held + once * (bytes > least ? bytes * cbrt(least / bytes) : l2_held);
 }
 
+/* Returns the bytes of a buffer that the sampled accesses of a wave had read before, on average
+ * over these accesses: half of what they read, and all that the wave before read if it stays. */
+static double sampled_bytes(const sim_profile *p, const sim_buffer_reads *b, const sharing *s)
+{
+    const double all = p->wave.bytes / ceil((double)p->threads / SIM_LANES);
+    const double fresh = fmax(p->read.distinct * p->wave.first_fresh, 1);
+    return all * b->distinct * b->first_fresh / fresh * (s->stays ? 1.5 : 0.5);
+}
+
 /* Adds the reads from DRAM. If more bytes of a buffer are read than it has, the L2 serves the
- * repeated reads as far as it holds the buffer. */
+ * repeated reads as far as it holds the buffer. Reads that find a sector of the same wave in the
+ * L2 are served already: the others find the rest of what the L2 holds in the rest of the buffer.
+ * So random reads miss equally often in blocks of any shape. */
 static void add_reads(const sim_profile *p, const sim_chip *chip, const sharing *with,
                       double l2_held, flow *f)
 {
@@ -198,8 +209,9 @@ static void add_reads(const sim_profile *p, const sim_chip *chip, const sharing 
         const double share =
             wave_share(b->distinct, b->fresh, b->first_fresh, b->later_fresh, with);
         const double bytes = launch * b->fresh * share, again = fmax(bytes - b->bytes, 0);
-        const double read =
-            bytes - again + again * missing_share(b->bytes, held_bytes(b->bytes, b->once, l2_held));
+        const double held = held_bytes(b->bytes, b->once, l2_held);
+        const double served = fmin(sampled_bytes(p, b, with), fmin(held, b->bytes));
+        const double read = bytes - again + again * missing_share(b->bytes - served, held - served);
         known += b->fresh;
         f->read += read;
         f->read_long += read * short_runs(SIM_SECTOR_BYTES * b->distinct, b->runs, p->wave.read_run,
