@@ -102,6 +102,7 @@ static const field fields[] = {
     NUMBER(hot.doubles),
     NUMBER(hot.floats),
     NUMBER(atomic_sectors),
+    NUMBER(atomics_last),
     NUMBER(critical_clocks),
     NUMBER(last_clocks),
     NUMBER(trips),

@@ -415,7 +415,7 @@ static void find_terms(const sim_profile *p, const sim_needs *needs, const sim_c
                                            chip->l2_bytes_per_clock_sm / clock);
     /* A slice of the L2 serves other sectors while it adds: 480 us of atomics on one address and
      * 469 us of reads take 539 us together, and unequal times only the longer one (mechanisms.cu
-     * "overlap", on an H200). */
+     * "overlap", on an H200, where a load follows each atomic). */
     t[SIM_TERM_ATOMICS] = atomics_ns(p, chip);
     t[SIM_TERM_LAST] = fmax(p->last_clocks - p->critical_clocks, 0) / clock;
     const bool stays = blocks <= sms * out->occupancy.blocks_per_sm;
@@ -461,16 +461,22 @@ void sim_model_predict(const sim_profile *p, const sim_needs *needs, const sim_c
     find_terms(p, needs, chip, out);
     double *t = out->terms_ns, longest = norm(flight_norm, t[SIM_TERM_DRAM], t[SIM_TERM_LATENCY]);
     out->limit = t[SIM_TERM_DRAM] >= t[SIM_TERM_LATENCY] ? SIM_TERM_DRAM : SIM_TERM_LATENCY;
-    for (int i = SIM_TERM_BLOCKS; i < SIM_TERM_LAST; i++)
-        if (t[i] > longest) {
-            longest = t[i];
+    /* The blocks of the last wave make their last atomics when no block loads any more. */
+    const double after = p->atomics_last * t[SIM_TERM_ATOMICS] / fmax(out->waves, 1);
+    for (int i = SIM_TERM_BLOCKS; i < SIM_TERM_LAST; i++) {
+        const double beside = i == SIM_TERM_ATOMICS ? t[i] - after : t[i];
+        if (beside > longest) {
+            longest = beside;
             out->limit = (sim_term)i;
         }
+    }
     /* A warp that waits for dependences waits in no queue. */
     t[SIM_TERM_TURNS] = fmax(t[SIM_TERM_TURNS] - longest, 0);
-    if (t[SIM_TERM_LAST] > longest)
+    if (after > longest)
+        out->limit = SIM_TERM_ATOMICS;
+    if (t[SIM_TERM_LAST] > fmax(longest, after))
         out->limit = SIM_TERM_LAST;
-    out->time_ns = chip->launch_ns + longest + t[SIM_TERM_LAST] + t[SIM_TERM_TURNS];
+    out->time_ns = chip->launch_ns + longest + after + t[SIM_TERM_LAST] + t[SIM_TERM_TURNS];
     const double launch = (double)p->blocks * SIM_SECTOR_BYTES, missed = launch * p->read.missed;
     const double l2_share =
         fabs(missed - out->dram_read_bytes) / fmax(missed + launch * p->write.sent, 1);

@@ -46,6 +46,9 @@ typedef struct watcher {
     merging merging;
     atomics atomics;
     atomics put_back; /* those of the block that fills the L1 */
+    /* Sectors of atomics: since the block's latest load, and the sum of these at the blocks' ends.
+     */
+    double since_load, last_atomics;
     sim_buffer_reads buffers[SIM_PROFILE_BUFFERS];
     double requested[SIM_PROFILE_BUFFERS]; /* sectors */
     buffer_table table;
@@ -145,6 +148,8 @@ static void end_block(watcher *w)
 {
     w->failed = !l1_copy(&w->l1, &w->before) || w->failed;
     w->merging.line_count = 0;
+    w->last_atomics += w->since_load;
+    w->since_load = 0;
     for (int kind = 0; kind < 2 && w->position > 0; kind++)
         add_block_traffic(w, kind);
     if (w->position > 0 && w->position % RUN_BLOCKS == 0)
@@ -325,7 +330,9 @@ static void watch(void *context, const sim_instruction *c, bool is_store, const 
     w->sum[is_store].passes += passes;
     if (is_store)
         send(w, s);
+    w->since_load = is_store ? w->since_load : 0;
     if (c->kind == SIM_ATOMIC) {
+        w->since_load += s->count;
         w->failed = !atomics_note(&w->atomics, w->launch->memory, w->position, c, s) || w->failed;
     }
 }
@@ -415,6 +422,7 @@ static void summarise(const watcher *w, const sim_launch *launch, sim_profile *o
     out->barriers = (double)out->totals.issued[SIM_CLASS_BARRIER] / n / warps;
     out->hot = atomics_find_hottest(&w->atomics, (double)out->blocks / n);
     out->atomic_sectors = w->atomics.sectors / n;
+    out->atomics_last = w->last_atomics / fmax(w->atomics.sectors, 1);
     sim_issue_find(launch->program, launch->counters, n, &out->issue);
     /* ptxas keeps parameters and variables in registers that are local memory in the PTX. */
     if (out->issue.locals == 0)

@@ -88,6 +88,7 @@ typedef struct sim_profile {
     sim_wave wave;
     sim_hot hot;
     double atomic_sectors;  /* sectors of all atomics on global memory, per block */
+    double atomics_last;    /* share of them that a block makes after its last load */
     double critical_clocks; /* clocks of a block that has an SM for itself */
     double last_clocks;     /* clocks of the block that draws the last number of a counter which all
                                blocks update; 0 if there is no such counter */

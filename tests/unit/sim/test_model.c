@@ -43,6 +43,18 @@ static sim_prediction predict(const sim_profile *p)
     return predict_on("h200", p, 4224);
 }
 
+TEST(atomics_after_the_last_load_add_to_the_time)
+{
+    sim_profile p = transpose_like();
+    p.blocks = 132;
+    const double without = predict(&p).time_ns;
+    p.hot.operations = 100;
+    const sim_prediction beside = predict(&p);
+    assert_float_equal(beside.time_ns, without, 1e-6);
+    p.atomics_last = 1;
+    assert_float_equal(predict(&p).time_ns, without + beside.terms_ns[SIM_TERM_ATOMICS], 1e-6);
+}
+
 TEST(each_overloaded_resource_is_the_limit)
 {
     const sim_profile base = transpose_like();
