@@ -333,7 +333,7 @@ function eval(node)
     local key = text_of(node) .. "=" .. v.n
     state.constants[key] = state.constants[key] or given(text_of(node), v, node)
     return state.constants[key]
-  elseif kind == "MemberRefExpr" or kind == "ArraySubscriptExpr" then
+  elseif kind == "MemberRefExpr" or kind == "ArraySubscriptExpr" or kind == "UnaryOperator" and node.op == "*" then
     return cell_of(node).v
   elseif kind == "ParenExpr" or kind == "UnexposedExpr" and #node.children < 2 or string.find(kind, "Cast") then
     local inner = last(node)
@@ -350,8 +350,6 @@ function eval(node)
         if v then return v end
       end
       return cell.v and cell.v.fn and cell.v or { to = cell }
-    elseif op == "*" then
-      return cell_of(node).v
     elseif op == "++" or op == "--" then
       local cell = cell_of(inner)
       local old = cell.v

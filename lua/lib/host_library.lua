@@ -124,9 +124,6 @@ known.powf = known.pow
 -- member functions of std::vector
 local methods = {
   size = function(v) return v.count end,
-  data = function(v) return v end,
-  begin = function(v) return v end,
-  get = function(v) return v end,
   resize = function(v, args, node)
     v.count = args[1]
     v.object = new_object(computed("*", args[1], literal(v.width)), node).object
@@ -134,6 +131,7 @@ local methods = {
   end,
 }
 methods.assign = methods.resize
+for _, name in ipairs { "data", "begin", "get" } do methods[name] = function(v) return v end end
 
 local function sides(v)
   if v and v.fields then
@@ -158,13 +156,9 @@ local function construct(node, args)
     local element_type, width = string.match(name, "<(.*)>$"), nil
     for _, child in ipairs(node_of(node.ref).children) do width = node_of(child).kind == "ParmDecl" and node_of(child).pointee_bytes or width end
     local v = { fields = {}, vector = true, width = arguments.bytes_of(string.match(element_type, "^[^,]*")) or width or 1 }
-    if args[1] and is_number(args[1]) then
-      v.count, v.object = args[1], new_object(computed("*", args[1], literal(v.width)), node).object
-    elseif args[1] and args[1].items then
-      v.count = literal(#args[1].items + 1)
-      v.object = new_object(literal((#args[1].items + 1) * v.width), node).object
-      v.object.cells, v.object.is_host = args[1].items, true
-    end
+    local items = args[1] and args[1].items
+    if items or is_number(args[1]) then methods.resize(v, { items and literal(#items + 1) or args[1] }, node) end
+    if items then v.object.cells, v.object.is_host = items, true end
     return v
   end
   return nil

@@ -129,10 +129,9 @@ local function element(v, index, node)
   local byte = v and v.string and index and index.n and string.byte(v.string .. "\0", index.n + 1)
   if byte then return { v = literal(byte) } end
   if v and v.to and (not index or index.n == 0) then return v.to end
-  if not object then return { v = open_value(nil, node) } end
-  object.cells = object.cells or {}
-  local i = index and index.n
+  local i = object and index and index.n
   if i == nil then return { v = open_value(nil, node) } end
+  object.cells = object.cells or {}
   object.cells[i] = object.cells[i] or { v = object.zero and literal(0) or open_value(nil, node, "an element of memory") }
   return object.cells[i]
 end

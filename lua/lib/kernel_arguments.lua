@@ -89,11 +89,6 @@ local function example_count(description, signature, params)
   return "n"
 end
 
--- Returns examples of `count` numbers whose product is about a million.
-local function example_size(count)
-  return "1 << " .. math.max(4, 20 // math.max(1, count))
-end
-
 -- Returns the element type that stands for a structure's words or bytes, and its size in bytes.
 local function unit_of(a)
   if a.bytes % 4 == 0 then return "float", 4 end
@@ -154,9 +149,6 @@ local function complete_buffer(description, request, a, param, count_example)
   end
 end
 
--- a null pointer
-local NULL = argument("uint64", 0)
-
 -- Returns a structure of `bytes` zero bytes.
 local function zeros(bytes)
   local members, width = {}, bytes % 4 == 0 and 4 or 1
@@ -169,7 +161,7 @@ end
 local function read_default(a, param)
   local text = string.match(param.text, "[^=<>!]=%s*([^=].-)%s*$")
   if not text then return nil end
-  if a.pointer then return (text == "nullptr" or text == "NULL" or text == "0") and NULL or nil end
+  if a.pointer then return (text == "nullptr" or text == "NULL" or text == "0") and argument("uint64", 0) or nil end
   if a.type and a.lanes == 1 then
     local v = text == "true" and 1 or text == "false" and 0 or early.parse_c(text)
     return type(v) == "number" and argument(a.type, v) or nil
@@ -233,8 +225,9 @@ local function infer_arguments(description, request, signature, params, named, i
         end
         description.problem[param.name] = math.tointeger(v)
       end
-      if not is_known(param.name) then
-        ask(request, "problem", param.name .. " = " .. (a.type == "bool" and "true" or is_whole(a) and example_size(asked) or "1.0"), param.text)
+      if not is_known(param.name) then -- the product of the examples is about a million
+        local whole = "1 << " .. math.max(4, 20 // math.max(1, asked))
+        ask(request, "problem", param.name .. " = " .. (a.type == "bool" and "true" or is_whole(a) and whole or "1.0"), param.text)
       end
       args[i] = argument(a.type, param.name)
     else

@@ -44,7 +44,6 @@ end
 local function entry_in(entry, scope)
   return (string.gsub(entry, "%${(.-)}", function(e)
     local v = evaluate(e, scope)
-    if type(v) == "boolean" then return v and "true" or "false" end
     return tostring(v == nil and SKETCHED or v)
   end))
 end
@@ -91,7 +90,7 @@ local function example_instance(template)
 end
 
 -- Refuses an entry that names a template without template arguments.
-local function refuse_template(file, entry, found)
+local function refuse_template(entry, found)
   for _, k in ipairs(found) do
     if k.template == "" or string.find(entry, "<", 1, true) then return end
   end
@@ -461,7 +460,7 @@ local function find_candidates(facts, file, targets, values)
       fail(host.sketches() and {} or target.path, "%s has no kernel '%s'%s there are: %s", file, sought,
            nearest == "" and ";" or nearest, table.concat(names, ", "))
     end
-    refuse_template(file, target.entry, found)
+    refuse_template(target.entry, found)
     for _, k in ipairs(found) do candidates[#candidates + 1] = k end
     roots[#roots + 1] = string.gsub(target.entry, "[${}]", " ")
     roots[#roots + 1] = found[1].name

@@ -19,13 +19,10 @@ end
 --- Chooses one of several definitions of a name, as in #ifdef A, #define B A, #else, #define B 16. Takes the first
 --- definition that consists of numbers and known names; the first definition if there is no such one.
 function macros.settle(facts, description, values)
-  local function is_known(name)
-    return facts.macros[name] ~= nil or values[name] ~= nil or description.problem[name] ~= nil
-  end
   local function makes_sense(m)
     local expression = early.macro_expression(m.value)
     for name in early.names_in(expression or "") do
-      if not is_known(name) then return false end
+      if not facts.macros[name] and values[name] == nil and description.problem[name] == nil then return false end
     end
     return expression ~= nil
   end

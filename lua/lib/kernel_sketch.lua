@@ -333,6 +333,7 @@ local function read_number(self, a, param, v)
   end
   if a.lanes == 1 and a.type and arguments.SCALARS[a.type] or a.type == "bool" then
     local derived = v and is_number(v) and self:is_derived(v, name)
+    local reason = is_number(v) and why(v)
     if not v then
       self:add("problem", name, ask("set by who launches it: " .. param.text), "")
     elseif not is_number(v) then
@@ -341,12 +342,10 @@ local function read_number(self, a, param, v)
       self:add("problem", name, ask(question(v, name)), "")
     elseif derived then
       local e = self:render(self:core(v, name), "launch", 0)
-      local reason = why(v)
       self:add(e and "derived" or "problem", name, e and quoted(e) or v.n and number_text(v.n) or ask(question(v, name)), reason ~= "" and reason or self.launch.at)
     else
       if arguments.is_whole(a) and math.tointeger(v.n) then v = converted(v, a) end
       local value = a.type == "bool" and (v.n ~= 0 and "true" or "false") or arguments.is_whole(a) and math.tointeger(v.n) and number_text(math.tointeger(v.n)) or number_text(v.n + 0.0)
-      local reason = why(v)
       self:add("problem", name, value, reason ~= "" and reason or self.launch.at)
       self.numbers[#self.numbers + 1] = { name = name, v = v }
     end
