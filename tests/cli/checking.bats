@@ -279,6 +279,38 @@ if (sum > 1 || rows == 3)
     says 'loops whose body, as compiled, ran once at most (it may hold several rounds), whatever the problem: large.tmpl:5'
 }
 
+@test "a larger problem that no GPU can launch is not a fault, and --set is named for its own value alone" {
+    cat >tall.cu <<'END'
+/* autotune
+problem = { rows = 4096, cols = 32 }
+space   = { BY = { 8, 2 } }
+launch  = { grid = { 1, "ceil_div(rows, BY)" }, block = { 32, "BY" } }
+sizes   = { src = "rows * cols", dst = "rows * cols" }
+outputs = { "dst" }
+*/
+#define BY 8
+__global__ void tall(const float *src, float *dst, int rows, int cols)
+{
+    int r = blockIdx.y * BY + threadIdx.y;
+    if (r >= rows)
+        return;
+#pragma unroll 1
+    for (int c = threadIdx.x; c < cols; c += 1024)
+        dst[(size_t)r * cols + c] = src[(size_t)r * cols + c];
+}
+END
+    tool check tall.cu --arch sm_90 --budget 2
+    succeeds
+    says ': 2 agree with the baseline, 0 wrong, 0 not proven'
+    tool check tall.cu --arch sm_90 --config BY=2 --set rows=8192
+    succeeds
+    says ': 1 agrees with the baseline, 0 wrong, 0 not proven'
+    sed -i 's/^problem.*/&\nragged = { rows = 1 << 20 }/' tall.cu
+    tool check tall.cu --arch sm_90 --config BY=2 --set rows=8192
+    [ "$status" -eq 1 ]
+    says 'but is 524288, where rows is 1048576, BY is 2'
+}
+
 @test "simulated devices leave out a small problem of gigabytes at once, and check on the ragged ones" {
     cp "$FIXTURES"/scale*.tmpl "$FIXTURES"/scale.lua .
     sed -i 's/simulated = { n = [^}]*}/simulated = { n = 2000000000 }/' scale.lua

@@ -336,15 +336,17 @@ const char *expression_values(const script *s, const expression *e, problem_kind
     text[0] = '\0';
     for (size_t i = 0; i < e->input_count; i++) {
         const expression_input input = e->inputs[i];
+        const value v = input.is_parameter
+                            ? s->space.parameters[input.index].values[indices[input.index]]
+                            : s->problems[problem][input.index].value;
+        /* --set gives the tuned problem's value. Other problems may have another one. */
+        const bool by_set = !input.is_parameter && s->is_set[input.index] &&
+                            value_equal(v, s->problems[PROBLEM_TUNED][input.index].value);
         char one[64];
-        value_format(input.is_parameter
-                         ? s->space.parameters[input.index].values[indices[input.index]]
-                         : s->problems[problem][input.index].value,
-                     one, sizeof one);
+        value_format(v, one, sizeof one);
         const size_t room = size_bytes - length;
         const int n = snprintf(text + length, room, "%s%s is %s%s", i ? ", " : ", where ",
-                               expression_input_name(s, input), one,
-                               !input.is_parameter && s->is_set[input.index] ? " (by --set)" : "");
+                               expression_input_name(s, input), one, by_set ? " (by --set)" : "");
         if ((size_t)n >= room) {
             text[length] = '\0';
             break;

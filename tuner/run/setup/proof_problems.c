@@ -13,8 +13,8 @@ static const uint64_t most_problem_bytes = 16u << 20, most_brief_bytes = 8u << 2
                       most_tuned_bytes = 1u << 20;
 
 /* Factors by which a problem grows so that a loop has two iterations. In blocks, the first factor
- * is taken that keeps each buffer small enough for offsets of 31 bits. A whole problem grows by
- * WHOLE_GROWTH. */
+ * is taken that keeps each buffer small enough for offsets of 31 bits and that the baseline can be
+ * launched for. A whole problem grows by WHOLE_GROWTH. */
 static const int64_t sampled_growth[] = {32, 4, 2};
 enum {
     WHOLE_GROWTH = 4,
@@ -128,6 +128,7 @@ static bool grow(proof_problems *p, script *s, problem_kind base, size_t variabl
     const problem_kind kind = (problem_kind)(PROBLEM_LARGER + growth * MOST_OF_A_KIND + p->count);
     pattern_variable values[PATTERN_MAX_VARIABLES];
     problem_plan first, plan;
+    launch_plan launch;
     if (to > described->most[variable] || to > INT32_MAX)
         return false;
     memcpy(values, described->problems[base], described->problem_count * sizeof *values);
@@ -135,6 +136,7 @@ static bool grow(proof_problems *p, script *s, problem_kind base, size_t variabl
     if (script_set_problem(s, kind, values, described->problem_count, NULL) ||
         script_problem_plan(s, base, NULL, 1, &first, NULL) ||
         script_problem_plan(s, kind, NULL, 1, &plan, NULL) ||
+        script_launch_plan(s, kind, described->baseline, &launch, NULL) ||
         plan_problem_bytes(&plan) <= plan_problem_bytes(&first))
         return false;
     for (uint32_t i = 0; i < plan.buffer_count; i++)

@@ -295,6 +295,11 @@ static at_status submit_part(prover *p, size_t number, size_t slot, const uint16
     if (status || !j->variant.present[slot])
         return status;
     status = script_launch_plan(p->script, p->chosen.kinds[slot], indices, launch, error);
+    if (status == AT_USAGE && p->is_larger) {
+        /* The script did not ask for this size, so the variant need not have a launch for it. */
+        j->variant.present[slot] = false;
+        return error_ignore(status, AT_USAGE, error);
+    }
     if (!status)
         status = emit_variant(p->script, p->chosen.kinds[slot], indices, true, &source, error);
     if (!status && is_new(j, slot, &source)) {
@@ -306,7 +311,8 @@ static at_status submit_part(prover *p, size_t number, size_t slot, const uint16
     return status;
 }
 
-/* Returns true if the variant has a launch, on one of its problems, that no GPU can make. */
+/* Returns true if the variant has a launch, on one of the script's problems, that no GPU can make.
+ */
 static bool is_impossible(prover *p, const uint16_t *indices, at_error *why)
 {
     bool valid;
@@ -328,7 +334,7 @@ static at_status add(prover *p, uint64_t id, const uint16_t *indices, const char
     snprintf(j->variant.once, sizeof j->variant.once, "%s", once);
     at_status status = AT_OK;
     at_error impossible = {0};
-    if (is_impossible(p, indices, &impossible)) {
+    if (!p->is_larger && is_impossible(p, indices, &impossible)) {
         char why[sizeof p->why];
         snprintf(why, sizeof why, "no GPU can make the launch: %s:%d: %s", impossible.file,
                  impossible.line, impossible.message);
