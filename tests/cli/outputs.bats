@@ -68,6 +68,7 @@ all_fail_at() { # all_fail_at OUT: each command fails, and names OUT or its miss
         "$AUTOTUNE" ${line//OUT/pipe} 5>&- 6<&-
         exec 5>&- 6<&-
         wait
+        rm -f want.txt
         # shellcheck disable=SC2086 # words are arguments
         "$AUTOTUNE" ${line//OUT/want.txt}
         cmp got.txt want.txt
@@ -78,6 +79,7 @@ all_fail_at() { # all_fail_at OUT: each command fails, and names OUT or its miss
     needs_gnuplot
     while read -r line; do
         [[ "$line" == *"-o OUT"* ]] || continue
+        rm -f want
         # shellcheck disable=SC2086 # words are arguments
         "$AUTOTUNE" ${line//OUT/want} 2>err.txt || { cat err.txt; return 1; }
         # shellcheck disable=SC2086 # words are arguments
@@ -117,12 +119,12 @@ all_fail_at() { # all_fail_at OUT: each command fails, and names OUT or its miss
     blocks=0
     while read -r line; do
         for file in old old.svg; do
-            echo older >$file
+            echo autotune 0.0.1 >$file # an earlier output
         done
         write_to old "$line"
         fails_with 4 old || { echo "$line"; return 1; }
         [[ "$errors" == *"ulimit -f"* ]] || { echo "$line: $errors"; return 1; }
-        [ "$(cat old old.svg)" = older$'\n'older ] || { echo "$line wrote"; return 1; }
+        [ "$(sort -u old old.svg)" = "autotune 0.0.1" ] || { echo "$line wrote"; return 1; }
         [ "$(ls -A | grep -c tmp)" -eq 0 ]
     done < <(writers)
 }
@@ -192,6 +194,7 @@ END
     needs_gnuplot
     while read -r line; do
         case $line in sweep*) continue ;; esac # sweep prints
+        rm -f want
         write_to want "$line"
         for closed in '<&-' '>&-' '2>&-' '<&- >&-' '<&- 2>&-' '>&- 2>&-' '<&- >&- 2>&-'; do
             rm -f got
@@ -223,4 +226,51 @@ with os.fdopen(reader, "rb") as f:
 want = subprocess.run([sys.argv[1], "space", "transpose.lua", "--list"], capture_output=True).stdout
 assert program.wait() == 0 and got == want and len(got) > 100000, (program.returncode, len(got), len(want))
 PY
+}
+
+@test "a file that is no earlier output is not replaced: an input, a template, or another file" {
+    cp "$FIXTURES"/scale.lua "$FIXTURES"/scale.cu.tmpl "$FIXTURES"/scale_ref.cu.tmpl "$FIXTURES/saxpy.cu" .
+    gzip -dc "$LANDSCAPE" >landscape.json
+    echo "autotune 1.0 is in the list" >mine.tmpl
+    echo mine >t.h
+    cp -r . "$WORK.kept"
+    for line in "export scale.lua -o scale.lua" "export saxpy.cu --format cuda -o saxpy.cu" "emit saxpy.cu -o saxpy.cu" \
+        "export scale.lua --template mine.tmpl -o mine.tmpl" "plot landscape.json --format terminal -o landscape.json"; do
+        # shellcheck disable=SC2086 # words are arguments
+        tool $line
+        fails_with 2 "is a file that this command reads: name another file for the output" || { echo "$line"; return 1; }
+    done
+    for line in "export scale.lua -o scale.cu.tmpl" "export scale.lua --format json -o t.h" "report --results $FIXTURES/results -o t.h" \
+        "export scale.lua --format cuda -o t.cu" "emit scale.lua -o t.h" "convert landscape.json --format t4 -o t.h"; do
+        # shellcheck disable=SC2086 # words are arguments
+        tool $line
+        fails_with 2 "exists and is no earlier output of autotune: name another file, or remove this one first" ||
+            { echo "$line"; return 1; }
+    done
+    rm -f out.txt err.txt "$WORK.kept/out.txt" "$WORK.kept/err.txt"
+    diff -r --exclude cache --exclude state . "$WORK.kept" # nothing changed, and no t.cu lies beside t.h
+    rm -r "$WORK.kept"
+}
+
+@test "an earlier output is replaced, also by that of another pattern" {
+    needs_gnuplot
+    : >empty.h
+    tool export dot --results "$RESULTS" -o empty.h
+    succeeds
+    for pattern in dot transpose; do
+        for format in header json cuda; do
+            tool export $pattern --results "$RESULTS" --format $format -o out.${format/cuda/cu}
+            succeeds
+        done
+        for template in cub_policy.cuh ggml_configs.h; do
+            tool export $pattern --results "$RESULTS" --template $template -o $template.h
+            succeeds
+        done
+    done
+    while read -r line; do
+        rm -f out
+        write_to out "$line"
+        write_to out "$line"
+        succeeds || { echo "$line"; return 1; }
+    done < <(writers)
 }

@@ -259,12 +259,12 @@ static json_t *pack_command(const command *c)
                      "details", details, "options", pack_options(c));
 }
 
-static at_status print_page(const char *page, json_t *found, at_error *error)
+static at_status print_page(const options *o, const char *page, json_t *found, at_error *error)
 {
     char *text;
     at_status status = page_text(page, found, NULL, &text, error);
     if (!status)
-        status = terminal_or_file(NULL, text, strlen(text), error);
+        status = output_write(o, NULL, text, strlen(text), error);
     free(text);
     return status;
 }
@@ -286,7 +286,7 @@ static at_status print_manual(const options *o, at_error *error)
     const char *names[MOST_COMMANDS], *wanted = o->operands[1];
     const command *c = options_command(o, wanted);
     if (c)
-        return print_page("completion_manual",
+        return print_page(o, "completion_manual",
                           json_pack("{ss so so}", "version", version_text(), "command",
                                     pack_command(c), "strategies", pack_strategies()),
                           error);
@@ -324,7 +324,7 @@ static at_status run(const options *o, at_error *error)
     snprintf(page, sizeof page, "completion_%s", printed[kind]);
     options_details("autotune", about);
     return print_page(
-        page,
+        o, page,
         json_pack("{ss ss so}", "version", version_text(), "about", about, "commands", commands),
         error);
 }

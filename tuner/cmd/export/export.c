@@ -166,21 +166,20 @@ static void stem_of(const char *output, char out[EXPORT_FILE_NAME_BYTES])
         *dot = '\0';
 }
 
-/* Writes the files into the folder. The first file gets the path `first`, unless that is NULL. */
-static at_status write_into(const char *folder, const char *first, const export_files *files,
-                            at_error *error)
+/* Writes the files into the folder, or none if one of them may not be replaced. The first file gets
+ * the path `first`, unless that is NULL. */
+static at_status write_into(const options *o, const char *folder, const char *first,
+                            const export_files *files, at_error *error)
 {
     char path[PATHS_BYTES];
     at_status status = file_make_folder(folder, error);
-    for (size_t i = 0; i < files->count && !status; i++) {
-        const export_file *f = &files->files[i];
-        if (first && i == 0) {
-            status = file_replace(first, f->text, f->size_bytes, error);
-            continue;
-        }
-        if (snprintf(path, sizeof path, "%s/%s", folder, f->name) >= (int)sizeof path)
+    for (size_t i = 0; i < 2 * files->count && !status; i++) {
+        const export_file *f = &files->files[i % files->count];
+        const bool is_first = first && f == files->files, checks = i < files->count;
+        if (!is_first && snprintf(path, sizeof path, "%s/%s", folder, f->name) >= (int)sizeof path)
             return error_set(error, AT_USAGE, "%.200s...: the path is too long", folder);
-        status = file_replace(path, f->text, f->size_bytes, error);
+        status = (checks ? output_check : output_write)(o, is_first ? first : path, f->text,
+                                                        f->size_bytes, error);
     }
     return status;
 }
@@ -192,7 +191,7 @@ static at_status write_pair(const options *o, const export_files *files, at_erro
     const char *slash = strrchr(o->output, '/');
     snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - o->output + 1) : 1,
              slash ? o->output : ".");
-    return write_into(folder, o->output, files, error);
+    return write_into(o, folder, o->output, files, error);
 }
 
 /* Rejects wrong options before kernels are compiled. AT_USAGE. */
@@ -233,7 +232,7 @@ static at_status write_one(const options *o, const exporter *e, const export_fil
             "this makes %zu files (%.80s, %.80s%s): name a folder for them with -o FOLDER/",
             files->count, files->files[0].name, files->files[1].name,
             files->count > 2 ? " and more" : "");
-    return terminal_or_file(o->output, files->files[0].text, files->files[0].size_bytes, error);
+    return output_write(o, o->output, files->files[0].text, files->files[0].size_bytes, error);
 }
 
 static at_status write_subjects(const options *o, const exporter *e, const subject *subjects,
@@ -258,7 +257,7 @@ static at_status write_subjects(const options *o, const exporter *e, const subje
         status = exporter_write(e, models, count, stem, &files, error);
     }
     if (!status)
-        status = folder                 ? write_into(o->output, NULL, &files, error)
+        status = folder                 ? write_into(o, o->output, NULL, &files, error)
                  : e->pair && o->output ? write_pair(o, &files, error)
                                         : write_one(o, e, &files, error);
     export_files_deinit(&files);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -75,10 +76,62 @@ void terminal_wrap_end(FILE *whole)
         fclose(f);
 }
 
-at_status terminal_or_file(const char *path, const void *bytes, size_t size_bytes, at_error *error)
+static bool is_same_file(const char *path, const struct stat *file)
 {
-    if (path)
-        return file_replace(path, bytes, size_bytes, error);
+    struct stat s;
+    return path && stat(path, &s) == 0 && s.st_dev == file->st_dev && s.st_ino == file->st_ino;
+}
+
+/* Returns whether the text names the tool and its version, as exports do: "autotune 0.1.0". */
+static bool names_tool(const char *text)
+{
+    for (const char *found = text; (found = strstr(found, "autotune ")) != NULL; found++)
+        if (strspn(found + strlen("autotune "), "0123456789") > 0)
+            return true;
+    return false;
+}
+
+at_status output_check(const options *o, const char *path, const void *bytes, size_t size_bytes,
+                       at_error *error)
+{
+    enum { BEGIN_BYTES = 24, HEAD_BYTES = 1024 }; /* the signature and the size of a PNG have 24 */
+    const char *const inputs[] = {o->from, o->template_path};
+    char head[HEAD_BYTES + 1] = "";
+    struct stat s;
+    int fd;
+    bool is_input = false;
+    if (stat(path, &s) != 0 || !S_ISREG(s.st_mode) || s.st_size == 0)
+        return AT_OK;
+    for (size_t i = 0; i < o->operand_count && !is_input; i++)
+        is_input = is_same_file(o->operands[i], &s);
+    for (size_t i = 0; i < sizeof inputs / sizeof *inputs && !is_input; i++)
+        is_input = is_same_file(inputs[i], &s);
+    if (is_input)
+        return error_set(error, AT_USAGE,
+                         "%.200s is a file that this command reads: name another file for the "
+                         "output",
+                         path);
+    at_status status = file_open_regular(path, &fd, NULL, error);
+    if (status)
+        return status;
+    ssize_t got = read(fd, head, HEAD_BYTES);
+    descriptor_close(fd);
+    const size_t begin = size_bytes < BEGIN_BYTES ? size_bytes : BEGIN_BYTES;
+    if (names_tool(head) || (got >= (ssize_t)begin && begin > 0 && memcmp(head, bytes, begin) == 0))
+        return AT_OK;
+    return error_set(error, AT_USAGE,
+                     "%.200s exists and is no earlier output of autotune: name another file, or "
+                     "remove this one first",
+                     path);
+}
+
+at_status output_write(const options *o, const char *path, const void *bytes, size_t size_bytes,
+                       at_error *error)
+{
+    if (path) {
+        at_status status = output_check(o, path, bytes, size_bytes, error);
+        return status ? status : file_replace(path, bytes, size_bytes, error);
+    }
     if (fwrite(bytes, 1, size_bytes, stdout) != size_bytes || fflush(stdout) != 0)
         return error_set_errno(error, errno, "stdout could not be written");
     return AT_OK;

@@ -28,8 +28,17 @@ size_t terminal_page(void);
 FILE *terminal_wrap_begin(bool wanted);
 void terminal_wrap_end(FILE *whole);
 
-/* Writes bytes to the file `path` (file_replace()), or to stdout if `path` is NULL. AT_IO. */
-at_status terminal_or_file(const char *path, const void *bytes, size_t size_bytes, at_error *error);
+/* Fails if `path` is a regular file that autotune may not replace by `bytes`: an operand, the
+ * file of --from or --template, or any file that is neither empty nor an earlier output. An earlier
+ * output names autotune and a version in its first lines, or begins as the new output does.
+ * AT_USAGE. */
+at_status output_check(const options *o, const char *path, const void *bytes, size_t size_bytes,
+                       at_error *error);
+
+/* Writes bytes to the file `path` (output_check(), file_replace()), or to stdout if `path` is NULL.
+ * AT_USAGE, AT_IO. */
+at_status output_write(const options *o, const char *path, const void *bytes, size_t size_bytes,
+                       at_error *error);
 
 /* Prints `found` to stdout: with --json as JSON, indented by `indent`; otherwise as the text that
  * the template <name>.tmpl makes from `found` and `also`, which may be NULL. Takes over both.

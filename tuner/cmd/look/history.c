@@ -49,7 +49,7 @@ static at_status convert(const options *o, at_error *error)
     size_t length = text ? strlen(text) : 0;
     if (!status) {
         text[length] = '\n'; /* replaces the NUL: a text file ends in a newline */
-        status = terminal_or_file(o->output, text, length + 1, error);
+        status = output_write(o, o->output, text, length + 1, error);
     }
     free(text);
     json_decref(document);

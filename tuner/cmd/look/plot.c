@@ -146,7 +146,7 @@ static at_status run(const options *o, at_error *error)
     if (!status && !o->output && strcmp(format, "png") == 0)
         status = file_write_all(STDOUT_FILENO, "stdout", picture, size_bytes, error);
     else if (!status)
-        status = terminal_or_file(o->output, picture, size_bytes, error);
+        status = output_write(o, o->output, picture, size_bytes, error);
     if (!status)
         mention_landscape(o, drawn);
     free(picture);

@@ -325,7 +325,7 @@ static at_status run(const options *o, at_error *error)
         memory_close(to);
     }
     if (!status)
-        status = terminal_or_file(o->output, page, size_bytes, error);
+        status = output_write(o, o->output, page, size_bytes, error);
     free(page);
     record_set_deinit(&set);
     return status;

@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "base/json_text.h"
 #include "cmd/line/known.h"
 #include "cmd/line/options.h"
@@ -147,7 +146,7 @@ static at_status draw(const options *o, const curve *c, at_error *error)
     if (!status)
         status = page_draw(program, &picture, &size_bytes, error);
     if (!status)
-        status = file_replace(o->picture, picture, size_bytes, error);
+        status = output_write(o, o->picture, picture, size_bytes, error);
     free(program);
     free(picture);
     return status;

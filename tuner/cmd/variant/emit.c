@@ -214,7 +214,7 @@ static at_status run(const options *o, at_error *error)
     if (to)
         memory_close(to);
     if (!status)
-        status = terminal_or_file(o->output, text, size_bytes, error);
+        status = output_write(o, o->output, text, size_bytes, error);
     free(text);
     emitted_deinit(&source);
     script_free(s);
