@@ -162,8 +162,12 @@ function kernel.check_types(description, p)
     for _, variable in ipairs(p.problem) do
       for key, v in pairs(variable) do
         if variable.name == dtype and key ~= "name" and key ~= "domain" and key ~= "is_set" and not known[v] then
-          fail({ "problem", dtype }, "there is no element type %s%s (buffers.%s has it). The types are: %s", show(v),
-               meant(tostring(v), types), name, table.concat(types, ", "))
+          local text = string.format("there is no element type %s%s (buffers.%s has it). The types are: %s", show(v),
+                                     meant(tostring(v), types), name, table.concat(types, ", "))
+          if variable.is_set and v == variable.tuned then
+            host.fail(0, string.format("--set %s=%s: %s", dtype, v, text), true)
+          end
+          fail({ "problem", dtype }, "%s", text)
         end
       end
       if variable.name == dtype then variable.domain = domain_of_types(variable.domain, types, known) end

@@ -203,6 +203,18 @@ load helpers
     done
 }
 
+@test "a message about a value of --set blames --set, not the line of the script that it replaces" {
+    cp "$FIXTURES"/scale* .
+    tool tune scale.lua --device sim --set dtype=flot
+    fails_with 2 "--set dtype=flot: there is no element type 'flot'; did you mean 'float'?"
+    sed -i 's/at.int64("n")/"n"/' scale.lua
+    tool tune scale.lua --device sim --set n=99999999999
+    fails_with 2 'gives 99999999999, which does not fit an int; write at.int64(...), where n is 99999999999 (by --set)'
+    sed -i 's/dtype = "float" }/dtype = "flot" }/' scale.lua
+    tool tune scale.lua --device sim
+    fails_with 2 "scale.lua:7: problem.dtype: there is no element type 'flot'"
+}
+
 @test "--version takes --json and refuses unknown options" {
     tool --version --json
     succeeds

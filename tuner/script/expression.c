@@ -356,10 +356,8 @@ const char *expression_values(const script *s, const expression *e, problem_kind
     return text;
 }
 
-/* Raises an error about a value, with the expression's inputs, one of which is often wrong. */
-static int __attribute__((noreturn, format(printf, 5, 6)))
-raise_value(lua_State *L, const expression *e, problem_kind problem, const uint16_t *indices,
-            const char *format, ...)
+int expression_raise_value(lua_State *L, const expression *e, problem_kind problem,
+                           const uint16_t *indices, const char *format, ...)
 {
     char what[400], read[256];
     va_list arguments;
@@ -382,7 +380,7 @@ void expression_any(lua_State *L, const expression *e, problem_kind problem,
     if (result != LUA_OK && s->box.raised)
         lua_error(L);
     if (result != LUA_OK)
-        raise_value(L, e, problem, indices, "%s", expression_failure(L));
+        expression_raise_value(L, e, problem, indices, "%s", expression_failure(L));
 }
 
 int64_t expression_integer(lua_State *L, const expression *e, problem_kind problem,
@@ -390,17 +388,18 @@ int64_t expression_integer(lua_State *L, const expression *e, problem_kind probl
 {
     expression_any(L, e, problem, indices);
     if (lua_type(L, -1) != LUA_TNUMBER)
-        raise_value(L, e, problem, indices, "gives a %s, but a whole number is needed",
-                    luaL_typename(L, -1));
+        expression_raise_value(L, e, problem, indices, "gives a %s, but a whole number is needed",
+                               luaL_typename(L, -1));
     int whole;
     int64_t n = lua_tointegerx(L, -1, &whole);
     if (!whole)
-        raise_value(L, e, problem, indices, "gives %.17g, but a whole number is needed%s",
-                    lua_tonumber(L, -1), division_of_c(e->text));
+        expression_raise_value(L, e, problem, indices,
+                               "gives %.17g, but a whole number is needed%s", lua_tonumber(L, -1),
+                               division_of_c(e->text));
     if (n < least || n > most)
-        raise_value(L, e, problem, indices, "must be %lld at %s, but is %lld",
-                    (long long)(n < least ? least : most), n < least ? "least" : "most",
-                    (long long)n);
+        expression_raise_value(L, e, problem, indices, "must be %lld at %s, but is %lld",
+                               (long long)(n < least ? least : most), n < least ? "least" : "most",
+                               (long long)n);
     lua_pop(L, 1);
     return n;
 }
@@ -410,11 +409,11 @@ double expression_number(lua_State *L, const expression *e, problem_kind problem
 {
     expression_any(L, e, problem, indices);
     if (lua_type(L, -1) != LUA_TNUMBER)
-        raise_value(L, e, problem, indices, "gives a %s, but a number is needed",
-                    luaL_typename(L, -1));
+        expression_raise_value(L, e, problem, indices, "gives a %s, but a number is needed",
+                               luaL_typename(L, -1));
     double n = lua_tonumber(L, -1);
     if (!isfinite(n))
-        raise_value(L, e, problem, indices, "gives %g, which is not a finite number", n);
+        expression_raise_value(L, e, problem, indices, "gives %g, which is not a finite number", n);
     lua_pop(L, 1);
     return n;
 }
@@ -424,8 +423,8 @@ bool expression_truth(lua_State *L, const expression *e, problem_kind problem,
 {
     expression_any(L, e, problem, indices);
     if (!lua_isboolean(L, -1))
-        raise_value(L, e, problem, indices, "gives a %s, but true or false is needed",
-                    luaL_typename(L, -1));
+        expression_raise_value(L, e, problem, indices, "gives a %s, but true or false is needed",
+                               luaL_typename(L, -1));
     bool truth = lua_toboolean(L, -1);
     lua_pop(L, 1);
     return truth;
@@ -436,10 +435,10 @@ const char *expression_string(lua_State *L, const expression *e, problem_kind pr
 {
     expression_any(L, e, problem, indices);
     if (lua_type(L, -1) != LUA_TSTRING)
-        raise_value(L, e, problem, indices, "gives a %s, but a string is needed",
-                    luaL_typename(L, -1));
+        expression_raise_value(L, e, problem, indices, "gives a %s, but a string is needed",
+                               luaL_typename(L, -1));
     if (strlen(lua_tostring(L, -1)) != lua_rawlen(L, -1))
-        raise_value(L, e, problem, indices,
-                    "gives a string with a NUL character, which is not allowed");
+        expression_raise_value(L, e, problem, indices,
+                               "gives a string with a NUL character, which is not allowed");
     return lua_tostring(L, -1);
 }

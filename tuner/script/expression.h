@@ -102,4 +102,10 @@ at_status expression_test_each(struct script *s, const expression *e, problem_ki
 int expression_raise(lua_State *L, const expression *e, const char *format, ...)
     __attribute__((noreturn, format(printf, 3, 4)));
 
+/* Raises an error about the expression's value, with the inputs that it has for the problem and
+ * configuration, since one of them is often wrong. Names the inputs that --set gives. */
+int expression_raise_value(lua_State *L, const expression *e, problem_kind problem,
+                           const uint16_t *indices, const char *format, ...)
+    __attribute__((noreturn, format(printf, 5, 6)));
+
 #endif

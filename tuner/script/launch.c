@@ -46,18 +46,20 @@ static scalar evaluate_plain(lua_State *L, const evaluation *e, const expression
     } else if (lua_isinteger(L, -1)) {
         lua_Integer n = lua_tointeger(L, -1);
         if (n < INT32_MIN || n > INT32_MAX)
-            expression_raise(L, from, "gives %lld, which does not fit an int; write at.int64(...)",
-                             (long long)n);
+            expression_raise_value(L, from, e->problem, e->indices,
+                                   "gives %lld, which does not fit an int; write at.int64(...)",
+                                   (long long)n);
         int32_t narrow = (int32_t)n;
         out = scalar_of(&narrow, 4);
     } else if (lua_type(L, -1) == LUA_TNUMBER) {
-        expression_raise(L, from,
-                         "gives the number %.17g without a type; write at.float(...), "
-                         "at.double(...) or at.int32(...)",
-                         lua_tonumber(L, -1));
+        expression_raise_value(L, from, e->problem, e->indices,
+                               "gives the number %.17g without a type; write at.float(...), "
+                               "at.double(...) or at.int32(...)",
+                               lua_tonumber(L, -1));
     } else {
-        expression_raise(L, from, "gives a %s, which is neither a buffer nor a number",
-                         luaL_typename(L, -1));
+        expression_raise_value(L, from, e->problem, e->indices,
+                               "gives a %s, which is neither a buffer nor a number",
+                               luaL_typename(L, -1));
     }
     lua_pop(L, 1);
     return out;
@@ -109,8 +111,9 @@ static scalar evaluate_float(lua_State *L, const evaluation *e, const script_arg
         break;
     }
     if (!fits)
-        expression_raise(L, &from->value, "gives %.17g, which does not fit a %s", number,
-                         script_scalars[from->type].floating);
+        expression_raise_value(L, &from->value, e->problem, e->indices,
+                               "gives %.17g, which does not fit a %s", number,
+                               script_scalars[from->type].floating);
     return out;
 }
 

@@ -26,8 +26,8 @@ size_t evaluate_name(lua_State *L, const expression *e, problem_kind problem,
         for (i = 0; i < count; i++)
             snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", i ? ", " : "",
                      names[i]);
-        expression_raise(L, e, "gives '%.60s', which is none of %s%s", name, known,
-                         script_meant(nearest_name(name, names, count), meant));
+        expression_raise_value(L, e, problem, indices, "gives '%.60s', which is none of %s%s", name,
+                               known, script_meant(nearest_name(name, names, count), meant));
     }
     lua_pop(L, 1);
     return i;
@@ -39,8 +39,9 @@ uint64_t evaluate_elements(lua_State *L, problem_kind problem, const uint16_t *i
     const char *name = expression_string(L, &b->type, problem, indices);
     char meant[SCRIPT_MEANT_BYTES];
     if (!dtype_find(name, type))
-        expression_raise(L, &b->type, "gives '%.60s', which is no element type%s", name,
-                         script_meant(script_nearest_dtype(name), meant));
+        expression_raise_value(L, &b->type, problem, indices,
+                               "gives '%.60s', which is no element type%s", name,
+                               script_meant(script_nearest_dtype(name), meant));
     lua_pop(L, 1);
     return (uint64_t)expression_integer(L, &b->count, problem, indices, 1,
                                         (int64_t)PLAN_MAX_ELEMENTS);
