@@ -192,7 +192,7 @@ refused() { # refused PLACE TEXT: checks that saxpy.cu is refused, with a messag
     describe "${fields/n = 1 << 20/n = \"4096\"}"
     refused 2 "write it without quotes: n = 4096"
     describe "${fields/at.pow2(64, 512)/range(64, 512)}"
-    refused 3 "there is no range here; write at.range"
+    refused 3 "nothing is called range here; write at.range"
     describe "${fields/at.pow2(64, 512)/at.pow(64, 512)}"
     refused 3 "there is no at.pow; did you mean 'pow2'?"
     describe "$fields

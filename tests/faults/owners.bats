@@ -36,7 +36,7 @@ kept() { echo "$XDG_STATE_HOME/autotune/journal"; }
     hardly_belong "$(cached)" "$(kept)"
     few
     says "the folder $(cached) belongs to another user"
-    says "no journal is kept: the folder $(kept) belongs to another user"
+    says "the run keeps no journal: the folder $(kept) belongs to another user"
     chown "$(id -u)" "$(cached)" "$(kept)"
     hardly_belong "$(kept)"/*
     few

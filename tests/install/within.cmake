@@ -33,6 +33,6 @@ endif()
 
 file(APPEND ${WORK}/CMakeLists.txt "autotune_embed(main PATTERN heat SCRIPT none.cu)\n")
 execute_process(COMMAND ${CMAKE_COMMAND} -S ${WORK} -B ${WORK}/build RESULT_VARIABLE status OUTPUT_VARIABLE text ERROR_VARIABLE text)
-if(status EQUAL 0 OR NOT text MATCHES "there is no SCRIPT ${WORK}/none.cu")
+if(status EQUAL 0 OR NOT text MATCHES "there is no SCRIPT[ \n]+${WORK}/none.cu")
     message(FATAL_ERROR "a script that does not exist: ${text}")
 endif()

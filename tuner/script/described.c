@@ -115,6 +115,10 @@ static int read_name(lua_State *L)
     if (lua_gettable(L, lua_upvalueindex(1)) != LUA_TNIL)
         return 1;
     const char *name = luaL_tolstring(L, 2, NULL);
+    lua_getfield(L, lua_upvalueindex(1), "at");
+    lua_pushvalue(L, 2);
+    if (lua_istable(L, -2) && lua_rawget(L, -2) != LUA_TNIL)
+        return luaL_error(L, "nothing is called %s here; write at.%s", name, name);
     return luaL_error(L, "nothing is called %s here; write an expression as a text: \"%s\"", name,
                       name);
 }
