@@ -259,6 +259,15 @@ EOF
     says 'blocks of the tuned problem rows=4096 cols=4096: 1 proven'
 }
 
+@test "the end of a check says how many proven variants ran on a problem that some exclude" {
+    tool check "$FIXTURES/scale.lua" --arch sm_90 --config block=256,vec=2
+    succeeds
+    says 'the ragged problem n=1003 (for 0 of 1 variant), '
+    tool check "$FIXTURES/scale.lua" --arch sm_90 --config block=256,vec=1
+    succeeds
+    says 'the ragged problem n=1003, '
+}
+
 @test "lines that never ran and loops that never went round twice are part of the verdict" {
     large 'long long row = blockIdx.x;
 for (int c = threadIdx.x; c < cols; c += ${block}) dst[row * cols + c] = src[row * cols + c];

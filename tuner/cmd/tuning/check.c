@@ -355,15 +355,17 @@ static at_status open_all(const options *o, checking *c, at_error *error)
 static at_status print_end(const checking *c, const options *o, at_error *error)
 {
     const pattern *p = script_pattern(c->script);
+    char problems[MESSAGE_BYTES];
+    prover_problems(c->prover, problems, sizeof problems);
     return page_show(
         o, "check", 2,
-        json_pack(
-            "{ss ss ss ss sI sI sI so sO}", "pattern", p->name, "arch", c->chip.arch, "oracle",
-            oracle_name(script_oracle(c->script)), "problems", prover_problems(c->prover), "proven",
-            (json_int_t)c->counts[PROOF_PROVEN], "wrong", (json_int_t)c->counts[PROOF_WRONG],
-            "unknown", (json_int_t)c->counts[PROOF_UNKNOWN], "left_out",
-            c->end_ns == INT64_MAX ? json_null() : json_integer((json_int_t)(c->valid - c->done)),
-            "variants", c->variants),
+        json_pack("{ss ss ss ss sI sI sI so sO}", "pattern", p->name, "arch", c->chip.arch,
+                  "oracle", oracle_name(script_oracle(c->script)), "problems", problems, "proven",
+                  (json_int_t)c->counts[PROOF_PROVEN], "wrong", (json_int_t)c->counts[PROOF_WRONG],
+                  "unknown", (json_int_t)c->counts[PROOF_UNKNOWN], "left_out",
+                  c->end_ns == INT64_MAX ? json_null()
+                                         : json_integer((json_int_t)(c->valid - c->done)),
+                  "variants", c->variants),
         NULL, error);
 }
 

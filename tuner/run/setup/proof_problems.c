@@ -32,14 +32,10 @@ static bool is_quick(const problem_plan *plan, uint64_t most_bytes)
     return true;
 }
 
-static void note(proof_problems *p, const script *s, problem_kind kind, bool sampled)
+static void note(proof_problems *p, problem_kind kind, bool sampled)
 {
-    char label[DEVICE_LABEL_BYTES];
-    problem_label(script_pattern(s), kind, label, sizeof label);
     p->sampled[p->count] = sampled;
     p->kinds[p->count] = kind;
-    text_add(p->names, sizeof p->names, "%s%s%s", p->names[0] ? ", " : "",
-             sampled ? "blocks of " : "", label);
     p->count++;
 }
 
@@ -51,7 +47,7 @@ static at_status add(proof_problems *p, script *s, problem_kind kind, uint64_t m
     at_status status = script_problem_plan(s, kind, NULL, 1, &plan, error);
     if (status || plan_problem_bytes(&plan) > most_bytes || !is_quick(&plan, most_bytes))
         return status;
-    note(p, s, kind, false);
+    note(p, kind, false);
     *added = true;
     return AT_OK;
 }
@@ -100,7 +96,7 @@ at_status proof_problems_choose(proof_problems *p, script *s, bool as_set, at_er
         const problem_kind kind = (problem_kind)(PROBLEM_RAGGED + i);
         status = add(p, s, kind, most_problem_bytes, &added, error);
         if (!status && !added)
-            note(p, s, kind, true);
+            note(p, kind, true);
     }
     /* A captured launch has its own data, and no other problem exists. */
     p->none_whole = p->count == 0 && !described->is_captured;
@@ -111,7 +107,7 @@ at_status proof_problems_choose(proof_problems *p, script *s, bool as_set, at_er
     if (!status && !is_whole)
         status = files_fit(s, &fits, error);
     if (!status && !is_whole && fits)
-        note(p, s, PROBLEM_TUNED, true);
+        note(p, PROBLEM_TUNED, true);
     if (!status && p->count == 0)
         status = error_set(error, AT_USAGE,
                            "the pattern's data files are larger than 1 GiB, the limit of simulated "
@@ -146,7 +142,7 @@ static bool grow(proof_problems *p, script *s, problem_kind base, size_t variabl
     if (growth != GROWTH_BLOCKS &&
         (plan_problem_bytes(&plan) > most_bytes || !is_quick(&plan, most_bytes)))
         return false;
-    note(p, s, kind, growth == GROWTH_BLOCKS);
+    note(p, kind, growth == GROWTH_BLOCKS);
     return true;
 }
 

@@ -14,7 +14,6 @@ typedef struct proof_problems {
     bool sampled[DEVICE_SLOTS]; /* only blocks of the problem run */
     bool brief;                 /* checks that take long are skipped */
     bool none_whole; /* all problems are too large: blocks of them show faults but prove nothing */
-    char names[DEVICE_SLOTS * (DEVICE_LABEL_BYTES + 2)]; /* "the small problem n=4096, ..." */
 } proof_problems;
 
 /* Chooses the tuned problem if it is small, otherwise a problem in its place; all ragged problems;

@@ -85,6 +85,7 @@ struct prover {
     size_t answered; /* number of first jobs that are all decided */
     queue decided;   /* decided jobs that the caller has not taken, oldest first */
     size_t taken;
+    size_t proven, proven_on[DEVICE_SLOTS]; /* proven variants; those that ran on each problem */
     int64_t first_sent_ns; /* time of the first job, as clock_now_ns(); 0 before it */
     bool told_wait;        /* the user was told that the reference takes long */
 };
@@ -113,6 +114,9 @@ static void decide_covered(prover *p, job *j, proof_verdict verdict, const char 
     j->proof.message = memory_text(message);
     j->proof.coverage = *coverage;
     free_job_images(j);
+    p->proven += verdict == PROOF_PROVEN;
+    for (size_t i = 0; i < p->chosen.count; i++)
+        p->proven_on[i] += verdict == PROOF_PROVEN && j->variant.present[i];
     p->undecided--;
     queue_push(&p->decided, j);
 }
@@ -251,9 +255,18 @@ void prover_free(prover *p)
     free(p);
 }
 
-const char *prover_problems(const prover *p)
+void prover_problems(const prover *p, char *text, size_t size_bytes)
 {
-    return p->chosen.names;
+    char label[DEVICE_LABEL_BYTES];
+    text[0] = '\0';
+    for (size_t i = 0; i < p->chosen.count; i++) {
+        problem_label(script_pattern(p->script), p->chosen.kinds[i], label, sizeof label);
+        text_add(text, size_bytes, "%s%s%s", i ? ", " : "",
+                 p->chosen.sampled[i] ? "blocks of " : "", label);
+        if (p->proven_on[i] < p->proven)
+            text_add(text, size_bytes, " (for %zu of %zu variant%s)", p->proven_on[i], p->proven,
+                     p->proven == 1 ? "" : "s");
+    }
 }
 
 static job *add_job(prover *p, uint64_t id, const uint16_t *indices)

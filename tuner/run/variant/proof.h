@@ -53,8 +53,9 @@ prover *prover_new(script *s, compile_pool *pool, const char *arch, bool as_set,
                    device_whole whole);
 void prover_free(prover *p); /* `p` may be NULL. */
 
-/* Returns the problems on which variants run: "the small problem n=4096, the ragged ...". */
-const char *prover_problems(const prover *p);
+/* Writes the problems on which variants run: "the small problem n=4096, the ragged ...". Adds "(for
+ * 2 of 5 variants)" to a problem that some proven variants exclude. */
+void prover_problems(const prover *p, char *text, size_t size_bytes);
 
 /* Queues a configuration for prover_take(). Returns AT_SCRIPT if it cannot be emitted. */
 at_status prover_add(prover *p, uint64_t id, const uint16_t *indices, at_error *error);
