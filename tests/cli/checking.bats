@@ -268,6 +268,25 @@ EOF
     says 'the ragged problem n=1003, '
 }
 
+@test "an interrupted check prints its verdicts, says how many are missing, and exits with 130" {
+    cp "$FIXTURES"/scale*.tmpl "$FIXTURES"/scale.lua .
+    sed -i 's/^{$/{ for (int k = 0; k < 1 << 16; k++) __nanosleep(0);/' scale.cu.tmpl # 20 variants take some 6 s
+    for json in "" --json; do
+        "$AUTOTUNE" check scale.lua --arch sm_90 --budget 20 $json >out.txt 2>err.txt &
+        local pid=$!
+        sleep 2.5
+        kill -INT "$pid"
+        status=0
+        wait "$pid" || status=$?
+        [ "$status" -eq 130 ]
+        output=$(cat out.txt)
+        [ "$(cat err.txt)" = "autotune: interrupted" ]
+        [ -n "$json" ] || says ' left out: interrupted'
+    done
+    [ "$(jq '.variants | length' out.txt)" -gt 0 ]
+    [ "$(jq '.left_out + .proven + .wrong + .unknown' out.txt)" -eq 20 ]
+}
+
 @test "lines that never ran and loops that never went round twice are part of the verdict" {
     large 'long long row = blockIdx.x;
 for (int c = threadIdx.x; c < cols; c += ${block}) dst[row * cols + c] = src[row * cols + c];

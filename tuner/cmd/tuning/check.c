@@ -17,6 +17,7 @@
 #include "cmd/line/options.h"
 #include "cmd/line/page.h"
 #include "compile/compile.h"
+#include "process/interrupt.h"
 #include "record/schema.h"
 #include "report/progress.h"
 #include "run/setup/problems.h"
@@ -29,8 +30,9 @@
  */
 enum { STEP_MS = 100, MOST_SOURCE = 16 << 20, MESSAGE_BYTES = 2048, MOST_TIMED = 1 << 20 };
 
-/* Progress is shown after this time. */
-static const int64_t quiet_ns = INT64_C(3) * 1000000000;
+/* Progress is shown after these times: on a terminal, and in other files. */
+static const int64_t terminal_quiet_ns = INT64_C(3) * 1000000000,
+                     file_quiet_ns = INT64_C(15) * 1000000000;
 
 typedef struct checking {
     sim_chip chip;
@@ -41,6 +43,7 @@ typedef struct checking {
     hangs hangs;
     size_t count, submitted, done, uncompiled;
     int64_t end_ns; /* when the check ends, as clock_now_ns(); INT64_MAX if it has no limit */
+    bool interrupted;
     uint64_t valid; /* variants that could be drawn, or the one that was asked for */
     uint64_t counts[PROOF_UNKNOWN + 1];
     json_t *variants;   /* for --json */
@@ -284,20 +287,32 @@ static void show_progress(const checking *c, progress *shown)
     progress_update(shown, &state);
 }
 
+/* Returns true if the user has interrupted the check. The next interrupt ends the program. */
+static bool is_interrupted(checking *c)
+{
+    if (!c->interrupted && interrupt_take()) {
+        c->interrupted = true;
+        interrupt_release();
+    }
+    return c->interrupted;
+}
+
 static at_status prove(checking *c, const options *o, at_error *error)
 {
+    const bool on_terminal = isatty(STDERR_FILENO);
     hangs_init(&c->hangs, script_pattern(c->script));
     c->prover = prover_new(c->script, c->pool, c->chip.arch, true,
                            o->whole ? DEVICE_WHOLE_ALWAYS : DEVICE_WHOLE_NEEDED);
-    progress *shown = progress_new(STDERR_FILENO, !isatty(STDERR_FILENO));
+    progress *shown = progress_new(STDERR_FILENO, false);
     const int64_t begun_ns = clock_now_ns();
     at_status status = AT_OK;
-    while (!status && c->done < c->count && clock_now_ns() < c->end_ns) {
+    interrupt_hold();
+    while (!status && c->done < c->count && clock_now_ns() < c->end_ns && !is_interrupted(c)) {
         proof one;
         status = feed(c, o, error);
         if (!status)
             status = prover_work(c->prover, STEP_MS, error);
-        if (clock_now_ns() - begun_ns > quiet_ns)
+        if (clock_now_ns() - begun_ns > (on_terminal ? terminal_quiet_ns : file_quiet_ns))
             show_progress(c, shown);
         prover_tell_wait(c->prover, shown);
         while (!status && prover_take(c->prover, &one)) {
@@ -313,6 +328,9 @@ static at_status prove(checking *c, const options *o, at_error *error)
         }
     }
     progress_free(shown);
+    if (status == AT_INTERRUPTED && is_interrupted(c))
+        status = error_ignore(status, AT_INTERRUPTED, error);
+    interrupt_release();
     return status;
 }
 
@@ -356,6 +374,8 @@ static at_status print_end(const checking *c, const options *o, at_error *error)
 {
     const pattern *p = script_pattern(c->script);
     char problems[MESSAGE_BYTES];
+    const bool timed = c->end_ns < INT64_MAX;
+    const uint64_t left_out = (timed ? c->valid : c->count) - c->done;
     prover_problems(c->prover, problems, sizeof problems);
     return page_show(
         o, "check", 2,
@@ -363,10 +383,9 @@ static at_status print_end(const checking *c, const options *o, at_error *error)
                   "oracle", oracle_name(script_oracle(c->script)), "problems", problems, "proven",
                   (json_int_t)c->counts[PROOF_PROVEN], "wrong", (json_int_t)c->counts[PROOF_WRONG],
                   "unknown", (json_int_t)c->counts[PROOF_UNKNOWN], "left_out",
-                  c->end_ns == INT64_MAX ? json_null()
-                                         : json_integer((json_int_t)(c->valid - c->done)),
+                  timed || c->interrupted ? json_integer((json_int_t)left_out) : json_null(),
                   "variants", c->variants),
-        NULL, error);
+        json_pack("{ss}", "why", c->interrupted ? "interrupted" : "the time was up"), error);
 }
 
 /* Limit of the work for a captured launch: about twenty seconds on a usual core. */
@@ -460,6 +479,8 @@ static at_status answer(const options *o, int *exit_code, at_error *error)
         status = prove(&c, o, error);
     if (!status)
         status = print_end(&c, o, error);
+    if (!status && c.interrupted)
+        status = error_set(error, AT_INTERRUPTED, "interrupted");
     *exit_code = c.counts[PROOF_WRONG] ? 1 : c.counts[PROOF_UNKNOWN] || c.done == 0 ? 3 : 0;
     json_decref(c.variants);
     free(c.last_message);
