@@ -374,6 +374,20 @@ PYTHON
     done
 }
 
+@test "a buffer that the reference reads as another type is refused, with the script's line" {
+    cp "$FIXTURES"/scale*.tmpl "$FIXTURES"/scale.lua .
+    sed -i 's/(const ${ctype(dtype)} \*src/(const double *src/' scale_ref.cu.tmpl
+    grep -q "const double" scale_ref.cu.tmpl
+    for command in "check scale.lua --arch sm_90" "lint scale.lua" "scale.lua --device sim:sm_90"; do
+        tool $command
+        fails_with 2 "scale.lua:$(grep -n "src = " scale.lua | cut -d: -f1): src is a buffer of float, but argument 1 of the kernel reference is const double *"
+    done
+    cp "$FIXTURES"/scale_ref.cu.tmpl .
+    sed -i 's/at.reference {/at.reference { args = { "dst", "src", at.int64("n") },/' scale.lua
+    tool check scale.lua --arch sm_90
+    fails_with 2 "the kernel reference takes 4 arguments"
+}
+
 @test "words of bits, bytes and vectors over a buffer of floats are no mistake" {
     cp "$FIXTURES"/scale*.tmpl "$FIXTURES"/scale.lua .
     for type in 'const unsigned' 'const char' 'const void' 'const float4'; do

@@ -62,8 +62,12 @@ void emit_template_hash(const script *s, char hex[33]);
  * void, structs, vectors, bytes, or bits packed into wider words, the script may name another
  * type. */
 
-/* Emits the source with the kernels' types for the launch `plan`. Errors as emit_variant(). */
-at_status prototype_emit(script *s, problem_kind problem, const uint16_t *indices,
+/* PROTOTYPE_REFERENCE is for a pattern whose oracle is a reference kernel. */
+typedef enum prototype_of { PROTOTYPE_KERNEL, PROTOTYPE_REFERENCE, PROTOTYPE_COUNT } prototype_of;
+
+/* Emits the source with the kernels' types for the launch `plan`. Errors as emit_variant() or
+ * emit_reference(). */
+at_status prototype_emit(script *s, prototype_of of, problem_kind problem, const uint16_t *indices,
                          const launch_plan *plan, emitted *out, at_error *error);
 
 /* Called for each suspicious but legal difference, with its line of the script. */
@@ -72,8 +76,8 @@ typedef void prototype_warning(void *context, const char *path, int line, const 
 /* Compares the script with the PTX of that source. AT_SCRIPT, with the line of the script, if the
  * number or size of arguments differs, a pointer is given a number, or elements are read as another
  * type. Kernels that the PTX does not declare are not checked. */
-at_status prototype_compare(script *s, problem_kind problem, const uint16_t *indices,
-                            const launch_plan *plan, const char *ptx, prototype_warning *doubt,
-                            void *context, at_error *error);
+at_status prototype_compare(script *s, prototype_of of, problem_kind problem,
+                            const uint16_t *indices, const launch_plan *plan, const char *ptx,
+                            prototype_warning *doubt, void *context, at_error *error);
 
 #endif

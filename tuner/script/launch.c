@@ -523,10 +523,11 @@ static int find_planned(lua_State *L)
     return 0;
 }
 
-at_status script_planned_launches(script *s, problem_kind problem, const uint16_t *indices,
+at_status script_planned_launches(script *s, const script_kernel *kernel, problem_kind problem,
+                                  const uint16_t *indices,
                                   const script_launch *out[PLAN_MAX_LAUNCHES], at_error *error)
 {
-    planned p = {.of = {.s = s, .problem = problem, .indices = indices, .kernel = &s->kernel},
+    planned p = {.of = {.s = s, .problem = problem, .indices = indices, .kernel = kernel},
                  .launches = out};
     memset(out, 0, PLAN_MAX_LAUNCHES * sizeof *out);
     return sandbox_call(&s->box, find_planned, &p, false, error);

@@ -257,7 +257,7 @@ at_status script_entry_places(script *s, problem_kind problem, const uint16_t *i
                               int out[PLAN_MAX_LAUNCHES], at_error *error)
 {
     const script_launch *launches[PLAN_MAX_LAUNCHES];
-    at_status status = script_planned_launches(s, problem, indices, launches, error);
+    at_status status = script_planned_launches(s, &s->kernel, problem, indices, launches, error);
     for (size_t e = 0; e < PLAN_MAX_LAUNCHES; e++)
         out[e] = -1;
     for (uint32_t i = 0; !status && i < plan->launch_count; i++)

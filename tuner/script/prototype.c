@@ -15,12 +15,13 @@ static void array_name(uint32_t place, char name[NAME_BYTES])
     snprintf(name, NAME_BYTES, "autotune_signature%u", place);
 }
 
-at_status prototype_emit(script *s, problem_kind problem, const uint16_t *indices,
+at_status prototype_emit(script *s, prototype_of of, problem_kind problem, const uint16_t *indices,
                          const launch_plan *plan, emitted *out, at_error *error)
 {
     const char *header;
     pack text = {0};
-    at_status status = emit_variant(s, problem, indices, true, out, error);
+    at_status status = (of == PROTOTYPE_REFERENCE ? emit_reference : emit_variant)(
+        s, problem, indices, true, out, error);
     if (!status)
         status = kernel_signature_header(&out->includes, s->from.template_dir, &header, error);
     if (status)
@@ -49,6 +50,7 @@ at_status prototype_emit(script *s, problem_kind problem, const uint16_t *indice
 
 typedef struct comparison {
     const script *s;
+    const script_kernel *kernel;
     const problem_plan *problem;
     const char *entry;
     prototype_warning *doubt;
@@ -153,7 +155,7 @@ static at_status compare_argument(const comparison *c, const script_argument *fr
     type_text(takes, type);
     if (plan->size_bytes != bytes)
         return error_set_at(
-            error, AT_SCRIPT, c->s->from.path, line ? line : c->s->kernel.template_line,
+            error, AT_SCRIPT, c->s->from.path, line ? line : c->kernel->template_line,
             "argument %u of the kernel %s is %s, of %u bytes, but args gives %u bytes: write %s",
             place, c->entry, type, bytes, plan->size_bytes, remedy(takes, write));
     if (from->type == ARGUMENT_BUFFER)
@@ -190,7 +192,7 @@ static at_status compare_launch(const comparison *c, const script_launch *from,
             used +=
                 (size_t)snprintf(types + used, sizeof types - used, "%s%s", i ? ", " : "", type);
         }
-        return error_set_at(error, AT_SCRIPT, c->s->from.path, c->s->kernel.template_line,
+        return error_set_at(error, AT_SCRIPT, c->s->from.path, c->kernel->template_line,
                             "the kernel %s takes %zu arguments (%s), but args has %u%s", c->entry,
                             count, types, l->argument_count,
                             of_transfer ? ", to which a transfer adds two" : "");
@@ -201,20 +203,21 @@ static at_status compare_launch(const comparison *c, const script_launch *from,
     return status;
 }
 
-at_status prototype_compare(script *s, problem_kind problem, const uint16_t *indices,
-                            const launch_plan *plan, const char *ptx, prototype_warning *doubt,
-                            void *context, at_error *error)
+at_status prototype_compare(script *s, prototype_of of, problem_kind problem,
+                            const uint16_t *indices, const launch_plan *plan, const char *ptx,
+                            prototype_warning *doubt, void *context, at_error *error)
 {
+    const script_kernel *kernel = of == PROTOTYPE_REFERENCE ? &s->reference : &s->kernel;
     const script_launch *launches[PLAN_MAX_LAUNCHES];
     problem_plan buffers;
-    at_status status = script_planned_launches(s, problem, indices, launches, error);
+    at_status status = script_planned_launches(s, kernel, problem, indices, launches, error);
     if (!status)
         status = script_problem_plan(s, problem, indices, 1, &buffers, error);
     for (uint32_t i = 0; !status && i < plan->launch_count; i++) {
         cpp_argument takes[CPP_MAX_PARAMETERS];
         char name[NAME_BYTES];
         size_t count;
-        const comparison c = {s, &buffers, plan_entry(plan, i), doubt, context};
+        const comparison c = {s, kernel, &buffers, plan_entry(plan, i), doubt, context};
         array_name(plan_entry_place(plan, i), name);
         if (cpp_signature_read(ptx, name, takes, &count) && count <= CPP_MAX_PARAMETERS)
             status = compare_launch(&c, launches[i], plan, i, takes, count, error);

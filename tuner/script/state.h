@@ -391,7 +391,8 @@ uint64_t evaluate_elements(lua_State *L, problem_kind problem, const uint16_t *i
                            const script_buffer *b, dtype *type);
 
 /* Finds the script's launches that a configuration's plan has, in the plan's order. */
-at_status script_planned_launches(script *s, problem_kind problem, const uint16_t *indices,
+at_status script_planned_launches(script *s, const script_kernel *kernel, problem_kind problem,
+                                  const uint16_t *indices,
                                   const script_launch *out[PLAN_MAX_LAUNCHES], at_error *error);
 
 static inline bool argument_is_view(argument_type type)

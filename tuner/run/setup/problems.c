@@ -302,53 +302,63 @@ void problem_support_deinit(problem_support *s)
     *s = (problem_support){0};
 }
 
-at_status prototypes_submit(script *s, problem_kind problem, const uint16_t *indices,
-                            compile_pool *pool, const char *arch, uint64_t id, bool *asked,
-                            at_error *error)
+at_status prototypes_submit(script *s, prototype_of of, problem_kind problem,
+                            const uint16_t *indices, compile_pool *pool, const char *arch,
+                            uint64_t id, bool *asked, at_error *error)
 {
     emitted source = {0};
     launch_plan plan;
     const struct kernel_file *file;
     const char *const *defines;
     size_t define_count;
+    const bool reference = of == PROTOTYPE_REFERENCE;
     *asked = false;
-    if (script_file(s, &file, &defines, &define_count))
+    if (script_file(s, &file, &defines, &define_count) ||
+        (reference && script_oracle(s) != ORACLE_REFERENCE))
         return AT_OK;
-    at_status status = script_launch_plan(s, problem, indices, &plan, error);
+    at_status status =
+        (reference ? script_reference_plan : script_launch_plan)(s, problem, indices, &plan, error);
     if (!status)
-        status = prototype_emit(s, problem, indices, &plan, &source, error);
+        status = prototype_emit(s, of, problem, indices, &plan, &source, error);
     if (!status)
-        status = submit_ptx(pool, id, &source, script_pattern(s)->template_path, NULL, arch, error);
+        status = submit_ptx(pool, id, &source,
+                            reference ? script_pattern(s)->reference_path
+                                      : script_pattern(s)->template_path,
+                            NULL, arch, error);
     *asked = !status;
     emitted_deinit(&source);
     return status;
 }
 
-at_status prototypes_take(script *s, problem_kind problem, const uint16_t *indices,
+at_status prototypes_take(script *s, prototype_of of, problem_kind problem, const uint16_t *indices,
                           const compile_result *r, prototype_warning *doubt, void *context,
                           at_error *error)
 {
     launch_plan plan;
     if (r->outcome != COMPILE_OK || !r->ptx)
         return AT_OK;
-    at_status status = script_launch_plan(s, problem, indices, &plan, error);
-    return status ? status
-                  : prototype_compare(s, problem, indices, &plan, r->ptx, doubt, context, error);
+    at_status status = (of == PROTOTYPE_REFERENCE ? script_reference_plan : script_launch_plan)(
+        s, problem, indices, &plan, error);
+    return status
+               ? status
+               : prototype_compare(s, of, problem, indices, &plan, r->ptx, doubt, context, error);
 }
 
 at_status prototypes_check(script *s, problem_kind problem, const uint16_t *indices,
                            compile_pool *pool, const char *arch, prototype_warning *doubt,
                            void *context, at_error *error)
 {
-    bool asked;
-    compile_result r = {0};
-    at_status status = prototypes_submit(s, problem, indices, pool, arch, 0, &asked, error);
-    if (status || !asked)
-        return status;
-    status = compile_take(pool, -1, &r, error);
-    if (!status)
-        status = prototypes_take(s, problem, indices, &r, doubt, context, error);
-    compile_result_deinit(&r);
+    at_status status = AT_OK;
+    for (prototype_of of = 0; of < PROTOTYPE_COUNT && !status; of++) {
+        bool asked;
+        compile_result r = {0};
+        status = prototypes_submit(s, of, problem, indices, pool, arch, of, &asked, error);
+        if (!status && asked)
+            status = compile_take(pool, -1, &r, error);
+        if (!status && asked)
+            status = prototypes_take(s, of, problem, indices, &r, doubt, context, error);
+        compile_result_deinit(&r);
+    }
     return status;
 }
 

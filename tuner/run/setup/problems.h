@@ -75,17 +75,19 @@ at_status problem_support_take(problem_support *s, compile_result *r, at_error *
 /* ---- prototypes ----
  *
  * Compare the arguments in a script with the parameters of its kernels (script/emit.h). One variant
- * is compiled, but not run. A source that does not compile is no error of these functions. */
+ * and the reference are compiled, but not run. A source that does not compile is no error of these
+ * functions. */
 
 /* Queues the compilation. Sets *asked to false for a kernel's own file, whose arguments come from
- * the compiler. Errors are those of emission. */
-at_status prototypes_submit(script *s, problem_kind problem, const uint16_t *indices,
-                            compile_pool *pool, const char *arch, uint64_t id, bool *asked,
-                            at_error *error);
+ * the compiler, and for a reference that the pattern does not have. Errors are those of emission.
+ */
+at_status prototypes_submit(script *s, prototype_of of, problem_kind problem,
+                            const uint16_t *indices, compile_pool *pool, const char *arch,
+                            uint64_t id, bool *asked, at_error *error);
 
 /* Compares once the result has arrived, unless the source did not compile. Returns AT_SCRIPT if the
  * arguments do not fit. */
-at_status prototypes_take(script *s, problem_kind problem, const uint16_t *indices,
+at_status prototypes_take(script *s, prototype_of of, problem_kind problem, const uint16_t *indices,
                           const compile_result *r, prototype_warning *doubt, void *context,
                           at_error *error);
 

@@ -384,15 +384,16 @@ static at_status send_to_all(session *s, at_error *error)
 
 bool session_owns(uint64_t compile_id)
 {
-    return compile_id == PROTOTYPE_ID || problem_support_owns(SUPPORT_ID, compile_id);
+    return compile_id - PROTOTYPE_ID < PROTOTYPE_COUNT ||
+           problem_support_owns(SUPPORT_ID, compile_id);
 }
 
 at_status session_take(session *s, compile_result *r, at_error *error)
 {
-    if (r->id == PROTOTYPE_ID) {
-        s->prototype_waiting = false;
-        return prototypes_take(s->script, PROBLEM_TUNED, s->prototype, r, prototypes_warn, NULL,
-                               error);
+    if (r->id - PROTOTYPE_ID < PROTOTYPE_COUNT) {
+        s->prototypes_waiting--;
+        return prototypes_take(s->script, (prototype_of)(r->id - PROTOTYPE_ID), PROBLEM_TUNED,
+                               s->prototype, r, prototypes_warn, NULL, error);
     }
     at_status status = problem_support_take(&s->support, r, error);
     return status || s->support.waiting > 0 || s->problems.waiting > 0 ? status
@@ -406,7 +407,7 @@ static at_status take_results(session *s, bool settled, at_error *error)
     at_status status = AT_OK;
     const bool predicted = s->workers->properties.predicted;
     while (!status && (s->problems.waiting > 0 || (settled && s->support.waiting > 0) ||
-                       ((settled || predicted) && s->prototype_waiting))) {
+                       ((settled || predicted) && s->prototypes_waiting > 0))) {
         compile_result r = {0};
         status = compile_take(s->workers->pool, STEP_MS, &r, error);
         if (status)
@@ -447,9 +448,14 @@ static at_status submit_prototype(session *s, at_error *error)
     if (p->baseline && !space_find(s->space, p->baseline, &place))
         place = 0;
     space_at(s->space, place, s->prototype);
-    return prototypes_submit(s->script, PROBLEM_TUNED, s->prototype, s->workers->pool,
-                             s->workers->properties.arch, PROTOTYPE_ID, &s->prototype_waiting,
-                             error);
+    at_status status = AT_OK;
+    for (prototype_of of = 0; of < PROTOTYPE_COUNT && !status; of++) {
+        bool asked;
+        status = prototypes_submit(s->script, of, PROBLEM_TUNED, s->prototype, s->workers->pool,
+                                   s->workers->properties.arch, PROTOTYPE_ID + of, &asked, error);
+        s->prototypes_waiting += asked;
+    }
+    return status;
 }
 
 /* Compiles the references; sends the set-up once the support code is there. The pipeline takes the

@@ -58,7 +58,8 @@ typedef struct session {
     problem_support support; /* helper kernels of the device, until the set-up is sent */
     /* The configuration whose kernels are compared with the script (problems.h). */
     uint16_t prototype[PATTERN_MAX_PARAMETERS];
-    bool prototype_waiting;
+    size_t
+        prototypes_waiting; /* those of the kernel and of the reference that are not compiled yet */
 } session;
 
 /* Opens a session; for an architecture without a device, only the compiler. The caller calls
