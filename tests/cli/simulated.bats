@@ -265,3 +265,12 @@ PY
     [ "$status" -eq 1 ]
     says '3 wrong_result'
 }
+
+@test "the command that explains a winner names the chip of the run" {
+    cp "$FIXTURES"/scale* .
+    for chip in h100 sm_80; do
+        tool scale.lua --device sim:$chip --budget 2 --quiet
+        succeeds
+        says "explain     autotune explain scale.lua --arch $chip"
+    done
+}
