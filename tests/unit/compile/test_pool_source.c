@@ -131,7 +131,7 @@ TEST(an_entry_that_names_no_kernel_is_told_with_what_was_meant)
          "k.tmpl(3): error: the entry 'both' is several kernels: name one by its type, such "
          "as '(void(*)(float *p))both'; other kernels here are a::scale<...>, plain"},
         {"a::scale<q>",
-         "k.tmpl(2): error: the entry 'a::scale<q>' names no kernel: identifier \"q\" "
+         "k.tmpl(2): error: the entry 'a::scale<q>' is not the name of a kernel: identifier \"q\" "
          "is undefined; other kernels here are both, plain"},
         {"_Z4rottPf", "k.tmpl(2): error: there is no kernel '_Z4rottPf'; the kernels here are "
                       "a::scale<...>, both, plain"},

@@ -79,7 +79,7 @@ static void any_flipped_bit_is_told_at_once(void **state)
         assert_int_equal(write(ends[0], frame, frame_bytes), frame_bytes);
         frame[bit / 8] ^= (unsigned char)(1u << bit % 8);
         assert_int_equal(message_receive(ends[1], 1000, &back, &error), AT_WORKER);
-        assert_non_null(strstr(error.message, "corrupt"));
+        assert_non_null(strstr(error.message, "damaged"));
         close(ends[0]);
         close(ends[1]);
     }
