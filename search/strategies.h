@@ -1,5 +1,5 @@
-/* What all strategies share: the ledger of trials, the random draw, and the struct that each
- * strategy begins with. Private to search/. */
+/* The parts that all strategies share: the ledger of trials, the random draw, and the struct with
+ * which each strategy begins. Private to search/. */
 #ifndef AUTOTUNE_STRATEGIES_H
 #define AUTOTUNE_STRATEGIES_H
 

@@ -178,7 +178,8 @@ static race_standing stand_in_field(race *r, uint32_t entrant, uint32_t fastest,
     return s;
 }
 
-/* The last quantile outside the field. It is kept because most comparisons have equal blocks. */
+/* The quantile computed last for an entrant that has left the race, and its number of blocks. It is
+ * kept because most of these comparisons have the same number of blocks. */
 typedef struct outside {
     size_t blocks;
     double quantile;

@@ -35,7 +35,7 @@ void fake_run(CUfunction function, const fake_launch *launch);
 /* Must be called when device memory changes, except by a copy within the device. */
 void fake_changed(void);
 
-/* Returns whether work on the stream ends at once. */
+/* Returns whether this is the first stream of the process, on which work ends at once. */
 bool fake_stream_is_first(CUstream stream);
 
 /* Makes a stream. Returns NULL if memory is short. */

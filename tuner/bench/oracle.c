@@ -16,7 +16,7 @@ static const char *reference_name(const device_slot *s)
 static at_status fill(device_slot *s, uint32_t i, device_buffer *b, at_error *error)
 {
     buffer_plan plan = s->plan.buffers[i];
-    /* The filler may write inputs of the other kernels. */
+    /* The filler writes buffers that are inputs of the other kernels, and inputs are read-only. */
     if (s->filler)
         plan.role = BUFFER_INOUT;
     if (s->contents[i])

@@ -52,7 +52,7 @@ void device_events_deinit(queue *q);
 
 /* ---- the worker ---- */
 
-/* What a process has sent so far. */
+/* Phases of a worker process, by the messages that it has sent. */
 typedef enum device_phase {
     PHASE_SILENT, /* no message */
     PHASE_OPENED, /* REPLY_OPENED, which describes its device */

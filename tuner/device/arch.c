@@ -236,7 +236,7 @@ occupancy occupancy_compute(const arch_limits *arch, int threads, int registers,
     occupancy o = {.limit = OCCUPANCY_IMPOSSIBLE};
     if (threads <= 0 || registers < 0)
         return o;
-    /* Of equal limits the first is reported, so resources that the author can change come first. */
+    /* The first of equal limits is reported. So resources that the author can change come first. */
     const struct {
         occupancy_limit limit;
         int blocks;

@@ -302,7 +302,8 @@ bool export_tells_of(const export_model *m, const export_seen *s, const export_r
     return r->from == s->from && s->seen->warm_cache == (r->entry && r->entry->warm_cache);
 }
 
-/* State while rows are chosen: classes of equal configurations and problems, and first rows. */
+/* State while rows are chosen. Rows are compared by classes of equal configurations and problems.
+ */
 typedef struct chooser {
     record_classes configurations, problems;
     size_t *heads; /* number of the first row of each class of configurations, from 1 */

@@ -282,7 +282,7 @@ at_status script_parse_given(const script *s, const char *text, uint16_t *indice
 
 /* Replaces an invalid configuration by the nearest configuration that is valid for `problem`.
  * Parameters in `is_given` keep their values; parameters in `is_swept` (may be NULL) change freely.
- * As few other parameters as possible change, by as few values as possible. *changed is false, and
+ * Changes as few other parameters as possible, by as few values as possible. *changed is false, and
  * `indices` stays, if the configuration is valid or no valid configuration is found. A space that
  * takes more than 10 s to enumerate is only sampled. */
 at_status script_complete_configuration(script *s, problem_kind problem, const bool *is_given,

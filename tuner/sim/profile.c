@@ -9,7 +9,7 @@
  * has clusters of one block; below, "block" means cluster. */
 enum { RUN_BLOCKS = 4 };
 
-/* A sample ends after the run of blocks that reaches this work: more changes little. */
+/* A sample ends after the run of blocks that reaches this work. More work changes little. */
 enum { ENOUGH_WORK = 1 << 18 };
 
 enum { LINE_BYTES = 128 };

@@ -42,9 +42,9 @@ typedef struct buffer_table {
  * SIM_PROFILE_BUFFERS if no buffer contains it or the table is full. */
 size_t buffer_table_find(buffer_table *t, uint64_t sector);
 
-/* Samples the reads that blocks share which run at the same time. Fills out->wave and the shares of
- * out->buffers, but neither if the kernel faults because only some of its warps run. The chip holds
- * `wave` blocks at a time. */
+/* Samples reads to find the data that blocks share if they run at the same time. Fills out->wave
+ * and the shares of out->buffers. Fills nothing if the kernel faults because only some of its warps
+ * run. The chip holds `wave` blocks at a time. */
 at_status sim_profile_wave(const sim_launch *launch, uint64_t wave, buffer_table *table,
                            sim_profile *out, at_error *error);
 

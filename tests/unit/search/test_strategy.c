@@ -486,7 +486,7 @@ TEST(a_small_budget_is_not_spent_on_filling_the_space)
     space_free(s);
 }
 
-/* Of configurations that were spread over the space, nearly half would have a least value. */
+/* If its tries were spread over the space, nearly half of them would have a least value. */
 TEST(of_a_small_budget_the_model_chooses_from_the_second_on)
 {
     space *s = make_space(MANY);

@@ -292,7 +292,7 @@ static void describe_device(const snapshot *s)
     s->out->minor = minor;
 }
 
-/* The library or module of the kernel. A runtime launches kernels of libraries. */
+/* The library or module of the kernel. The CUDA runtime launches kernels of a CUlibrary. */
 typedef struct origin {
     CUlibrary library;
     CUmodule module;

@@ -13,7 +13,8 @@
 static const double gain_least =
     0.0001; /* Cost of one more configuration, as mean regret over the timed problems. */
 
-/* Witnesses for which the script is asked which configurations are possible. */
+/* The largest number of witnesses (witnesses.c) for which the script is asked which configurations
+ * are possible. */
 enum { ASKED_WITNESSES = 160 };
 
 typedef struct matrix {

@@ -98,7 +98,8 @@ static void keep_ceiling(race_driver *d, int64_t ceiling_ns)
     d->state.ceiling_ns = stats_summarise(sorted, count).median_ns;
 }
 
-/* Asks the board for other processes on the chip and the throttle's reasons, if it knows. */
+/* Asks the board whether other processes use the chip, and why the clock is throttled. Some boards
+ * do not know. */
 static at_status ask_board(race_driver *d, uint64_t *throttle, at_error *error)
 {
     device_event e;

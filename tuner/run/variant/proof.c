@@ -51,11 +51,11 @@ typedef struct job {
     proof proof;
 } job;
 
-/* larger[] are provers of larger problems, by proof_growth. They are NULL until they are needed,
- * and always in these provers themselves. They try a job's variant under the job's number: if no
- * result of the tuned problem was compared, on the largest possible whole problems; then, if a loop
- * never had two iterations, on blocks of larger problems, or on whole larger problems if blocks
- * depend on each other. */
+/* larger[g] is the prover of the larger problems of proof_growth g, or NULL until it is needed. A
+ * prover of larger problems has no larger[]. It tries a job's variant under the job's number in two
+ * cases. If no result of the tuned problem was compared, it runs the largest possible whole
+ * problems. If a loop never had two iterations, it runs blocks of larger problems, or whole larger
+ * problems if blocks depend on each other. */
 struct prover {
     prover *larger[GROWTH_COUNT];
     bool is_larger;

@@ -94,7 +94,7 @@ static void show_home(pipeline *p)
     p->state.ceiling_ns = home->ceiling_ns;
 }
 
-/* Waits for the other GPUs to describe themselves, because the race needs a home. */
+/* Waits until the other GPUs have described themselves, because the race needs a home GPU. */
 static at_status await_others(pipeline *p, at_error *error)
 {
     workers *w = p->session->workers;

@@ -260,7 +260,7 @@ static void end_block(reshaper *r)
         if (a->done)
             continue;
         if (unit < a->total || a->offset % a->total != 0) {
-            /* The base is aligned only together with this access's offset. */
+            /* Only the sum of base and offset is aligned, so the access joins no other access. */
             divide(r, members, 1, a->offset, a->wanted, a->is_store);
             continue;
         }
