@@ -9,7 +9,7 @@ load helpers
     status=0
     # A pipe accepts writes that a disk refuses.
     { "$TOOLS/fault_inject" -s 1 -d 500 -k 300:150 -f 500:90 -w 200:5 -- \
-        "$AUTOTUNE" "$TIMED" --device cuda:0 2>&3 || echo "exit $?"; } 3>&1 | cat >out.txt
+        "$AUTOTUNE" "$TIMED" --device cuda:0 --effort exhaustive 2>&3 || echo "exit $?"; } 3>&1 | cat >out.txt
     output=$(cat out.txt)
     [[ "$output" != *"exit "* ]] || { tail -n 5 out.txt; return 1; }
     says 'faults: 300 kills, 500 frames, 200 writes'
