@@ -111,7 +111,7 @@ def private_uses(source):
             for included in re.findall(r'^#include "(.+)"', open(path).read(), re.M):
                 for room, public in PUBLIC.items():
                     if included.startswith(room) and not here.startswith(room) and included not in public:
-                        yield f"{here} includes {included}, which is private to {room[:-1]}"
+                        yield f"{here} includes {included}, which is private to {room[:-1]}: include " + " or ".join(sorted(public))
 
 
 # Each of these figures may only fall: a change that lowers one lowers its limit, too.
@@ -154,7 +154,7 @@ def dead_ends(source):
         for at, _, files in os.walk(os.path.join(source, folder)):
             for path in (os.path.join(at, name) for name in files):
                 if not os.path.exists(path):
-                    yield f"{os.path.relpath(path, source)} is a link that leads nowhere"
+                    yield f"{os.path.relpath(path, source)} is a link that leads nowhere: mend or remove it"
                 elif not os.access(path, os.X_OK) and open(path, "rb").read(2) == b"#!":
                     yield f"{os.path.relpath(path, source)} cannot be called by its path: make it executable"
 
@@ -186,12 +186,14 @@ def main():
                 used.add(name)
                 calls.setdefault(module, set()).add(home[name][1])
                 if home[name][0] != room.name and home[name][0] not in room.uses:
-                    wrong.append(f"{module} uses {name} of {home[name][0]}, which {room.name} may not use")
+                    wrong.append(f"{module} uses {name} of {home[name][0]}, which {room.name} may not use: move the code to a room "
+                                 f"that may, or add {home[name][0]} to USES in {room.name}'s CMakeLists.txt")
     library = {"library"}.union(*(r.uses for r in rooms if r.name == "library"))
     ends = {name for name, (_, module) in home.items() if module == "base/memory"}
     for module, wanted in wants.items():
         if module.startswith(tuple(room + "/" for room in library)) and module != "base/memory" and wanted & ends:
-            wrong.append(f"{module} of the library uses {min(wanted & ends)}, which may end its caller's process")
+            wrong.append(f"{module} of the library uses {min(wanted & ends)}, which may end its caller's process: "
+                         "allocate without base/memory.h, and return AT_NO_MEMORY")
     told = table(source)
     outer = {}  # room: what it and the rooms within it may use
     for room in rooms:
@@ -200,22 +202,25 @@ def main():
     for name, uses in outer.items():
         uses.discard(name)
         if not told.get(name, lambda _: False)(uses):
-            wrong.append(f"CONTRIBUTING.md's table does not say that {name} may use: " + " ".join(sorted(uses)))
+            wrong.append(f"CONTRIBUTING.md's row of {name} differs from USES in its CMakeLists.txt: change one of them. "
+                         "USES has: " + " ".join(sorted(uses)))
     for part in circles({r.name: r.uses for r in rooms}):
-        wrong.append("rooms that use each other: " + ", ".join(part))
+        wrong.append("rooms that use each other: " + ", ".join(part) + ". Remove one from the other's USES")
     for part in circles(calls):
-        wrong.append("modules that call each other in a circle: " + ", ".join(part))
+        wrong.append("modules that call each other in a circle: " + ", ".join(part) + ". Move what both need into one of them")
     for part in circles(includes(source)):
-        wrong.append("headers that include each other in a circle: " + ", ".join(part))
+        wrong.append("headers that include each other in a circle: " + ", ".join(part) + ". Declare a type in place of an include")
     for name in sorted(set(home) - used - FOR_TESTS):
-        wrong.append(f"no one outside of {home[name][1]} uses {name}: make it static, or remove it")
+        wrong.append(f"no one outside of {home[name][1]} uses {name}: make it static, remove it, or, if unit tests "
+                     "use it, add it to FOR_TESTS in tests/house.py")
     for name in sorted(FOR_TESTS - set(home)):
-        wrong.append(f"{name} is on the list of what is for tests, and does not exist")
+        wrong.append(f"{name} does not exist: remove it from FOR_TESTS in tests/house.py")
     files, lonely = size(source)
     if files > MOST_FILES:
         wrong.append(f"{files} files of C are more than {MOST_FILES}: put what is read together into one file")
     if len(lonely) > MOST_LONELY_HEADERS:
-        wrong.append(f"{len(lonely)} headers have one user, which is more than {MOST_LONELY_HEADERS}: " + " ".join(lonely))
+        wrong.append(f"{len(lonely)} headers have one user, which is more than {MOST_LONELY_HEADERS}: " + " ".join(lonely)
+                     + ". Put the declarations of yours into the file that includes it")
     wrong += sorted(dead_ends(source)) + sorted(private_uses(source))
     print("\n".join(wrong) or f"{len(rooms)} rooms, {len(wants)} modules: as planned")
     return 1 if wrong else 0
