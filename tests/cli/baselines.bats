@@ -26,13 +26,13 @@ LOOP='extern "C" __global__ void p(const float *x, float *y, int n)
 
 @test "variants that agree with the baseline are reported as that, not as right" {
     pattern <<<"$LOOP if (i < n) y[i] = 2 * x[i]; } }"
-    tool check p.lua --arch sm_90 --budget 6 --seed 1
+    tool check p.lua --device sim:sm_90 --budget 6 --seed 1
     succeeds
     says '6 agree with the baseline, 0 wrong, 0 not proven'
-    tool check p.lua --arch sm_90
+    tool check p.lua --device sim:sm_90
     says 'agrees  '
     says_nothing_of 'proven '
-    tool check p.lua --arch sm_90 --json
+    tool check p.lua --device sim:sm_90 --json
     says '"oracle": "baseline"'
     says '"verdict": "agrees"'
     tool p.lua --device sim:sm_90 --budget 3 --quiet
@@ -44,24 +44,24 @@ LOOP='extern "C" __global__ void p(const float *x, float *y, int n)
 
 @test "a variant that differs from the baseline is wrong, the baseline is not" {
     pattern <<<"$LOOP"' if (i < n) y[i] = (${per_thread} == 4 && i == 5 ? 3 : 2) * x[i]; } }'
-    tool check p.lua --arch sm_90 --config per_thread=4
+    tool check p.lua --device sim:sm_90 --config per_thread=4
     [ "$status" -eq 1 ]
     says "1 of 16384 elements of y differ from the baseline's, first y[5]"
-    tool check p.lua --arch sm_90
+    tool check p.lua --device sim:sm_90
     succeeds
 }
 
 @test "blocks of a large problem that differ by rounding alone get the tolerance that allows it" {
     pattern 'simulated = { n = 1 << 12 }' <<<"$LOOP"' if (i < n) y[i] = ${per_thread} == 4 && n > 1 << 13 ? (x[i] + 0.1f) + 0.2f : x[i] + (0.1f + 0.2f); } }'
     for n in 262144 268435456; do # run whole, and in part
-        tool check p.lua --arch sm_90 --config per_thread=4 --set n=$n
+        tool check p.lua --device sim:sm_90 --config per_thread=4 --set n=$n
         [ "$status" -eq 1 ]
         says 'elements of y differ from the baseline'
         says 'all are near: if that is rounding, tolerance = 4e-06 allows it'
     done
     sed -i 's/0.2f :/0.3f :/' p.cu.tmpl
     for n in 262144 268435456; do
-        tool check p.lua --arch sm_90 --config per_thread=4 --set n=$n
+        tool check p.lua --device sim:sm_90 --config per_thread=4 --set n=$n
         [ "$status" -eq 1 ]
         says_nothing_of 'all are near'
     done
@@ -69,41 +69,41 @@ LOOP='extern "C" __global__ void p(const float *x, float *y, int n)
 
 @test "sums by atomics are compared on a large problem that runs whole" {
     ROLE=inout pattern 'simulated = { n = 1 << 12 }' <<<"$LOOP if (i < n) atomicAdd(&y[i % 100], 1.0f); } }"
-    tool check p.lua --arch sm_90 --set n=1048576 --json
+    tool check p.lua --device sim:sm_90 --set n=1048576 --json
     succeeds
     [ "$(jq -r '.variants[0].covered.extent' out.txt)" = tuned ]
     sed -i 's/1.0f/${per_thread == 4 and "i == 1000000 ? 2.0f : 1.0f" or "1.0f"}/' p.cu.tmpl
-    tool check p.lua --arch sm_90 --set n=1048576 --config per_thread=4
+    tool check p.lua --device sim:sm_90 --set n=1048576 --config per_thread=4
     [ "$status" -eq 1 ]
     says "1 of 1048576 elements of y differ from the baseline's"
 }
 
 @test "on a problem that does not allow the baseline the nearest configuration stands in for it" {
     pattern <<<"$LOOP"' if (i < n) y[i] = (${per_thread} == 1 && ${block} == 64 && n == 1003 && i == 7 ? 3 : 2) * x[i]; } }'
-    tool check p.lua --arch sm_90 --config block=64,per_thread=1
+    tool check p.lua --device sim:sm_90 --config block=64,per_thread=1
     [ "$status" -eq 1 ]
     says "on the ragged problem n=1003: 1 of 1003 elements of y differ from the baseline's, first y[7]"
-    tool check p.lua --arch sm_90 --config block=128,per_thread=1
+    tool check p.lua --device sim:sm_90 --config block=128,per_thread=1
     succeeds
     sed -i 's/"n % per_thread == 0"/"n ~= 1003"/' p.lua
-    tool check p.lua --arch sm_90
+    tool check p.lua --device sim:sm_90
     succeeds
 }
 
 @test "elements that the baseline does not write may not be written" {
     pattern <<<"$LOOP"' if (i < n && i % 3 != ${per_thread == 4 and 1 or 0}) y[i] = x[i]; } }'
-    tool check p.lua --arch sm_90
+    tool check p.lua --device sim:sm_90
     succeeds
-    tool check p.lua --arch sm_90 --config per_thread=1
+    tool check p.lua --device sim:sm_90 --config per_thread=1
     succeeds
-    tool check p.lua --arch sm_90 --config per_thread=4
+    tool check p.lua --device sim:sm_90 --config per_thread=4
     [ "$status" -eq 1 ]
     says "elements of y differ from the baseline's"
 }
 
 @test "a fault of the baseline is reported once, and nothing is tuned against it" {
     pattern <<<"$LOOP if (i < n) y[i] = x[i + 1]; } }"
-    tool check p.lua --arch sm_90
+    tool check p.lua --device sim:sm_90
     [ "$status" -eq 1 ]
     says 'out of bounds in p at p.cu.tmpl:4'
     tool p.lua --device sim:sm_90 --budget 3 --quiet
@@ -113,17 +113,17 @@ LOOP='extern "C" __global__ void p(const float *x, float *y, int n)
 
 @test "with a wrong baseline, faults of a variant are found, but its results are not judged" {
     pattern <<<"$LOOP"' if (i < n) y[i] = ${per_thread} == 2 ? y[i + 1] : x[i + (${per_thread} == 4 ? 1 : 0)]; } }'
-    tool check p.lua --arch sm_90 --config per_thread=4
+    tool check p.lua --device sim:sm_90 --config per_thread=4
     [ "$status" -eq 1 ]
     says 'the end of x'
-    tool check p.lua --arch sm_90 --config per_thread=1
+    tool check p.lua --device sim:sm_90 --config per_thread=1
     [ "$status" -eq 3 ]
     says 'nothing says what is right: the baseline: uninitialised read'
 }
 
 @test "a baseline that does not agree with itself is reported, and the message suggests a tolerance" {
     ROLE=inout pattern <<<"$LOOP if (i < n) atomicAdd(y, x[i]); } }"
-    tool check p.lua --arch sm_90
+    tool check p.lua --device sim:sm_90
     [ "$status" -eq 1 ]
     says 'the result depends on the order'
     says 'two launches on the same inputs give different y; if that is rounding, tolerance = 4e-06 allows it'
@@ -131,7 +131,7 @@ LOOP='extern "C" __global__ void p(const float *x, float *y, int n)
     fails_with 2 'two runs of the baseline differ'
     fails_with 2 'tolerance = 1e-5 or at.mismatches'
     sed -i 's/tolerance = 0/tolerance = 1e-5/' p.lua
-    tool check p.lua --arch sm_90 --budget 6
+    tool check p.lua --device sim:sm_90 --budget 6
     succeeds
 }
 
@@ -204,7 +204,7 @@ extern "C" __global__ void zero(float *y, int n)
         y[i] = 0;
 }
 EOF
-        tool check zero.lua --arch sm_90 --budget 2
+        tool check zero.lua --device sim:sm_90 --budget 2
         [ "$status" -eq 1 ]
         says "1 agrees with the baseline, 1 wrong"
     done
@@ -228,7 +228,7 @@ EOF
     tool idle.cu --device sim:sm_90 --quiet --no-record
     fails_with 2 "the kernel wrote nothing on any problem"
     [[ "$errors" == *"Never executed: idle.cu:11 (the condition at idle.cu:10 was never met)"* ]]
-    tool check idle.cu --arch sm_90
+    tool check idle.cu --device sim:sm_90
     [ "$status" -eq 3 ]
     says "the kernel wrote nothing on any problem. Never executed: idle.cu:11 (the condition at idle.cu:10 was never met)"
     # A GPU does not report the executed lines.

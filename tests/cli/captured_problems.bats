@@ -19,19 +19,19 @@ changed() { # changed SED: writes the changed fixture to kernel.cu
     says '"n": 1000'
     says '"by": 0.5'
     [ -z "$errors" ]
-    tool check "$FIXTURES/captured.cu" --captured seen --arch sm_90 --budget 8
+    tool check "$FIXTURES/captured.cu" --captured seen --device sim:sm_90 --budget 8
     succeeds
     says "8 agree"
 }
 
 @test "variants are compared with the program's results on its own data" {
     capture seen scale_by inner 1000
-    tool check "$FIXTURES/captured.cu" --captured seen --arch sm_90 --budget 8
+    tool check "$FIXTURES/captured.cu" --captured seen --device sim:sm_90 --budget 8
     succeeds
     says "8 agree with the results in files"
     # The variant with ITEMS = 2 is wrong for one element of the captured data, and right for other data.
     changed 's/out\[i\] = by \* in\[i\];/out[i] = ITEMS == 2 \&\& in[i] == -400.75f ? 0 : by * in[i];/'
-    tool check kernel.cu --captured seen --arch sm_90 --budget 8
+    tool check kernel.cu --captured seen --device sim:sm_90 --budget 8
     [ "$status" -eq 1 ]
     says "4 agree with the results in files, 4 wrong"
     says "out[83]"
@@ -63,7 +63,7 @@ EOF
         rm -rf seen
         # shellcheck disable=SC2086
         NTH=${how%% *} capture seen scale_by ${how#* }
-        tool check modes.cu --captured seen --arch sm_90 --budget 5
+        tool check modes.cu --captured seen --device sim:sm_90 --budget 5
         [ "$status" -eq 1 ]
         says "1 agrees with the results in files, 4 wrong, 0 not proven"
     done
@@ -77,25 +77,25 @@ EOF
 @test "in place, what the kernel reads keeps the program's contents" {
     modes 's/const float \*in/float *in/'
     capture seen scale_by inplace 1000
-    tool check modes.cu --captured seen --arch sm_90 --budget 5
+    tool check modes.cu --captured seen --device sim:sm_90 --budget 5
     [ "$status" -eq 1 ]
     says "1 agrees with the results in files, 4 wrong, 0 not proven"
 }
 
 @test "a launch that is too large to run completely is run in part, on the program's data" {
     capture seen scale_by scale 2500000
-    tool check "$FIXTURES/captured.cu" --captured seen --arch sm_90 --budget 2
+    tool check "$FIXTURES/captured.cu" --captured seen --device sim:sm_90 --budget 2
     succeeds
     says "blocks of the tuned problem: 2 agree"
     changed 's/by \* in\[i\];/(ITEMS == 2 ? 3 : by) * in[i];/'
-    tool check kernel.cu --captured seen --arch sm_90 --config ITEMS=2
+    tool check kernel.cu --captured seen --device sim:sm_90 --config ITEMS=2
     [ "$status" -eq 1 ]
 }
 
 @test "a baseline that differs from the program's results is reported" {
     capture seen scale_by scale 1000
     changed 's/by \* in\[i\];/by + in[i];/'
-    tool check kernel.cu --captured seen --arch sm_90
+    tool check kernel.cu --captured seen --device sim:sm_90
     [ "$status" -eq 1 ]
     says "out[0]"
 }
@@ -103,37 +103,37 @@ EOF
 @test "sizes may say that a kernel has less than all memory, not more" {
     capture seen scale_by scale 1000
     changed 's/^space /sizes = { out = "n", in_ = "n" }\nspace /'
-    tool check kernel.cu --captured seen --arch sm_90
+    tool check kernel.cu --captured seen --device sim:sm_90
     succeeds
     changed 's/^space /sizes = { out = "n + 1" }\nspace /'
-    tool check kernel.cu --captured seen --arch sm_90
+    tool check kernel.cu --captured seen --device sim:sm_90
     fails_with 2 "sizes.out gives 1001 elements of 4 bytes, but the memory behind argument 1 of the captured launch (float *out) holds only 1000"
     changed 's/^space /sizes = { out = "-n" }\nspace /'
-    tool check kernel.cu --captured seen --arch sm_90
+    tool check kernel.cu --captured seen --device sim:sm_90
     fails_with 2 "sizes.out gives '-n' with the values of the captured launch"
 }
 
 @test "a structure by value has buffers' addresses in place of the program's addresses" {
     capture view scale_view view 1000
     changed 's/entry = "scale_by"/entry = "scale_view"/;s/(n, /(1000, /;s/ITEMS = { 1, 2 }/ITEMS = { 1 }/'
-    tool check kernel.cu --captured view --arch sm_90 --budget 8
+    tool check kernel.cu --captured view --device sim:sm_90 --budget 8
     succeeds
     says "4 agree with the results in files"
     tool emit kernel.cu --captured view --arch sm_90 --best
     sed -i 's/v.out\[i\] = by/v.out[i] = 2 * by/' kernel.cu
-    tool check kernel.cu --captured view --arch sm_90
+    tool check kernel.cu --captured view --device sim:sm_90
     [ "$status" -eq 1 ]
     says "first v_16[2]: expected 121"
     # If the pattern gives the type, the message names elements, and floats are compared with a tolerance.
     sed -i 's/^kernel /buffers = { v_16 = at.output { dtype = "float", count = "1000" } }\nkernel /' kernel.cu
-    tool check kernel.cu --captured view --arch sm_90
+    tool check kernel.cu --captured view --device sim:sm_90
     [ "$status" -eq 1 ]
     says "first v_16[0]"
 }
 
 @test "one memory that is given twice is one buffer" {
     capture seen scale_by inplace 1000
-    tool check "$FIXTURES/captured.cu" --captured seen --arch sm_90 --budget 8
+    tool check "$FIXTURES/captured.cu" --captured seen --device sim:sm_90 --budget 8
     succeeds
     says "8 agree with the results in files"
 }
@@ -189,10 +189,10 @@ END
     IMAGE=variable.ptx capture seen scale_by scale 1000
     # The variable is 0 in the program and 5 in the file.
     changed 's/^struct view/__constant__ int fake_constant[4096] = { 5 };\nstruct view/;s/by \* in\[i\];/by * in[i] + fake_constant[0];/'
-    tool check kernel.cu --captured seen --arch sm_90
+    tool check kernel.cu --captured seen --device sim:sm_90
     succeeds
     changed 's/^struct view/__constant__ int fake_constant[4096] = { 5 };\nstruct view/'
-    tool check kernel.cu --captured seen --arch sm_90
+    tool check kernel.cu --captured seen --device sim:sm_90
     succeeds
 }
 

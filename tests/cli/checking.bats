@@ -1,7 +1,7 @@
 load helpers
 
 @test "check proves a script's default without a GPU" {
-    tool check "$FIXTURES/scale.lua" --arch sm_90
+    tool check "$FIXTURES/scale.lua" --device sim:sm_90
     succeeds
     says 'proven '
     says 'the small problem n=16384, the ragged problem n=1003, blocks of the tuned problem n='
@@ -11,7 +11,7 @@ load helpers
 @test "check reports line, thread and buffer of a fault, and exits with 1" {
     cp "$FIXTURES"/scale*.tmpl "$FIXTURES"/scale.lua .
     sed -i 's/if (i + ${k} < n)/if (i + ${k} <= n)/' scale.cu.tmpl
-    tool check scale.lua --arch sm_90
+    tool check scale.lua --device sim:sm_90
     [ "$status" -eq 1 ]
     says 'on the ragged problem n=1003: out of bounds in scale at scale.cu.tmpl:1'
     says 'thread (235,0,0) of block (3,0,0): read of 4 bytes'
@@ -19,7 +19,7 @@ load helpers
 }
 
 @test "check draws variants of the space at random" {
-    tool check "$FIXTURES/scale.lua" --arch sm_90 --budget 5 --json
+    tool check "$FIXTURES/scale.lua" --device sim:sm_90 --budget 5 --json
     succeeds
     says '"proven": 5'
 }
@@ -28,11 +28,11 @@ load helpers
     cp "$FIXTURES"/scale*.tmpl "$FIXTURES"/scale.lua .
     sed -i 's/^{$/{ for (int k = 0; k < 1 << 14; k++) __nanosleep(0);/' scale.cu.tmpl # some seconds a variant
     local before=${EPOCHREALTIME/./}
-    tool check scale.lua --arch sm_90 --budget 1s --jobs 1
+    tool check scale.lua --device sim:sm_90 --budget 1s --jobs 1
     local took_ms=$(((${EPOCHREALTIME/./} - before) / 1000))
     says 'left out: the time was up'
     [ "$took_ms" -lt 2600 ] || { echo "took $took_ms ms"; return 1; } # 1.1 s + 0.5 s, and a second for a busy machine
-    tool check "$FIXTURES/scale.lua" --arch sm_90 --only block=128 --budget 10m --json
+    tool check "$FIXTURES/scale.lua" --device sim:sm_90 --only block=128 --budget 10m --json
     succeeds
     [ "$(jq '.left_out' out.txt)" -eq 0 ]
     [ "$(jq '.proven' out.txt)" -gt 1 ]
@@ -41,7 +41,7 @@ load helpers
 @test "a kernel that the simulator cannot run is not called proven" {
     cp "$FIXTURES"/scale*.tmpl "$FIXTURES"/scale.lua .
     sed -i 's/^{$/{ asm volatile("brkpt;");/' scale.cu.tmpl
-    tool check scale.lua --arch sm_90
+    tool check scale.lua --device sim:sm_90
     [ "$status" -eq 3 ]
     says 'not proven'
     says 'brkpt'
@@ -50,7 +50,7 @@ load helpers
 @test "an instruction that the simulator lacks costs no proof where no thread executes it" {
     cp "$FIXTURES"/scale*.tmpl "$FIXTURES"/scale.lua .
     sed -i 's/^{$/{ if (blockDim.y > 1) asm volatile("brkpt;");/' scale.cu.tmpl
-    tool check scale.lua --arch sm_90
+    tool check scale.lua --device sim:sm_90
     succeeds
     says '1 proven'
 }
@@ -58,7 +58,7 @@ load helpers
 @test "a pattern has several ragged problems, and is warned of variants that none accepts" {
     cp "$FIXTURES"/scale*.tmpl "$FIXTURES"/scale.lua .
     sed -i 's/ragged  = { n = 1003 }/ragged = { { n = 1003 }, { n = 1002 } }/' scale.lua
-    tool check scale.lua --arch sm_90
+    tool check scale.lua --device sim:sm_90
     succeeds
     says 'the ragged problem n=1003, the ragged problem n=1002'
     tool space scale.lua --arch sm_90
@@ -78,12 +78,12 @@ load helpers
 @test "more ragged problems than there is room for are refused" {
     cp "$FIXTURES"/scale*.tmpl "$FIXTURES"/scale.lua .
     sed -i 's/ragged  = { n = 1003 }/ragged = { { n = 1 }, { n = 2 }, { n = 3 }, { n = 4 } }/' scale.lua
-    tool check scale.lua --arch sm_90
+    tool check scale.lua --device sim:sm_90
     fails_with 2 "ragged has 4 items; at most 3 are allowed"
 }
 
 @test "variants that read a texture are proven, and those that read memory" {
-    tool check textured.lua --only block_x=32 --only block_y=4 --budget 2 --arch sm_90
+    tool check textured.lua --only block_x=32 --only block_y=4 --budget 2 --device sim:sm_90
     succeeds
     says '2 proven, 0 wrong, 0 not proven'
 }
@@ -110,26 +110,26 @@ CUDA
 
 @test "a fault in an included file is at the line of the access, under the name that the template gives it" {
     included 1
-    tool check scale.lua --arch sm_90 --config block=64,vec=1,cached=true
+    tool check scale.lua --device sim:sm_90 --config block=64,vec=1,cached=true
     [ "$status" -eq 1 ]
     says 'out of bounds in scale at tile.cuh:3, inlined at tile.cuh:10 (ld.global.f32'
 }
 
 @test "explain shows the lines of included files" {
     included 0
-    tool explain scale.lua --arch sm_90 --config block=64,vec=1,cached=true
+    tool explain scale.lua --device sim:sm_90 --config block=64,vec=1,cached=true
     succeeds
     says 'tile.cuh'
     grep -qE 'load +3 +return from' out.txt
     grep -qE 'store +10 +dst.i. =' out.txt
-    tool explain scale.lua --arch sm_90 --config block=64,vec=1,cached=true --json
+    tool explain scale.lua --device sim:sm_90 --config block=64,vec=1,cached=true --json
     grep -q '"file": "tile.cuh"' out.txt
 }
 
 @test "explain compiles a template that includes a file of the pattern's name" {
     included 0 scale.cu
     mv tile.cuh scale.cu
-    tool explain scale.lua --arch sm_90 --config block=64,vec=1,cached=true
+    tool explain scale.lua --device sim:sm_90 --config block=64,vec=1,cached=true
     succeeds
     says 'scale.cu'
     says 'Every line moves whole sectors'
@@ -138,13 +138,13 @@ CUDA
 @test "if the reference does not compile, the error has the compiler's message and line" {
     cp "$FIXTURES"/scale* .
     sed -i 's/^{$/{ nothing;/' scale_ref.cu.tmpl
-    tool check scale.lua --arch sm_90
+    tool check scale.lua --device sim:sm_90
     fails_with 2 'the reference kernel cannot be compiled'
     [[ $errors == *'scale_ref.cu.tmpl('*'identifier "nothing" is undefined'* ]]
-    tool explain scale.lua --arch sm_90
+    tool explain scale.lua --device sim:sm_90
     [ "$status" -eq 2 ]
     says 'Nothing says that it is right: the reference kernel cannot be compiled'
-    tool explain scale.lua --arch sm_90 --json
+    tool explain scale.lua --device sim:sm_90 --json
     [ "$status" -eq 2 ]
     says '"unproven": "the reference kernel cannot be compiled'
 }
@@ -153,7 +153,7 @@ CUDA
     cp "$FIXTURES"/scale* .
     echo 'extern "C" __global__ void prepare(float *src) { src[0] = nothing; }' >prepare.tmpl
     sed -i 's/reference = at.reference/prepare = at.kernel { template = "prepare.tmpl", args = { "src" }, grid = 1, block = 1 },\n  &/' scale.lua
-    tool check scale.lua --arch sm_90
+    tool check scale.lua --device sim:sm_90
     fails_with 2 'the kernel that prepares inputs cannot be compiled'
     [[ $errors == *'prepare.tmpl(1): error: identifier "nothing" is undefined'* ]]
 }
@@ -161,11 +161,11 @@ CUDA
 @test "check shows a kernel's printf output, as text and as JSON" {
     cp "$FIXTURES"/scale* .
     sed -i '0,/^{$/s//{\n    if (blockIdx.x == 2 \&\& threadIdx.x == 5) printf("%d of %lld: %.1f\\n", 5, n, factor);/' scale.cu.tmpl
-    tool check scale.lua --arch sm_90
+    tool check scale.lua --device sim:sm_90
     succeeds
     says '| 5 of 16384: 3.0'
     says_nothing_of '1003'$': 3.0'
-    tool check scale.lua --arch sm_90 --json
+    tool check scale.lua --device sim:sm_90 --json
     succeeds
     says '"printed": "5 of 16384: 3.0\n"'
 }
@@ -173,7 +173,7 @@ CUDA
 @test "an assertion that fails is wrong, with its text" {
     cp "$FIXTURES"/scale* .
     sed -i '0,/^{$/s//{\n    assert(n != 1003);/' scale.cu.tmpl
-    tool check scale.lua --arch sm_90
+    tool check scale.lua --device sim:sm_90
     [ "$status" -eq 1 ]
     says 'on the ragged problem n=1003: assertion failed in scale at scale.cu.tmpl:'
     says ': n != 1003 (scale.cu.tmpl:'
@@ -183,7 +183,7 @@ CUDA
     cp "$FIXTURES"/scale* .
     sed -i '0,/^{$/s//{\n    for (unsigned char c = 0; c < 256; c++)\n        if (n < 0) dst[0] = c;/' scale.cu.tmpl
     line=$(grep -n 'unsigned char' scale.cu.tmpl | cut -d: -f1)
-    tool check scale.lua --arch sm_90 --config block=1024,vec=1,cached=true
+    tool check scale.lua --device sim:sm_90 --config block=1024,vec=1,cached=true
     [ "$status" -ne 0 ]
     says "in scale at scale.cu.tmpl:$line ("
 }
@@ -192,14 +192,14 @@ CUDA
     cp "$FIXTURES"/scale*.tmpl "$FIXTURES"/scale.lua .
     sed -i 's/  tolerance = 0,/  tolerance = at.mismatches(2),/' scale.lua
     sed -i 's/src\[i + ${k}\] \* factor)/src[i + ${k}] * factor) + (i == 77)/' scale.cu.tmpl
-    tool check scale.lua --arch sm_90 --json
+    tool check scale.lua --device sim:sm_90 --json
     succeeds
     said='1 of 16384 elements of dst on the small problem n=16384, 1 of 1003 elements of dst on the ragged problem n=1003'
     [[ "$(jq -r '.. | .allowed? // empty' out.txt)" == *"$said"* ]] || { cat out.txt; return 1; }
-    tool check scale.lua --arch sm_90
+    tool check scale.lua --device sim:sm_90
     says 'results that differ, as at.mismatches() allows: 1 of 16384 elements of dst on the small problem'
     sed -i 's/at.mismatches(2)/0/' scale.lua
-    tool check scale.lua --arch sm_90
+    tool check scale.lua --device sim:sm_90
     [ "$status" -eq 1 ]
     says '1 of 16384 elements of dst are wrong, first dst[77]'
 }
@@ -229,12 +229,12 @@ EOF
 
 @test "check runs blocks of the script's own problem, however large, and says what was covered" {
     large 'long long row = blockIdx.x; for (int c = threadIdx.x; c < cols; c += ${block}) dst[row * cols + c] = src[row * cols + c];'
-    tool check large.lua --arch sm_90
+    tool check large.lua --device sim:sm_90
     succeeds
     says 'blocks of the tuned problem rows=2097152 cols=4096: 1 proven'
     says "of the tuned problem's 2,097,152 blocks were run;"
     says 'elements of these equal the reference'
-    tool check large.lua --arch sm_90 --json
+    tool check large.lua --device sim:sm_90 --json
     succeeds
     python3 - <<'EOF'
 import json
@@ -246,24 +246,24 @@ EOF
 
 @test "an index that wraps at the script's size is found, with the problem that it wraps on" {
     large 'int row = blockIdx.x; for (int c = threadIdx.x; c < cols; c += ${block}) dst[row * cols + c] = src[row * cols + c];'
-    tool check large.lua --arch sm_90
+    tool check large.lua --device sim:sm_90
     [ "$status" -eq 1 ]
     says 'on the tuned problem rows=2097152 cols=4096: out of bounds in large at large.tmpl:1'
 }
 
 @test "--set of a variable of the simulated problem changes the tuned problem's blocks, too, and the output says so" {
     large 'int row = blockIdx.x; for (int c = threadIdx.x; c < cols; c += ${block}) dst[row * cols + c] = src[row * cols + c];'
-    tool check large.lua --arch sm_90 --set rows=4096
+    tool check large.lua --device sim:sm_90 --set rows=4096
     succeeds
     says 'the small problem cols=64'
     says 'blocks of the tuned problem rows=4096 cols=4096: 1 proven'
 }
 
 @test "the end of a check says how many proven variants ran on a problem that some exclude" {
-    tool check "$FIXTURES/scale.lua" --arch sm_90 --config block=256,vec=2
+    tool check "$FIXTURES/scale.lua" --device sim:sm_90 --config block=256,vec=2
     succeeds
     says 'the ragged problem n=1003 (for 0 of 1 variant), '
-    tool check "$FIXTURES/scale.lua" --arch sm_90 --config block=256,vec=1
+    tool check "$FIXTURES/scale.lua" --device sim:sm_90 --config block=256,vec=1
     succeeds
     says 'the ragged problem n=1003, '
 }
@@ -272,7 +272,7 @@ EOF
     cp "$FIXTURES"/scale*.tmpl "$FIXTURES"/scale.lua .
     sed -i 's/^{$/{ for (int k = 0; k < 1 << 16; k++) __nanosleep(0);/' scale.cu.tmpl # 20 variants take some 6 s
     for json in "" --json; do
-        "$AUTOTUNE" check scale.lua --arch sm_90 --budget 20 $json >out.txt 2>err.txt &
+        "$AUTOTUNE" check scale.lua --device sim:sm_90 --budget 20 $json >out.txt 2>err.txt &
         local pid=$!
         sleep 2.5
         kill -INT "$pid"
@@ -296,12 +296,12 @@ for (int k = 0; k < rows >> 21; k++)
     sum += src[row * cols + k] * k;
 if (sum > 1 || rows == 3)
     dst[row * cols + sum] = src[sum] / rows;'
-    tool check large.lua --arch sm_90
+    tool check large.lua --device sim:sm_90
     [ "$status" -eq 3 ]
     says 'on the larger problem rows=8388608 cols=64: '
     says 'elsewhere the body of the loop at large.tmpl:5, as compiled, never ran twice in turn'
     sed -i 's/rows = 1 << 21/rows = at.within(1 << 21, 1, 1 << 21)/' large.lua
-    tool check large.lua --arch sm_90
+    tool check large.lua --device sim:sm_90
     succeeds
     says 'never executed, as compiled: large.tmpl:8'
     says 'loops whose body, as compiled, ran once at most (it may hold several rounds), whatever the problem: large.tmpl:5'
@@ -327,14 +327,14 @@ __global__ void tall(const float *src, float *dst, int rows, int cols)
         dst[(size_t)r * cols + c] = src[(size_t)r * cols + c];
 }
 END
-    tool check tall.cu --arch sm_90 --budget 2
+    tool check tall.cu --device sim:sm_90 --budget 2
     succeeds
     says ': 2 agree with the baseline, 0 wrong, 0 not proven'
-    tool check tall.cu --arch sm_90 --config BY=2 --set rows=8192
+    tool check tall.cu --device sim:sm_90 --config BY=2 --set rows=8192
     succeeds
     says ': 1 agrees with the baseline, 0 wrong, 0 not proven'
     sed -i 's/^problem.*/&\nragged = { rows = 1 << 20 }/' tall.cu
-    tool check tall.cu --arch sm_90 --config BY=2 --set rows=8192
+    tool check tall.cu --device sim:sm_90 --config BY=2 --set rows=8192
     [ "$status" -eq 1 ]
     says 'but is 524288, where rows is 1048576, BY is 2'
 }
@@ -352,7 +352,7 @@ END
 @test "a proof names the problems that its variant was run on, and no others" {
     cp "$FIXTURES"/scale*.tmpl "$FIXTURES"/scale.lua .
     for vec in 1 2; do
-        tool check scale.lua --arch sm_90 --config "block=256,vec=$vec,cached=true" --json
+        tool check scale.lua --device sim:sm_90 --config "block=256,vec=$vec,cached=true" --json
         succeeds
         cp out.txt "$vec.json"
     done
@@ -367,7 +367,7 @@ PYTHON
 @test "a buffer that its kernel reads as another type is refused, with the script's line" {
     cp "$FIXTURES"/scale*.tmpl "$FIXTURES"/scale.lua .
     sed -i 's/src = at.input  { dtype = "dtype"/src = at.input { dtype = "double"/' scale.lua
-    for command in "check scale.lua --arch sm_90" "lint scale.lua" "scale.lua --device sim:sm_90"; do
+    for command in "check scale.lua --device sim:sm_90" "lint scale.lua" "scale.lua --device sim:sm_90"; do
         tool $command
         fails_with 2 "scale.lua:$(grep -n "src = " scale.lua | cut -d: -f1): src is a buffer of double, but argument 1 of the kernel scale is const float *: give the buffer dtype = \""
         [[ $errors == *'give the buffer dtype = "float"'* ]]
@@ -378,13 +378,13 @@ PYTHON
     cp "$FIXTURES"/scale*.tmpl "$FIXTURES"/scale.lua .
     sed -i 's/(const ${ctype(dtype)} \*src/(const double *src/' scale_ref.cu.tmpl
     grep -q "const double" scale_ref.cu.tmpl
-    for command in "check scale.lua --arch sm_90" "lint scale.lua" "scale.lua --device sim:sm_90"; do
+    for command in "check scale.lua --device sim:sm_90" "lint scale.lua" "scale.lua --device sim:sm_90"; do
         tool $command
         fails_with 2 "scale.lua:$(grep -n "src = " scale.lua | cut -d: -f1): src is a buffer of float, but argument 1 of the kernel reference is const double *"
     done
     cp "$FIXTURES"/scale_ref.cu.tmpl .
     sed -i 's/at.reference {/at.reference { args = { "dst", "src", at.int64("n") },/' scale.lua
-    tool check scale.lua --arch sm_90
+    tool check scale.lua --device sim:sm_90
     fails_with 2 "the kernel reference takes 4 arguments"
 }
 
@@ -394,7 +394,7 @@ PYTHON
         sed "s/const \${T} \*__restrict__ src/$type *source/;s/^{$/{ const float *src = (const float *)source;/" \
             "$FIXTURES/scale.cu.tmpl" >scale.cu.tmpl
         grep -q "$type" scale.cu.tmpl
-        tool check scale.lua --arch sm_90
+        tool check scale.lua --device sim:sm_90
         succeeds
         [[ $errors != *warning* ]]
     done
@@ -403,18 +403,18 @@ PYTHON
 @test "arguments that the kernel does not take are refused before anything is launched" {
     cp "$FIXTURES"/scale*.tmpl "$FIXTURES"/scale.lua .
     sed -i 's/args = { "src", "dst", /args = { "dst", /' scale.lua
-    tool check scale.lua --arch sm_90
+    tool check scale.lua --device sim:sm_90
     fails_with 2 "scale.lua:$(grep -n 'kernel = ' scale.lua | cut -d: -f1): the kernel scale takes 4 arguments (const float *, float *, long long, double), but args has 3"
 }
 
 @test "a source that does not compile is a mistake of the script's, for check and for tune" {
     cp "$FIXTURES"/scale*.tmpl "$FIXTURES"/scale.lua .
     sed -i '/^{$/s/$/ int unused; undefined_name = 1;/' scale.cu.tmpl
-    tool check scale.lua --arch sm_90
+    tool check scale.lua --device sim:sm_90
     fails_with 2 'identifier "undefined_name" is undefined'
     [[ $errors != *warning* ]]
     # If several variants fail, the compiler's message is printed once: the error does not repeat it.
-    tool check scale.lua --arch sm_90 --budget 2
+    tool check scale.lua --device sim:sm_90 --budget 2
     fails_with 2 "none of the 2 variants compiles: the script or a template is wrong"
     [ "$(cat out.txt err.txt | grep -c undefined_name.*undefined)" -eq 1 ]
     tool scale.lua --device sim:sm_90
@@ -423,20 +423,20 @@ PYTHON
 }
 
 @test "with oracle = false a kernel is searched for faults alone, and the first line says so" {
-    tool check "$FIXTURES/unjudged.cu" --arch sm_90
+    tool check "$FIXTURES/unjudged.cu" --device sim:sm_90
     succeeds
     [[ "$output" == 'no fault found; results were not compared'* ]]
     says ': 1 without a fault found (results were not compared), 0 wrong, 0 not proven'
-    tool check "$FIXTURES/unjudged.cu" --arch sm_90 --json
+    tool check "$FIXTURES/unjudged.cu" --device sim:sm_90 --json
     succeeds
     says '"verdict": "no fault found"'
     says '"oracle": "none"'
     sed 's/squares\[i\] =/squares[i + 1] =/' "$FIXTURES/unjudged.cu" > beyond.cu
-    tool check beyond.cu --arch sm_90
+    tool check beyond.cu --device sim:sm_90
     [ "$status" -eq 1 ]
     says 'out of bounds in square at beyond.cu:12'
     sed 's/squares\[i\] =/squares[i % 500] =/' "$FIXTURES/unjudged.cu" > shared.cu
-    tool check shared.cu --arch sm_90
+    tool check shared.cu --device sim:sm_90
     [ "$status" -eq 1 ]
     says 'data race in square at shared.cu:12'
 }
@@ -445,10 +445,10 @@ PYTHON
     tool "$FIXTURES/unjudged.cu" --device sim --budget 1
     fails_with 2 'the script has oracle = false, so results are not compared'
     sed 's/^oracle .*/oracle = true/' "$FIXTURES/unjudged.cu" > odd.cu
-    tool check odd.cu --arch sm_90
+    tool check odd.cu --device sim:sm_90
     fails_with 2 'the only possible value is false, which means that results are not compared'
     sed 's/^oracle .*/&\nreference = at.reference { template = "r.cu" }/' "$FIXTURES/unjudged.cu" > odd.cu
-    tool check odd.cu --arch sm_90
+    tool check odd.cu --device sim:sm_90
     fails_with 2 'there is a reference'
 }
 
@@ -478,7 +478,7 @@ __global__ void k(const float *x, float *y, int n)
         y[i] = next(x, i);
 }
 CU
-    tool check k.cu --arch sm_90 --json
+    tool check k.cu --device sim:sm_90 --json
     [ "$status" -eq 1 ]
     fault_is kind '"out of bounds"'
     fault_is file '"k.cu"'
@@ -490,7 +490,7 @@ CU
     fault_is space '"global"'
     fault_is buffer '"x"'
     fault_is element 1000
-    tool check k.cu --arch sm_90
+    tool check k.cu --device sim:sm_90
     says '9 |     return x[i + 1];'
     [[ "$output" == *$'\n              |     ^\n'* ]]
 }
@@ -511,12 +511,12 @@ __global__ void k(float *y)
     y[blockIdx.x * 128 + threadIdx.x] = tile[127 - threadIdx.x];
 }
 CU
-    tool check k.cu --arch sm_90 --json
+    tool check k.cu --device sim:sm_90 --json
     [ "$status" -eq 1 ]
     fault_is buffer '"tile"'
     fault_is space '"shared"'
     fault_is element null
-    tool check "$FIXTURES/mixed_outcomes.lua" --arch sm_90 --only fault=wrong --budget 1 --json
+    tool check "$FIXTURES/mixed_outcomes.lua" --device sim:sm_90 --only fault=wrong --budget 1 --json
     [ "$status" -eq 1 ]
     fault_is kind '"wrong result"'
     fault_is buffer '"dst"'

@@ -165,12 +165,12 @@ offered() {
     [ "$offered" = 'naive,tile_x= naive,tile_y=' ]
     offered autotune explain transpose --config algorithm = naive,tile_x = 6
     [ "$offered" = 64 ]
-    offered autotune explain transpose --arch sm_8
+    offered autotune space transpose --arch sm_8
     [ "$offered" = 'sm_80 sm_86 sm_87 sm_89' ]
     offered autotune tune transpose --device sim:sm_8
     [ "$offered" = 'sim:sm_80 sim:sm_86 sim:sm_89' ]
-    offered autotune tune transpose --device sim:h
-    [ "$offered" = 'sim:h100' ]
+    offered autotune explain transpose --device sim:h
+    [ "$offered" = 'sim:h200 sim:h100' ]
     # The completion offers files of the right kind and folders, and nothing twice.
     touch transpose.lua kernel.cu notes.txt run.json && mkdir transposed
     offered autotune transpos
@@ -190,7 +190,7 @@ offered() {
     offered autotune tune transpose --device sim : sm_8
     [ "$offered" = 'sm_80 sm_86 sm_89' ]
     offered autotune tune transpose --device sim :
-    [[ "$offered" == 'sm_75 sm_80 '* ]]
+    [[ "$offered" == 'sm_75 t4 sm_80 '* ]]
     mkdir -p results/nvidia-made-up
     offered autotune pick transpose --gpu nvidia-made
     [ "$offered" = nvidia-made-up ]
@@ -233,17 +233,17 @@ offered() {
 }
 
 @test "configurations with a name: the script's default, and the choice from the records" {
-    tool check "$FIXTURES/scale.lua" --config baseline --arch sm_90
+    tool check "$FIXTURES/scale.lua" --config baseline --device sim:sm_90
     succeeds
     says 'block=256,vec=1,cached=true'
     tool emit transpose --config best --arch sm_90
     succeeds
-    tool explain "$FIXTURES/scale.lua" --config best --arch sm_90
+    tool explain "$FIXTURES/scale.lua" --config best --device sim:sm_90
     fails_with 2 "--config best: no record has a configuration of scale for this problem"
 }
 
 @test "a message about invalid values names the broken constraint, the values of its names, and the nearest valid configuration" {
-    tool check transpose --config pad=0,algorithm=async,tile_x=128,tile_y=128,load_vec=1 --arch sm_90
+    tool check transpose --config pad=0,algorithm=async,tile_x=128,tile_y=128,load_vec=1 --device sim:sm_90
     fails_with 2 "no valid configuration has these values"
     [[ $errors == *"where turned = algorithm == 'registers' or algorithm == 'async'"* ]]
     [[ $errors == *"the nearest valid one has "*"="* ]]

@@ -40,10 +40,10 @@ EOF
     numpy y.npy '<f4' f '(1200,)' 'range(0, 2400, 2)'
     pattern 'at.file "x.npy"' 'reference = at.file "y.npy",'
     sed -i 's/n = x.count/n = x.shape[1] * x.shape[2]/' p.lua
-    tool check p.lua --arch sm_90
+    tool check p.lua --device sim:sm_90
     succeeds
     says '1 agrees with the results in files, 0 wrong'
-    tool check p.lua --arch sm_90 --config factor=3 --json
+    tool check p.lua --device sim:sm_90 --config factor=3 --json
     [ "$status" -eq 1 ]
     says '"oracle": "file"'
     says "1 of 1200 elements of y differ from the file's, first y[5]: expected 10, found 15"
@@ -58,10 +58,10 @@ EOF
 @test "elements without a header have the type that the script says" {
     python3 -c 'import array; open("x.bin", "wb").write(array.array("f", range(1200)).tobytes())'
     pattern 'at.file("x.bin", { dtype = "float" })'
-    tool check p.lua --arch sm_90
+    tool check p.lua --device sim:sm_90
     succeeds
     sed -i 's/dtype = "float" })/dtype = "double" })/' p.lua
-    tool check p.lua --arch sm_90
+    tool check p.lua --device sim:sm_90
     fails_with 2 'p.lua:6: buffers.x: its elements are float, but the elements of ./x.bin are double: give the buffer dtype = "double", or convert the file (numpy: a.astype(...))'
 }
 
@@ -69,16 +69,16 @@ EOF
     numpy x.npy '<f4' f '(1200,)' 'range(1200)'
     numpy y.npy '<f4' f '(1200,)' 'range(0, 2400, 2)'
     pattern 'at.file("x.npy", { head = true })' 'ragged = { n = 1003 }, reference = { y = at.file "y.npy" },'
-    tool check p.lua --arch sm_90 --config factor=3
+    tool check p.lua --device sim:sm_90 --config factor=3
     [ "$status" -eq 1 ]
     says "on the tuned problem n=1200: 1 of 1200 elements of y differ from the file's"
-    tool check p.lua --arch sm_90
+    tool check p.lua --device sim:sm_90
     succeeds
     says 'the ragged problem n=1003'
     sed -i 's/, { head = true }//' p.lua
-    tool check p.lua --arch sm_90
+    tool check p.lua --device sim:sm_90
     fails_with 2 'buffers.x: it has 1003 elements on a ragged problem, but ./x.npy has 1200'
-    tool check p.lua --arch sm_90 --set n=1300
+    tool check p.lua --device sim:sm_90 --set n=1300
     fails_with 2 'buffers.x: it has 1300 elements on the tuned problem, but ./x.npy has 1200'
 }
 
@@ -86,7 +86,7 @@ EOF
     numpy x.npy '<f4' f '(1310720,)' '(i % 1000 for i in range(1310720))'
     numpy y.npy '<f4' f '(1310720,)' '(2 * (i % 1000) for i in range(1310720))'
     pattern 'at.file("x.npy", { head = true })' 'simulated = { n = 100000 }, reference = at.file "y.npy",'
-    tool check p.lua --arch sm_90
+    tool check p.lua --device sim:sm_90
     succeeds
     says 'blocks of the tuned problem n=1310720'
     tool p.lua --device sim:sm_90 --budget 1 --quiet --set n=1310720
@@ -113,11 +113,11 @@ __global__ void k(const float *x, float *y, int n)
     if (i < n) y[i] = 2 * x[i];
 }
 EOF
-    tool check k.cu --arch sm_90
+    tool check k.cu --device sim:sm_90
     succeeds
     says 'on a simulated sm_90, the tuned problem: 1 agrees with the baseline'
     sed -i 's/const float/const double/' k.cu
-    tool check k.cu --arch sm_90
+    tool check k.cu --device sim:sm_90
     fails_with 2 'its elements are double, but the elements of ./x.npy are float: give the buffer'
 }
 
@@ -130,16 +130,16 @@ EOF
     for row in 'be.npy|big-endian; numpy.save' 'columns.npy|Fortran' 'cut.npy|16 bytes of elements, but its shape needs 20' \
         'not.npy|not a NumPy file' 'none.npy|there is no' '../x.npy|there is no' '/etc/hostname|there is no' 'link.npy|a link that leaves'; do
         pattern "at.file \"${row%%|*}\""
-        tool check p.lua --arch sm_90
+        tool check p.lua --device sim:sm_90
         fails_with 2 "p.lua:2: at.file:"
         fails_with 2 "${row#*|}"
     done
     numpy x.npy '<f4' f '(4,)' 'range(4)'
     pattern 'at.file "x.npy"' 'reference = { z = at.file "x.npy" },'
-    tool check p.lua --arch sm_90
+    tool check p.lua --device sim:sm_90
     fails_with 2 'p.lua:9: reference has no file for y'
     pattern 'at.file("x.npy", { heads = true })'
-    tool check p.lua --arch sm_90
+    tool check p.lua --device sim:sm_90
     fails_with 2 "did you mean 'head'?"
 }
 
@@ -147,9 +147,9 @@ EOF
     pattern '{ count = 7001, list = {} }'
     sed -i 's/fill = x }/fill = at.values(x.list) }/; /^local x/a for i = 1, 3000 do x.list[i] = i % 7 end x.list[2990] = "n + 1"' p.lua
     sed -i 's/i == 5 ?/i == 5989 ?/' p.cu.tmpl
-    tool check p.lua --arch sm_90
+    tool check p.lua --device sim:sm_90
     succeeds
-    tool check p.lua --arch sm_90 --config factor=3
+    tool check p.lua --device sim:sm_90 --config factor=3
     [ "$status" -eq 1 ]
     says 'first y[5989]: expected 14004, found 21006'
     tool p.lua --device sim:sm_90 --budget 4 --quiet

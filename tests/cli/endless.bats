@@ -49,7 +49,7 @@ PYTHON
 @test "check of endless variants tries three of them and runs none of the queued ones" {
     cp "$FIXTURES"/scale* .
     sed -i '0,/^{$/s//{\n    for (unsigned k = 0; n > 0 \&\& blockIdx.x + threadIdx.x == 0; k++)\n        ((volatile float *)dst)[0] = k;/' scale.cu.tmpl
-    tool check scale.lua --arch sm_90 --only cached=true --only vec=1 --budget 12 --json
+    tool check scale.lua --device sim:sm_90 --only cached=true --only vec=1 --budget 12 --json
     [ "$status" -eq 3 ]
     python3 - <<'PYTHON'
 import json

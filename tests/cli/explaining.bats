@@ -1,7 +1,7 @@
 load helpers
 
 @test "explain shows counters beside the lines that touch memory, and a verdict" {
-    tool explain transpose.lua --arch sm_90 --set rows=256 --set cols=256
+    tool explain transpose.lua --device sim:sm_90 --set rows=256 --set cols=256
     succeeds
     says 'global loads'
     says 'Verdict'
@@ -17,25 +17,25 @@ load helpers
 }
 
 @test "explain names the line that conflicts when the padding is gone" {
-    tool explain transpose.lua --arch sm_90 --set rows=256 --set cols=256 --config pad=0
+    tool explain transpose.lua --device sim:sm_90 --set rows=256 --set cols=256 --config pad=0
     succeeds
     says '(transpose_tile.tmpl:57) conflicts: it reads shared memory with 32.0 wavefronts a request where 1.0 would do'
 }
 
 @test "explain --json uses Nsight Compute's names and counts every block of a small grid" {
-    tool explain transpose.lua --arch sm_90 --set rows=256 --set cols=256 --json
+    tool explain transpose.lua --device sim:sm_90 --set rows=256 --set cols=256 --json
     succeeds
     says '"l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum": 8192'
     says '"blocks_counted": 64'
 }
 
 @test "explain refuses a configuration that breaks a constraint" {
-    tool explain transpose.lua --arch sm_90 --config pad=1,swizzle=xor
+    tool explain transpose.lua --device sim:sm_90 --config pad=1,swizzle=xor
     fails_with 2 "constraint"
 }
 
 @test "explain knows which chips it simulates" {
-    tool explain transpose.lua --arch sm_87
+    tool explain transpose.lua --device sim:sm_87
     fails_with 2 "sm_90"
 }
 
@@ -141,11 +141,11 @@ PY
 }
 
 @test "several launches are counted apart" {
-    tool explain "$FIXTURES/separable.lua" --arch sm_90
+    tool explain "$FIXTURES/separable.lua" --device sim:sm_90
     succeeds
     says 'Launch 1 of 2: along_rows'
     says 'Launch 2 of 2: along_columns'
-    tool explain "$FIXTURES/separable.lua" --arch sm_90 --json
+    tool explain "$FIXTURES/separable.lua" --device sim:sm_90 --json
     says '"entry": "along_columns"'
 }
 
@@ -180,7 +180,7 @@ extern "C" __global__ void bytes(const unsigned *bits, const unsigned *uniform, 
 }
 EOF
     for fill in bits uniform below; do
-        tool explain bytes.lua --arch sm_90 --set "fill=$fill"
+        tool explain bytes.lua --device sim:sm_90 --set "fill=$fill"
         [[ $output =~ conflicts:\ it\ updates\ shared\ memory\ with\ 3\.[4-7]\ wavefronts ]]
     done
 }
@@ -208,18 +208,18 @@ EOF
 extern "C" __global__ void gathered(const unsigned *index, const float *src, float *dst, unsigned long long n)
 { unsigned long long i = blockIdx.x * ${block}ull + threadIdx.x; if (i < n) dst[i] = src[index[i]]; }
 EOF
-    tool explain gathered.lua --arch sm_90 --set far=true
+    tool explain gathered.lua --device sim:sm_90 --set far=true
     says 'reads global memory with 18.0 sectors a request where 4.0 would do'
-    tool explain gathered.lua --arch sm_90
+    tool explain gathered.lua --device sim:sm_90
     says 'Every line moves whole sectors'
 }
 
 @test "explain says how often a launch runs, and shows it once" {
-    tool explain "$FIXTURES/stepped.lua" --arch sm_90 --config block=64,fused=1
+    tool explain "$FIXTURES/stepped.lua" --device sim:sm_90 --config block=64,fused=1
     succeeds
     says 'Launch 2 of 4: step, 4 times; this is one of them'
     says 'Launch 4 of 4: begin, 2 times; this is one of them'
-    tool explain "$FIXTURES/stepped.lua" --arch sm_90 --config block=64,fused=2 --json
+    tool explain "$FIXTURES/stepped.lua" --device sim:sm_90 --config block=64,fused=2 --json
     succeeds
     [ "$(jq -c '[.launches[].times]' out.txt)" = '[1,2,2,2]' ]
 }
@@ -238,7 +238,7 @@ EOF
     # Eight lines before the kernel are not compiled, so the compiled source has other line numbers.
     { sed -n '/autotune/,/^..$/p' "$FIXTURES/saxpy.cu"; printf '#include <cstdio>\n\n\n\n'
       sed '/^.. autotune/,/^..$/d; s/y\[i\] *= */y[i] = x[(i * 32) % n] + /' "$FIXTURES/saxpy.cu"; } >own.cu
-    tool explain own.cu --arch sm_90 --set n=4096
+    tool explain own.cu --device sim:sm_90 --set n=4096
     line=$(grep -o 'Line [0-9]* wastes sectors' out.txt | grep -o '[0-9]*')
     [ -n "$line" ]
     sed -n "${line}p" own.cu | grep -q '% n'
@@ -248,7 +248,7 @@ EOF
 @test "explain of a script whose reference faults ends as a wrong script, not as nothing wrong" {
     tool new mine
     sed -i 's/i < n/i <= n/' mine_ref.cu.tmpl
-    tool explain mine.lua --arch sm_90
+    tool explain mine.lua --device sim:sm_90
     [ "$status" = 2 ]
     says 'the reference kernel: out of bounds'
 }

@@ -208,7 +208,7 @@ kernel = { args = { a = at.int32('n') } }"
 kernel = { args = { nn = 'n' } }"
     refused 6 "kernel.args.nn: the kernel has no parameter 'nn'"
     describe "${fields/ceil_div(n, BLOCK * VEC)/n \/ (3 * BLOCK)}"
-    tool check saxpy.cu --arch sm_90
+    tool check saxpy.cu --device sim:sm_90
     fails_with 2 "saxpy.cu:4"
     fails_with 2 "/ gives a fraction: write a // b, or ceil_div(a, b)"
     describe "$fields
@@ -331,11 +331,11 @@ CU
 
 @test "a default that is computed from other macros is the baseline, and the message asks for values that cannot be computed" {
     sed 's/^#define BLOCK .*/#define WARP 32u\n#define BLOCK (4 * WARP)/' "$FIXTURES/saxpy.cu" >saxpy.cu
-    tool check saxpy.cu --arch sm_90
+    tool check saxpy.cu --device sim:sm_90
     succeeds
     says 'BLOCK=128'
     sed 's/^#define BLOCK .*/#define BLOCK (4 * warpSize)/' "$FIXTURES/saxpy.cu" >saxpy.cu
-    tool check saxpy.cu --arch sm_90
+    tool check saxpy.cu --device sim:sm_90
     fails_with 2 "or choose the baseline: baseline = { BLOCK = "
 }
 
@@ -472,7 +472,7 @@ CU
 
 @test "the costs of a line have the line number of the kernel's own file" {
     cp "$FIXTURES/saxpy.cu" .
-    tool explain saxpy.cu --arch sm_90
+    tool explain saxpy.cu --device sim:sm_90
     succeeds
     grep -E "load +$(grep -n 'y\[i\] = a' saxpy.cu | cut -d: -f1)  .*y\[i\] = a" out.txt
 }
@@ -739,7 +739,7 @@ kernel = { entry = "reduce<${OP}, PLAIN, ${BLOCK}>" }
 sizes = { out = "n", in_ = "n" }
 simulated, ragged = {}, false
 END
-    tool check reduce.cu --describe fields.lua --arch sm_90 --only BLOCK=64 --budget 2
+    tool check reduce.cu --describe fields.lua --device sim:sm_90 --only BLOCK=64 --budget 2
     succeeds
     says "2 agree"
 }
@@ -754,7 +754,7 @@ sizes   = { x = "n" }
 */
 __global__ void refers(float *x, const int &n) { x[threadIdx.x % n] = 2; }
 CU
-    tool check refers.cu --arch sm_90
+    tool check refers.cu --device sim:sm_90
     fails_with 2 "the kernel's parameter const int &n is a reference, which a launch"
 }
 
@@ -773,7 +773,7 @@ __global__ void parent(float *x, int n)
     child<<<1, 64>>>(x, n);
 }
 CU
-    tool check nested.cu --arch sm_90
+    tool check nested.cu --device sim:sm_90
     fails_with 2 "nested.cu:11: this kernel launches another kernel from the device, which is not"
 }
 
@@ -805,7 +805,7 @@ __global__ void add(int *x, int n)
         x[i] = even[i % 2];
 }
 CU
-    tool check table.cu --arch sm_90
+    tool check table.cu --device sim:sm_90
     succeeds
 }
 
@@ -836,7 +836,7 @@ CU
     printf '#pragma once\n__device__ inline int z_of_a() { return 1; }\n' >a/z.h
     printf '#pragma once\n__device__ inline int z_of_b() { return 2; }\n' >b/z.h
     echo '#error the wrong one' >a/cooperative_groups.h
-    tool check both.cu --arch sm_90
+    tool check both.cu --device sim:sm_90
     succeeds
 }
 
@@ -863,7 +863,7 @@ __global__ void named(float *x, int n)
         x[i] = std::fpclassify(x[i]) == FP_NORMAL ? FP_NAN : std::hypot(x[i], 1.0f);
 }
 CU
-    tool check named.cu --arch sm_90
+    tool check named.cu --device sim:sm_90
     succeeds
 }
 
@@ -896,7 +896,7 @@ __global__ void asks(ELEMENT *x, int n)
         x[i] = a[0] + a[1];
 }
 CU
-    tool check asks.cu --arch sm_90 --budget 2
+    tool check asks.cu --device sim:sm_90 --budget 2
     succeeds
     says "2 agree"
 }
@@ -969,14 +969,14 @@ int main()
     shift<<<512, BLOCK>>>(x, x, 1 << 16);
 }
 EOF
-    tool check shift.cu --arch sm_90
+    tool check shift.cu --device sim:sm_90
     [ "$status" -eq 1 ]
     says "data race"
     sed -i 's/(x, x,/(x, y,/' shift.cu
-    tool check shift.cu --arch sm_90
+    tool check shift.cu --device sim:sm_90
     succeeds
     sed -i 's/^launch/kernel = { args = { from = "to" } }\nlaunch/' shift.cu
-    tool check shift.cu --arch sm_90
+    tool check shift.cu --device sim:sm_90
     [ "$status" -eq 1 ]
     says "data race"
 }

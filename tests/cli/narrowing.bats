@@ -27,7 +27,7 @@ load helpers
 }
 
 @test "a configuration is completed to the nearest valid one, which stderr names" {
-    tool check transpose.lua --arch sm_90 --config algorithm=naive
+    tool check transpose.lua --device sim:sm_90 --config algorithm=naive
     succeeds
     [[ "$errors" == *"nearest valid configuration has"* ]]
     tool emit transpose.lua --arch sm_90 --config algorithm=tile
@@ -37,7 +37,7 @@ load helpers
 
 @test "a configuration that no other value saves breaks its constraint" {
     cp "$FIXTURES"/scale* .
-    tool check scale.lua --arch sm_90 --config vec=1,cached=false
+    tool check scale.lua --device sim:sm_90 --config vec=1,cached=false
     fails_with 2 "cached or vec > 1"
 }
 
@@ -72,6 +72,6 @@ load helpers
             { echo "$command"; return 1; }
     done
     # The baseline is invalid here, but --only excludes it.
-    tool check scale.lua --arch sm_90 --only vec=2,4
+    tool check scale.lua --device sim:sm_90 --only vec=2,4
     succeeds
 }

@@ -74,8 +74,10 @@ load helpers
 }
 
 @test "a device where an architecture is meant, and the other way round, names the option" {
-    tool check transpose --device sim
+    tool space transpose --device sim
     fails_with 2 "unknown option '--device'; did you mean --arch?"
+    tool check transpose --arch sm_90
+    fails_with 2 "unknown option '--arch'; did you mean --device?"
     tool transpose --jobs 0
     fails_with 2 "--jobs takes a whole number from 1 to 1024"
     tool transpose --device sm_90
@@ -166,7 +168,7 @@ load helpers
     succeeds
     [ -z "$errors" ]
     [[ $(jq -r .no_gpu out.txt) == *driver* ]]
-    [ "$(jq -r '.devices[].device' out.txt | grep -cv '^sim:sm_')" -eq 0 ]
+    [ "$(jq -r '.devices[].device' out.txt | grep -cv '^sim:')" -eq 0 ]
     [ "$(jq -r '.devices[].device' out.txt | grep -c '^sim:sm_90$')" -eq 1 ]
 }
 
@@ -182,16 +184,25 @@ load helpers
     [[ "$errors" == *"The types are: "*"half, bfloat16, float, double"* ]]
 }
 
-@test "an architecture is taken as people write it, and a chip for one, by every command that has --arch" {
+@test "every command that simulates takes the same --device, and --arch takes the same names" {
     for arch in 90 sm90 9.0 compute_90 h100; do
-        for command in "explain $FIXTURES/scale.lua" "check $FIXTURES/scale.lua" "$FIXTURES/scale.lua --budget 1"; do
-            tool $command --arch $arch
+        for command in explain check "tune --budget 1"; do
+            tool $command "$FIXTURES/scale.lua" --device sim:$arch
             succeeds
             says sm_90
         done
+        tool "$FIXTURES/scale.lua" --budget 1 --arch $arch
+        succeeds
+        says sm_90
+    done
+    for command in explain check; do
+        tool $command "$FIXTURES/scale.lua" --device h100
+        fails_with 2 "there is no simulated device 'h100'; did you mean sim:h100?"
+        tool $command "$FIXTURES/scale.lua" --device cuda:0
+        fails_with 2 "there is no simulated device 'cuda:0'; 'autotune devices' lists them"
     done
     # Each chip is listed once, with all of its architectures.
-    tool explain "$FIXTURES/scale.lua" --arch sm_12
+    tool explain "$FIXTURES/scale.lua" --device sim:sm_12
     fails_with 2 "h200 (sm_90, sm_90a)"
     [ "$(grep -o h200 <<<"$errors" | wc -l)" -eq 1 ]
 }

@@ -73,19 +73,19 @@ load helpers
     mv own/scale.cu.tmpl elsewhere
     cd own
     ln -s ../elsewhere/scale.cu.tmpl scale.cu.tmpl
-    tool check scale.lua --arch sm_90
+    tool check scale.lua --device sim:sm_90
     fails_with 2 "is a link that leaves the folder"
     fails_with 2 "copy it there, or put the script beside what it links to"
     rm scale.cu.tmpl
     ln -s ../elsewhere/scale.cu.tmpl linked.tmpl
     echo '% include "linked.tmpl"' >scale.cu.tmpl
-    tool check scale.lua --arch sm_90
+    tool check scale.lua --device sim:sm_90
     fails_with 2 "there is no template 'linked.tmpl'"
     fails_with 2 "is a link that leaves the folder"
     sed -i '1i require "helper"' scale.lua
     echo 'return {}' >../elsewhere/helper.lua
     ln -s ../elsewhere/helper.lua helper.lua
-    tool check scale.lua --arch sm_90
+    tool check scale.lua --device sim:sm_90
     fails_with 2 "is a link that leaves the folder"
 }
 

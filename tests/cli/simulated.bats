@@ -59,7 +59,7 @@ load helpers
 }
 
 @test "CUDA arrays of every shape are read and written, by surfaces and textures" {
-    tool check "$FIXTURES/surfaced.lua" --arch sm_90 --budget 100
+    tool check "$FIXTURES/surfaced.lua" --device sim:sm_90 --budget 100
     succeeds
     says '16 proven, 0 wrong, 0 not proven'
 }
@@ -271,6 +271,6 @@ PY
     for chip in h100 sm_80; do
         tool scale.lua --device sim:$chip --budget 2 --quiet
         succeeds
-        says "explain     autotune explain scale.lua --arch $chip"
+        says "explain     autotune explain scale.lua --device sim:$chip"
     done
 }

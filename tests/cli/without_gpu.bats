@@ -9,7 +9,8 @@ no_gpu() { # names a driver that does not exist
     tool devices
     succeeds
     says "There is no GPU: "
-    grep -q '^ *sim:sm_80  *simulated sm_80  *sm_80 ' out.txt
+    grep -q '^ *sim:sm_80  *a100  *sm_80 ' out.txt
+    grep -q '^ *sim:h100  *h100  *sm_90 ' out.txt
     # Each listed device can be used.
     tool "$FIXTURES/scale.lua" --device sim:sm_80 --budget 1 --quiet
     succeeds

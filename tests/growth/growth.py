@@ -114,7 +114,7 @@ COMMANDS = {
     "export --format json": "export script/grown.lua --results records --format json -o grown.json",
     "export --format cuda": "export script/grown.lua --results few --format cuda -o grown.cu",
     "verify": "verify grown --results records --set n=1000 --device cuda:0",
-    "check": "check script/grown.lua --arch sm_90 --budget 2",
+    "check": "check script/grown.lua --device sim:sm_90 --budget 2",
     "inspect": "inspect script/grown.lua --arch sm_90 --over b=1,2,3 --only a=1",
     "sweep": "sweep script/grown.lua --over n=64,4096 --budget 2 --quiet --device cuda:0 --no-record",
     "portfolio": "portfolio script/grown.lua --over n=64..{size} --problems 2 --held-out 1 --budget 3 --quiet --device cuda:0 "

@@ -65,7 +65,7 @@ run_one() { # run_one NUMBER PATTERN FILE CONFIGURATION SETTINGS FROM TO WANTED
     local settings=()
     for setting in $5; do settings+=(--set "$setting"); done
     if [ "$device" = check ]; then
-        "$binary" check "$work/$2.lua" --arch sm_90 --jobs 1 "${settings[@]}" >out.txt 2>&1 || status=$?
+        "$binary" check "$work/$2.lua" --device sim:sm_90 --jobs 1 "${settings[@]}" >out.txt 2>&1 || status=$?
         verdict "$@" "$status" || return 1
     else
         for ((seed = first; seed <= seeds; seed++)); do

@@ -82,7 +82,7 @@ def parse(path):
 
 
 def check(binary, folder, cores):
-    found = subprocess.run([binary, "check", "pattern.lua", "--arch", "sm_90", "--jobs", "1"],
+    found = subprocess.run([binary, "check", "pattern.lua", "--device", "sim:sm_90", "--jobs", "1"],
                            cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                            stderr=subprocess.PIPE, text=True, timeout=120,
                            preexec_fn=lambda: os.sched_setaffinity(0, cores))

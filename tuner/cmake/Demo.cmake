@@ -60,7 +60,7 @@ endfunction()
 
 # Adds a column to `cells`, the table, and the first verdict on the kernel to `reasons`.
 function(add_column title configuration)
-    ask(json explain transpose --arch ${arch} ${real} --config ${configuration} --json)
+    ask(json explain transpose --device sim:${arch} ${real} --config ${configuration} --json)
     sectors(reads "${json}" ld)
     sectors(writes "${json}" st)
     set(conflicts 0)

@@ -112,7 +112,8 @@ static void print_gpus(const options *o)
 static void print_devices(const options *o)
 {
     device_properties found[MOST_DEVICES];
-    const char *chip;
+    const char *name;
+    sim_chip chip, first;
     size_t count = 0;
     (void)o;
     puts("all\nsim");
@@ -120,8 +121,13 @@ static void print_devices(const options *o)
         count = 0;
     for (size_t i = 0; i < count; i++)
         puts(found[i].spec);
-    for (size_t c = 0; (chip = sim_chip_name(c)) != NULL; c++)
-        printf("sim:%s\n", chip);
+    for (size_t c = 0; (name = sim_chip_name(c)) != NULL; c++) {
+        printf("sim:%s\n", name);
+        /* A product with several architectures is offered once. */
+        if (!sim_chip_find(name, &chip, NULL) && strcmp(chip.product, name) != 0 &&
+            !sim_chip_find(chip.product, &first, NULL) && strcmp(first.name, name) == 0)
+            printf("sim:%s\n", chip.product);
+    }
 }
 
 static script *load(const options *o)

@@ -98,6 +98,7 @@ static void fill(const struct row *r, sim_chip *out)
     const double rate = l->bandwidth_bytes_per_s * 1e-9, clock = l->clock_khz * 1e-6;
     snprintf(out->name, sizeof out->name, "%s", sim_chip_name((size_t)(r - table)));
     snprintf(out->arch, sizeof out->arch, "%s", r->arch);
+    snprintf(out->product, sizeof out->product, "%s", r->name);
     out->read_bytes_per_ns = rate * read_share;
     out->write_bytes_per_ns = rate * write_share;
     out->copy_bytes_per_ns = rate * copy_share;
@@ -197,6 +198,17 @@ at_status sim_chip_find(const char *name, sim_chip *out, at_error *error)
         if (first_with_same_name(i) == i)
             add_chip(known, sizeof known, i);
     return error_set(error, AT_USAGE, "there is no simulated chip %s; known are: %s", name, known);
+}
+
+at_status sim_chip_of_device(const char *spec, sim_chip *out, at_error *error)
+{
+    const bool is_simulated = strncmp(spec, "sim:", 4) == 0;
+    if (is_simulated || strcmp(spec, "sim") == 0)
+        return sim_chip_find(is_simulated ? spec + 4 : "sm_90", out, error);
+    const bool is_chip = sim_chip_find(spec, out, NULL) == AT_OK;
+    return error_set(error, AT_USAGE,
+                     "there is no simulated device '%s'; %s%s%s'autotune devices' lists them", spec,
+                     is_chip ? "did you mean sim:" : "", is_chip ? spec : "", is_chip ? "? " : "");
 }
 
 at_status sim_chip_of_gpu(const char *gpu, const arch_limits *limits, const char *arch,

@@ -9,8 +9,9 @@
 #include "device/ceiling.h"
 
 typedef struct sim_chip {
-    char arch[16]; /* "sm_90" */
-    char name[16]; /* "h100"; the typical chip of an architecture has the architecture's name */
+    char arch[16];    /* "sm_90" */
+    char name[16];    /* "h100"; the typical chip of an architecture has the architecture's name */
+    char product[16]; /* "h200", also for the typical chip of sm_90 */
     arch_limits limits;
     double read_bytes_per_ns;     /* DRAM bandwidth of kernels that only read */
     double write_bytes_per_ns;    /* DRAM bandwidth of kernels that only write */
@@ -42,6 +43,10 @@ typedef struct sim_chip {
  * by the name of a GPU ("NVIDIA H100 80GB HBM3"). Returns AT_USAGE, with the known names, if there
  * is no such chip. */
 at_status sim_chip_find(const char *name, sim_chip *out, at_error *error);
+
+/* Finds the chip of a simulated device: "sim", which is sm_90, "sim:sm_80" or "sim:h100". AT_USAGE.
+ */
+at_status sim_chip_of_device(const char *spec, sim_chip *out, at_error *error);
 
 /* Finds the chip of a GPU by name. If it is unknown, finds the typical chip of the architecture.
  * `limits` may have the number of SMs. Returns AT_USAGE for an unknown architecture. */

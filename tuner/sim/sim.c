@@ -24,8 +24,7 @@ static at_status list(device_properties *out, size_t capacity, size_t *count, at
         at_status status = sim_chip_find(sim_chip_name(i), &chip, error);
         if (status)
             return status;
-        if (strcmp(chip.name, chip.arch) == 0)
-            describe(&chip, &out[(*count)++]);
+        describe(&chip, &out[(*count)++]);
     }
     return AT_OK;
 }
@@ -44,8 +43,7 @@ static at_status open_device(const char *spec, device **out, at_error *error)
 {
     *out = NULL;
     device *d = memory_new(1, sizeof *d);
-    const char *colon = strchr(spec, ':');
-    at_status status = sim_chip_find(colon ? colon + 1 : "sm_90", &d->chip, error);
+    at_status status = sim_chip_of_device(spec, &d->chip, error);
     if (status) {
         free(d);
         return status;

@@ -77,8 +77,9 @@ static const option_info known[] = {
      .type = CELL_TEXT, AT(run.machine.device)},
     {"verify-on", "none|all", "race the winner on every other GPU of --device, too (default none)",
      .type = CELL_CHOICE, AT(run.race.verify_all)},
-    {"arch", "sm_XX", "compile for this architecture; needs no GPU", .type = CELL_TEXT,
-     AT(run.machine.arch)},
+    {"arch", "sm_XX",
+     "what to compile for, or to look up, where nothing runs; --device names what runs kernels",
+     .type = CELL_TEXT, AT(run.machine.arch)},
     {"strategy", "NAME", "how to search (see below)", .type = CELL_TEXT, AT(run.search.strategy)},
     {"budget", "N|TIME",
      "stop after N variants, or a time (30s, 10m, 1h). Default: none; 40s on a simulated device",
@@ -196,9 +197,8 @@ static const struct {
     const char *command, *option, *help;
 } particular[] = {
     {"check", "whole", "run all of the tuned problem, whatever it costs"},
-    {"check", "arch", "the simulated GPU that proves: sm_80, sm_90 (default sm_90); needs no GPU"},
-    {"explain", "arch",
-     "the simulated GPU that counts: sm_80, sm_90 (default sm_90); needs no GPU"},
+    {"check", "device", "the simulated GPU that proves: sim, sim:sm_XX or by its chip, sim:h100"},
+    {"explain", "device", "the simulated GPU that counts: sim, sim:sm_XX or by its chip, sim:h100"},
     {"check", "budget",
      "check N variants of the space, drawn at random, or as many as a time allows (30s, 10m, 1h)"},
     {"replay", "budget", "end each search after N variants"},

@@ -499,6 +499,6 @@ const command cmd_check = {
     .summary =
         "Prove a variant on a simulated GPU: its results, and that it does nothing undefined",
     .options =
-        "describe config captured only set include budget seed arch whole jobs no-cache json",
+        "describe config captured only set include budget seed device whole jobs no-cache json",
     .answer = answer,
 };

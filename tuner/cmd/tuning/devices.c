@@ -14,6 +14,7 @@
 #include "record/schema.h"
 #include "run/setup/workers.h"
 #include "run/tune.h"
+#include "sim/chip.h"
 
 enum { MOST_DEVICES = 64 };
 
@@ -22,14 +23,18 @@ static at_status print_devices(const options *o, const device_properties *d, siz
                                const char *no_gpu, at_error *error)
 {
     json_t *all = json_array();
-    for (size_t i = 0; i < count; i++)
-        json_append(&all, json_pack("{ss ss ss ss si sI sI sI ss si}", "device", d[i].spec, "name",
-                                    d[i].limits.name, "arch", d[i].arch, "uuid", d[i].uuid,
-                                    "sm_count", d[i].limits.sm_count, "global_bytes",
-                                    (json_int_t)d[i].limits.global_bytes, "l2_bytes",
-                                    (json_int_t)d[i].limits.l2_bytes, "max_shared_per_block_bytes",
-                                    (json_int_t)d[i].limits.max_shared_per_block_bytes, "driver",
-                                    d[i].driver, "cuda_version", d[i].cuda_version));
+    for (size_t i = 0; i < count; i++) {
+        sim_chip chip;
+        const bool simulated = d[i].predicted && !sim_chip_of_device(d[i].spec, &chip, NULL);
+        json_append(&all,
+                    json_pack("{ss ss ss? ss ss si sI sI sI ss si}", "device", d[i].spec, "name",
+                              d[i].limits.name, "chip", simulated ? chip.product : NULL, "arch",
+                              d[i].arch, "uuid", d[i].uuid, "sm_count", d[i].limits.sm_count,
+                              "global_bytes", (json_int_t)d[i].limits.global_bytes, "l2_bytes",
+                              (json_int_t)d[i].limits.l2_bytes, "max_shared_per_block_bytes",
+                              (json_int_t)d[i].limits.max_shared_per_block_bytes, "driver",
+                              d[i].driver, "cuda_version", d[i].cuda_version));
+    }
     return page_show(o, "devices", 2,
                      json_pack("{so so}", "devices", all, "no_gpu", json_foreign_text(no_gpu)),
                      NULL, error);
@@ -123,7 +128,7 @@ static at_status check_names(const options *o, at_error *error)
             continue;
         const char *nearest = nearest_name(o->operands[k], names, TRIALS);
         return error_set(error, AT_USAGE,
-                         "there is no ceiling '%.80s'%s%s%s; 'autotune ceilings --help' lists them",
+                         "there is no ceiling '%.80s': 'autotune ceilings --help' lists them%s%s%s",
                          o->operands[k], nearest ? "; did you mean '" : "", nearest ? nearest : "",
                          nearest ? "'?" : "");
     }
@@ -138,9 +143,13 @@ static at_status open_gpu(const settings *asked, workers *w, at_error *error)
                          "ceilings are measured on one GPU at a time: --device cuda:0");
     at_status status = workers_settle(w, asked, error);
     if (!status && w->properties.predicted)
-        status = error_set(error, AT_NO_DEVICE,
-                           "ceilings are measured on a GPU, and %s is a simulated device%s%s",
-                           w->properties.spec, w->driver_less[0] ? ": " : "", w->driver_less);
+        status =
+            w->driver_less[0]
+                ? error_set(error, AT_NO_DEVICE,
+                            "this command measures a GPU, and there is none: %s", w->driver_less)
+                : error_set(error, AT_NO_DEVICE,
+                            "this command measures a GPU, and %s is a simulated device",
+                            w->properties.spec);
     return status;
 }
 

@@ -228,8 +228,7 @@ static json_t *pack_words(const options *o, const settings *asked, const run_sum
             text_add(text, sizeof text, " --describe %s", asked->pattern.describe);
         if (asked->pattern.captured)
             text_add(text, sizeof text, " --captured %s", asked->pattern.captured);
-        const char *chip = asked->machine.device ? strchr(asked->machine.device, ':') : NULL;
-        text_add(text, sizeof text, " --arch %s", chip ? chip + 1 : s->device.arch);
+        text_add(text, sizeof text, " --device %s", s->device.spec);
         add_differences(text, sizeof text, s, best);
     }
     json_put(&words, "explain", json_string(text));

@@ -53,9 +53,10 @@ at_status best_text(const options *o, char text[CONFIGURATION_BYTES], at_error *
     pick_rule rule = PICK_NONE;
     settings named = o->run;
     named.pattern.script = o->operand;
-    at_status status =
-        o->run.machine.arch ? chips_wanted(&o->run, &chip, error) : target_here(&gpu, error);
-    if (!status && o->run.machine.arch)
+    const char *wanted = o->run.machine.device;
+    const bool is_chip = o->run.machine.arch || (wanted && strncmp(wanted, "sim", 3) == 0);
+    at_status status = is_chip ? chips_wanted(&o->run, &chip, error) : target_here(&gpu, error);
+    if (!status && is_chip)
         gpu = chip.limits;
     if (!status)
         status = target_load_script(&named, &gpu, &s, error);

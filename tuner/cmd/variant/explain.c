@@ -321,6 +321,6 @@ const command cmd_explain = {
     .name = "explain",
     .operand = "SCRIPT",
     .summary = "Show what each line of one variant does to memory, and what limits it",
-    .options = "describe config captured only set include arch json",
+    .options = "describe config captured only set include device json",
     .answer = answer,
 };

@@ -393,6 +393,8 @@ at_status chips_wanted(const settings *o, sim_chip *out, at_error *error)
     char arch[32];
     if (o->machine.arch)
         return sim_chip_find(o->machine.arch, out, error);
+    if (o->machine.device)
+        return sim_chip_of_device(o->machine.device, out, error);
     at_status status = target_here(&here, error);
     if (status)
         return status;

@@ -92,8 +92,9 @@ void extend_hash(char hash[33], const emitted *source, const launch_plan *launch
 device_image result_image(const compile_result *r, bool ptx);
 
 /* Finds the chip for predicted times: the one of --arch, which may name a chip ("h100"), else the
- * machine's GPU with its measured figures (results/<gpu>/device.json), else the typical chip of
- * sm_90. Returns AT_USAGE for an unknown name, AT_FORMAT for a damaged file of measurements. */
+ * one of --device ("sim:h100"), else the machine's GPU with its measured figures
+ * (results/<gpu>/device.json), else the typical chip of sm_90. Returns AT_USAGE for an unknown
+ * name, AT_FORMAT for a damaged file of measurements. */
 at_status chips_wanted(const settings *o, struct sim_chip *out, at_error *error);
 
 /* Return a problem or configuration in JSON: {name: value, ...}, in the script's order. Return a
