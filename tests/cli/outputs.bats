@@ -129,6 +129,18 @@ all_fail_at() { # all_fail_at OUT: each command fails, and names OUT or its miss
     done < <(writers)
 }
 
+@test "a read-only file is not replaced" {
+    "$AUTOTUNE" emit "$FIXTURES/scale.lua" -o out.cu
+    chmod 444 out.cu
+    chmod 777 .
+    user=()
+    [ "$(id -u)" -ne 0 ] || user=(setpriv --reuid=54321 --regid=54321 --clear-groups)
+    status=0
+    "${user[@]}" "$AUTOTUNE" emit "$FIXTURES/scale.lua" -o out.cu 2>err.txt || status=$?
+    errors=$(cat err.txt)
+    fails_with 4 "cannot write out.cu: Permission denied; chmod u+w allows it"
+}
+
 @test "a pattern that cannot be written whole is not begun" {
     blocks=1
     limited new mine
@@ -176,7 +188,7 @@ END
         # shellcheck disable=SC2086 # words are arguments
         timeout 60 "$AUTOTUNE" $line >/dev/full 2>err.txt || status=$?
         errors=$(cat err.txt)
-        fails_with 4 "writ" || { echo "$line"; return 1; }
+        fails_with 4 "cannot write stdout: No space left on device" || { echo "$line"; return 1; }
     done < <(printers)
 }
 
@@ -186,7 +198,7 @@ END
         # shellcheck disable=SC2086 # words are arguments
         timeout 60 "$AUTOTUNE" $line >&- 2>err.txt || status=$?
         errors=$(cat err.txt)
-        fails_with 4 "writ" || { echo "$line"; return 1; }
+        fails_with 4 "cannot write stdout: it is closed" || { echo "$line"; return 1; }
     done < <(printers)
 }
 

@@ -80,6 +80,7 @@ static const char *remedy(int code)
         {EFBIG, "; raise the limit on file sizes (ulimit -f)"},
         {EROFS, "; choose a folder that can be written"},
         {EACCES, "; choose a folder that you may write"},
+        {ENOENT, "; make the folder first"},
         {ENOTDIR, "; a part of the path is a file"},
         {ENXIO, "; nobody reads this pipe or socket"},
     };
@@ -315,6 +316,10 @@ at_status file_replace(const char *path, const void *bytes, size_t size_bytes, a
         at_status status = open_to_write(path, &fd, error);
         return status ? status : fill_and_close(fd, path, bytes, size_bytes, error);
     }
+    /* Renaming would replace a file that its owner has protected. */
+    if (faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) != 0)
+        return error_set(error, AT_IO, "cannot write %s: %s; chmod u+w allows it", path,
+                         strerror(errno));
     char *real = realpath(path, NULL);
     if (!real)
         return io_error(error, errno, "resolve", path);

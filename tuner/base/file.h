@@ -54,7 +54,7 @@ at_status file_read(const char *path, size_t limit_bytes, char **out, size_t *si
 /* Creates the file or replaces its contents atomically, by a temporary file that is flushed and
  * renamed: after a crash the file has either the old or the new contents. If `path` is a symbolic
  * link, its target is replaced. A path that is not a regular file, such as a pipe, is written
- * directly. AT_IO: the old file is unchanged. */
+ * directly. A read-only file is not replaced. AT_IO: the old file is unchanged. */
 at_status file_replace(const char *path, const void *bytes, size_t size_bytes, at_error *error);
 
 /* Writes all bytes to `fd`. `path` is for the message. AT_IO. */

@@ -65,14 +65,16 @@ static int exit_code_of(at_status status)
     return EXIT_BUG;
 }
 
-static void print_error(const at_error *error)
+/* `operand` is the first operand of the command, or NULL. */
+static void print_error(const at_error *error, const char *operand)
 {
     fputs("autotune: ", stderr);
     if (error->file[0] && error->line)
         fprintf(stderr, "%s:%d: ", error->file, error->line);
     else if (error->file[0])
         fprintf(stderr, "%s: ", error->file);
-    fprintf(stderr, "%s\n", error->message[0] ? error->message : status_name(error->status));
+    page_put(operand, error->message[0] ? error->message : status_name(error->status), stderr);
+    fputc('\n', stderr);
 }
 
 static void print_help(void)
@@ -113,16 +115,15 @@ static bool reader_left(void)
 }
 
 /* Flushes stdout, prints an error and returns the exit code. */
-static int end_output(at_status status, int code, at_error *error)
+static int end_output(at_status status, int code, const char *operand, at_error *error)
 {
     if ((fflush(stdout) != 0 || ferror(stdout)) && !status)
-        status = error_set(error, AT_IO, "stdout could not be written%s",
-                           descriptor_is_writable(STDOUT_FILENO) ? "" : ": it is closed");
+        status = output_failed(error);
     if (status == AT_IO && reader_left())
         status = AT_OK;
     if (!status)
         return code;
-    print_error(error);
+    print_error(error, operand);
     return exit_code_of(status);
 }
 
@@ -156,7 +157,7 @@ static int run(const command *c, int argc, char **argv)
     if (!status && !o.help)
         status = c->answer ? c->answer(&o, &code, &error) : c->run(&o, &error);
     terminal_wrap_end(whole);
-    return end_output(status, code, &error);
+    return end_output(status, code, o.operand, &error);
 }
 
 /* Returns the command whose name `word` misspells, or NULL. `word` is then neither a command, a
@@ -233,7 +234,7 @@ static int become_rank(char **argv)
 {
     at_error error = {0};
     at_status status = ranks_become_one(argv, &error);
-    print_error(&error);
+    print_error(&error, NULL);
     return exit_code_of(status);
 }
 
@@ -244,10 +245,10 @@ static int run_command_line(int argc, char **argv)
         FILE *whole = terminal_wrap_begin(true);
         print_help();
         terminal_wrap_end(whole);
-        return end_output(AT_OK, argc < 2 ? EXIT_USAGE : EXIT_OK, &error);
+        return end_output(AT_OK, argc < 2 ? EXIT_USAGE : EXIT_OK, NULL, &error);
     }
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0)
-        return end_output(version_print((size_t)argc - 2, argv + 2, &error), EXIT_OK, &error);
+        return end_output(version_print((size_t)argc - 2, argv + 2, &error), EXIT_OK, NULL, &error);
     const command *tune = commands_find("tune"), *c = commands_find(argv[1]);
     if ((!c || c == tune) && ranks_launched())
         return become_rank(argv);

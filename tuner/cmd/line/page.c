@@ -1,8 +1,10 @@
 #define _GNU_SOURCE /* strcasestr, pipe2 */
 #include "cmd/line/page.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdint.h>
@@ -133,8 +135,17 @@ at_status output_write(const options *o, const char *path, const void *bytes, si
         return status ? status : file_replace(path, bytes, size_bytes, error);
     }
     if (fwrite(bytes, 1, size_bytes, stdout) != size_bytes || fflush(stdout) != 0)
-        return error_set_errno(error, errno, "stdout could not be written");
+        return output_failed(error);
     return AT_OK;
+}
+
+at_status output_failed(at_error *error)
+{
+    if (!descriptor_is_writable(STDOUT_FILENO))
+        return error_set(error, AT_IO, "cannot write stdout: it is closed");
+    /* The stream may have lost the reason; another write fails for the same one. */
+    at_status status = file_write_all(STDOUT_FILENO, "stdout", "\n", 1, error);
+    return status ? status : error_set(error, AT_IO, "cannot write stdout");
 }
 
 extern char **environ;
@@ -246,6 +257,30 @@ at_status page_text(const char *name, json_t *found, json_t *also, char **text, 
     return status;
 }
 
+void page_put(const char *beside, const char *text, FILE *to)
+{
+    const char *slash = beside ? strrchr(beside, '/') : NULL;
+    const size_t folder = slash ? (size_t)(slash + 1 - beside) : 0;
+    for (const char *at = text; *at;) {
+        char path[PATH_MAX];
+        struct stat s;
+        size_t length = 0;
+        while (isalnum((unsigned char)at[length]) || (at[length] && strchr("./_-+", at[length])))
+            length++;
+        const bool is_place = folder && length && (at[length] == ':' || at[length] == '(') &&
+                              isdigit((unsigned char)at[length + 1]) &&
+                              strncmp(at, beside, folder) != 0;
+        if (is_place &&
+            snprintf(path, sizeof path, "%.*s%.*s", (int)folder, beside, (int)length, at) <
+                PATH_MAX &&
+            stat(path, &s) == 0 && S_ISREG(s.st_mode))
+            fwrite(beside, 1, folder, to);
+        length += length == 0;
+        fwrite(at, 1, length, to);
+        at += length;
+    }
+}
+
 at_status page_show(const options *o, const char *name, size_t indent, json_t *found, json_t *also,
                     at_error *error)
 {
@@ -255,8 +290,10 @@ at_status page_show(const options *o, const char *name, size_t indent, json_t *f
         return json_text_print(found, indent, stdout, error);
     }
     at_status status = page_text(name, found, also, &text, error);
-    if (!status && (fputs(text, stdout) == EOF || ferror(stdout)))
-        status = error_set_errno(error, errno, "stdout could not be written");
+    if (!status)
+        page_put(o->operand, text, stdout);
+    if (!status && ferror(stdout))
+        status = output_failed(error);
     free(text);
     return status;
 }

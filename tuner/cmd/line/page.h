@@ -40,6 +40,13 @@ at_status output_check(const options *o, const char *path, const void *bytes, si
 at_status output_write(const options *o, const char *path, const void *bytes, size_t size_bytes,
                        at_error *error);
 
+/* Prints `text` to `to`. Lines of files that lie beside the file `beside`, "kernel.cu:12" or
+ * "kernel.cu(12)", get its folder, which faults leave out. `beside` may be NULL. */
+void page_put(const char *beside, const char *text, FILE *to);
+
+/* Called after a write to stdout failed. Sets AT_IO, with the reason. */
+at_status output_failed(at_error *error);
+
 /* Prints `found` to stdout: with --json as JSON, indented by `indent`; otherwise as the text that
  * the template <name>.tmpl makes from `found` and `also`, which may be NULL. Takes over both.
  * AT_NO_MEMORY if `found` is NULL, the errors of script_render(), AT_IO. */
