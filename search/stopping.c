@@ -101,9 +101,9 @@ at_status effort_find(const char *name, effort *out, at_error *error)
         }
     }
     const char *nearest = nearest_name(name, names, EFFORTS);
-    return error_set(error, AT_USAGE, "there is no effort '%s': %s%s", name,
+    return error_set(error, AT_USAGE, "there is no effort '%s': %s%s%s", name,
                      nearest ? "did you mean " : "quick, normal, thorough or exhaustive",
-                     nearest ? nearest : "");
+                     nearest ? nearest : "", nearest ? "?" : "");
 }
 
 stopping_limits effort_limits(effort e, uint64_t space_count)

@@ -80,9 +80,9 @@ static at_status unknown_name(const char *name, at_error *error)
     char all[256] = "auto";
     for (size_t i = 0; i < KIND_COUNT; i++)
         text_add(all, sizeof all, ", %s", names[i]);
-    return error_set(error, AT_USAGE, "there is no strategy '%s'%s%s%s; there are: %s", name,
-                     nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "",
-                     all);
+    return error_set(error, AT_USAGE, "there is no strategy '%s'; there are: %s%s%s%s", name, all,
+                     nearest ? "; did you mean '" : "", nearest ? nearest : "",
+                     nearest ? "'?" : "");
 }
 
 at_status strategy_find(const char *name, const strategy_kind **out, at_error *error)

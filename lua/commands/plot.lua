@@ -135,8 +135,8 @@ local function find_kind(r, name)
   local kind = KINDS[name]
   if not kind then
     local near = nearest_name(name, NAMES)
-    refuse(string.format("there is no kind '%s'%s; they are rank, heatmap, sweep, convergence, roofline, spill and importance", name,
-                         near and ": did you mean " .. near or ""))
+    refuse(string.format("there is no kind '%s'; they are rank, heatmap, sweep, convergence, roofline, spill and importance%s", name,
+                         near and "; did you mean " .. near .. "?" or ""))
   end
   if r.is_record and not kind.of_few then
     missing("a record has only the best few configurations and the default, so only rank and roofline can be drawn: "
@@ -154,7 +154,7 @@ local function find_by(r, name)
     if known == name then return p end
   end
   local near = nearest_name(name, r.names)
-  refuse(string.format("there is no parameter '%s'%s", name, near and "; did you mean " .. near or ""))
+  refuse(string.format("there is no parameter '%s'%s", name, near and "; did you mean " .. near .. "?" or ""))
 end
 
 -- Returns the share of the variance that the two parameters of a pair explain, alone and together.

@@ -9,7 +9,8 @@ local function refuse_none(given)
     known = known or name == given.asked
     near = near or nearest_name(given.asked, { name })
   end
-  refuse(string.format("there is no record of such an entry%s; 'autotune results list' lists all",
+  refuse(string.format("there is no record of %s: 'autotune results list' lists all%s",
+                       known and "such an entry" or "'" .. given.asked .. "'",
                        near and not known and "; did you mean '" .. near .. "'?" or ""))
 end
 

@@ -61,7 +61,7 @@ PY
     tool results prune transpose --gpu nvidia-h200 --older-than 2100-01-01 --dry-run --json
     [ "$(jq '.changes | length' out.txt)" -gt 0 ]
     tool results show transpos
-    fails_with 2 "there is no record of such an entry; did you mean 'transpose'?"
+    fails_with 2 "lists all; did you mean 'transpose'?"
 }
 
 @test "an entry says what its proof covered: blocks of its problem, and lines that never ran" {

@@ -174,9 +174,9 @@ static at_status print_topics(const char *folder, const topics *t, at_error *err
 
 /* All commands have these codes. The help of a command explains its further codes. */
 static const char exit_codes[] =
-    "Exit codes of every command: 0 done, 2 the command line or the script is wrong, 3 there is no "
-    "usable device or CUDA toolchain, 4 a file cannot be read or written, 5 a bug, 130 "
-    "interrupted.\n";
+    "Exit codes of every command: 0 done, 2 the command line or the script is wrong, or a file "
+    "that they name is missing, 3 there is no usable device or CUDA toolchain, 4 a file cannot be "
+    "read or written, 5 a bug, 130 interrupted.\n";
 
 enum { PARAGRAPH_BYTES = 4096, MOST_HELP_COLUMNS = 110 };
 
@@ -277,8 +277,8 @@ static at_status run(const options *o, at_error *error)
     }
     const char *nearest = nearest_name(o->operand, t.names, t.count);
     return error_set(error, AT_USAGE,
-                     "there is no help on '%s'%s%s%s; 'autotune help' lists the pages, and "
-                     "'autotune --help' the commands",
+                     "there is no help on '%s': 'autotune help' lists the pages, and "
+                     "'autotune --help' the commands%s%s%s",
                      o->operand, nearest ? "; did you mean '" : "", nearest ? nearest : "",
                      nearest ? "'?" : "");
 }

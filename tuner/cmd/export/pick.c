@@ -59,13 +59,13 @@ static at_status find_gpu(const options *o, const record_set *records, arch_limi
             nearest = name;
     }
     return error_set(error, AT_USAGE,
-                     "there are no results of a GPU '%s'%s%s%s; %s%s, or an architecture (sm_90)",
-                     o->gpu, nearest ? "; did you mean '" : "", nearest ? nearest : "",
-                     nearest ? "'?" : "",
+                     "there are no results of a GPU '%s'; %s%s, or an architecture (sm_90)%s%s%s",
+                     o->gpu,
                      *known ? "--gpu takes one of theirs: "
                             : "there are no results at all: name their folder by --results DIR. "
                               "--gpu takes a GPU of the results",
-                     *known ? known + 2 : "");
+                     *known ? known + 2 : "", nearest ? "; did you mean '" : "",
+                     nearest ? nearest : "", nearest ? "'?" : "");
 }
 
 typedef struct picking {

@@ -258,7 +258,7 @@ static at_status check_wanted(const options *o, const record_set *set, at_error 
             at < set->count || !o->operand ? NULL : nearest_name(o->operands[i], names, set->count);
         if (at == set->count)
             status = error_set(
-                error, AT_USAGE, "no record of %s%s%s%s; --results names the folder of the records",
+                error, AT_USAGE, "no record of %s: --results names the folder of the records%s%s%s",
                 o->operand ? o->operands[i] : "anything", nearest ? "; did you mean " : "",
                 nearest ? nearest : "", nearest ? "?" : "");
     }
