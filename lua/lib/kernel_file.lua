@@ -405,7 +405,7 @@ local function open_file(given)
   if given.template ~= nil then fail({ "kernel", "template" }, "must not stand beside source; write one of the two") end
   local facts, why = host.open_kernel(file, { includes = check.includes(given.include, { "kernel", "include" }) })
   if not facts then
-    fail({ "kernel", "source" }, "there is no file '%s' in the script's folder%s", file, why)
+    fail({ "kernel", "source" }, "there is no file '%s' %s", file, why)
   end
   facts.macros = by_name(facts.macros)
   return file, facts

@@ -144,8 +144,7 @@ local function code_line(line, place, mark)
   if included then
     local found, why = compile(included)
     if not found then
-      fail(place, "there is no template '%s' in the script's folder nor among the installed ones%s",
-           included, why)
+      fail(place, "there is no template '%s' %s", included, why)
     end
   end
   return code
@@ -259,8 +258,7 @@ local function run(name, scope, exact)
     local f, why
     if type(included) == "string" then f, why = compile(included) end
     if not f then
-      error("there is no template '" .. tostring(included)
-            .. "' in the script's folder nor among the installed ones" .. (why or ""), 0)
+      error("there is no template '" .. tostring(included) .. "'" .. (why and " " .. why or ""), 0)
     end
     depth = depth + 1
     if depth > INCLUDE_DEPTH then error("templates include each other too deeply", 0) end

@@ -127,6 +127,36 @@ misspelt() {
     misspelt 's/src = at.input  {/& limit = 9,/' 25 "buffers.src.limit needs a fill, such as fill = \"modulo\", whose values lie below this limit"
 }
 
+@test "the message about a misspelt file names the folders and the nearest file" {
+    cp "$FIXTURES"/scale* .
+    absent() { # absent SED FILE NAME: the changed FILE has a name for which NAME is suggested
+        cp "$FIXTURES/$2" .
+        sed -i "$1" "$2"
+        tool emit scale.lua
+        fails_with 2 "in the script's folder (.)"
+        [[ "$errors" == *"; did you mean '$3'?"* ]] || { echo "$errors"; return 1; }
+        cp "$FIXTURES/$2" .
+    }
+    absent 's/"scale.cu.tmpl"/"scael.cu.tmpl"/' scale.lua scale.cu.tmpl
+    absent 's/require "autotune"/require "autotun"/' scale.lua autotune
+    absent '1i % include "scale_rf.cu.tmpl"' scale.cu.tmpl scale_ref.cu.tmpl
+    absent '1i % include("scale_rf" .. ".cu.tmpl")' scale.cu.tmpl scale_ref.cu.tmpl
+    absent 's/at.input  {/at.input { fill = at.file("scael.lua"),/' scale.lua scale.lua
+}
+
+@test "a line of a file beside the script is named with the script's folder" {
+    mkdir sub
+    cp "$FIXTURES"/scale* sub
+    sed -i 's/< n/<= n/' sub/scale.cu.tmpl
+    for command in check explain "tune --device sim --budget 1"; do
+        tool $command sub/scale.lua
+        says "out of bounds in scale at sub/scale.cu.tmpl:"
+        lacks "sub/sub" out.txt
+        tool $command "$PWD/sub/scale.lua"
+        says "out of bounds in scale at $PWD/sub/scale.cu.tmpl:"
+    done
+}
+
 @test "a misspelt element type in --set is named" {
     tool emit "$FIXTURES/scale.lua" --set dtype=flaot
     fails_with 2 "there is no element type 'flaot'; did you mean 'float'?"

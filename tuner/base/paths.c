@@ -137,6 +137,30 @@ at_status paths_find_script(const paths *p, const char *name, char *out, size_t 
         p->lua_dir, nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
 }
 
+static int is_visible(const struct dirent *e)
+{
+    return e->d_name[0] != '.';
+}
+
+bool paths_nearest_file(const char *folder, const char *name, char out[NAME_MAX + 1])
+{
+    const char *slash = strrchr(name, '/'), *last = slash ? slash + 1 : name;
+    char path[PATHS_BYTES];
+    struct dirent **found = NULL;
+    snprintf(path, sizeof path, "%s/%.*s", folder, (int)(last - name), name);
+    const int count = scandir(path, &found, is_visible, alphasort);
+    const char **names = count > 0 ? calloc((size_t)count, sizeof *names) : NULL;
+    for (int i = 0; names && i < count; i++)
+        names[i] = found[i]->d_name;
+    const char *nearest = names ? nearest_name(last, names, (size_t)count) : NULL;
+    snprintf(out, NAME_MAX + 1, "%.*s%s", (int)(last - name), name, nearest ? nearest : "");
+    for (int i = 0; i < count; i++)
+        free(found[i]);
+    free(found);
+    free(names);
+    return nearest != NULL;
+}
+
 void paths_slug(const char *name, char out[PATHS_SLUG_BYTES])
 {
     size_t n = 0;

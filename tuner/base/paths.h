@@ -2,6 +2,7 @@
 #ifndef AUTOTUNE_BASE_PATHS_H
 #define AUTOTUNE_BASE_PATHS_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -26,6 +27,10 @@ bool paths_shared_file(const paths *p, const char *name, char *out, size_t out_b
  * AT_USAGE names the folders and the script with the most similar name. */
 at_status paths_find_script(const paths *p, const char *name, char *out, size_t out_bytes,
                             at_error *error);
+
+/* Finds the name in a folder that is nearest to a misspelt one (nearest_name()); `name` may begin
+ * with folders below `folder`. Returns false if no name is near. */
+bool paths_nearest_file(const char *folder, const char *name, char out[NAME_MAX + 1]);
 
 /* Makes a file name of a name: "NVIDIA H200" gives "nvidia-h200" (lower-case letters, digits,
  * single hyphens). The file name is never empty, and is cut to PATHS_SLUG_BYTES. */

@@ -106,12 +106,13 @@ void fields_includes(lua_State *L, const script *s, script_kernel *k)
         char path[PATH_MAX];
         struct stat status;
         const char *const folders[] = {s->from.folder};
+        char absent[SCRIPT_ABSENT_BYTES];
         if (!script_find_file(folders, 1, name, path, sizeof path) || stat(path, &status) != 0 ||
             !S_ISDIR(status.st_mode))
             sandbox_raise(L, AT_SCRIPT, s->from.path, field_integer(L, "line"),
-                          "there is no folder '%.100s' in the script's folder (%s). Name a folder "
-                          "elsewhere on the command line: -I DIR",
-                          name, s->from.folder);
+                          "there is no folder '%.100s' %s. Name a folder elsewhere on the command "
+                          "line: -I DIR",
+                          name, script_absent(folders, 1, name, absent));
         k->includes[i] = script_copy(L, path);
     }
 }

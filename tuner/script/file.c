@@ -20,14 +20,18 @@ static void push_description(lua_State *L, const data_file *f, size_t number)
     set_integers(L, "shape", about->shape, about->rank);
 }
 
+enum { WHY_BYTES = SCRIPT_ABSENT_BYTES + 128 };
+
 /* Finds the file. Returns NULL, or the reason why the file cannot be used, written into `why`. */
-static const char *find_path(const script *s, const char *name, char path[PATH_MAX], char why[256])
+static const char *find_path(const script *s, const char *name, char path[PATH_MAX],
+                             char why[WHY_BYTES])
 {
-    const char *link;
-    if (script_find_file((const char *const[]){s->from.folder}, 1, name, path, PATH_MAX))
+    const char *const folders[] = {s->from.folder};
+    char absent[SCRIPT_ABSENT_BYTES];
+    if (script_find_file(folders, 1, name, path, PATH_MAX))
         return NULL;
-    script_leads_out((const char *const[]){s->from.folder}, 1, name, &link);
-    snprintf(why, 256, "there is no file '%.100s' in the script's folder%s", name, link);
+    snprintf(why, WHY_BYTES, "there is no file '%.100s' %s", name,
+             script_absent(folders, 1, name, absent));
     return why;
 }
 
@@ -64,7 +68,7 @@ int script_open_file(lua_State *L)
     script *s = script_of(L);
     const char *name = luaL_checkstring(L, 1);
     const char *wanted = luaL_optstring(L, 2, NULL);
-    char path[PATH_MAX], why[256];
+    char path[PATH_MAX], why[WHY_BYTES];
     dtype raw = DTYPE_COUNT;
     size_t number = 0;
     at_error error = {0};

@@ -292,7 +292,7 @@ static at_status read_include(collection *c, const reader *r, directive *d, edit
 {
     edit e;
     found_file file;
-    const char *link, *start;
+    const char *start;
     at_status status = read_name(r, d, e.name, &start);
     if (status)
         return status;
@@ -301,9 +301,9 @@ static at_status read_include(collection *c, const reader *r, directive *d, edit
         if (has_parent(e.name))
             return refuse_name(r, d->line, e.name);
         /* A file in angle brackets may be the Toolkit's. */
-        return start[-1] == '"' && script_leads_out(c->folders, c->folder_count, e.name, &link)
+        return start[-1] == '"' && script_leads_out(c->folders, c->folder_count, e.name)
                    ? error_set_at(r->error, AT_SCRIPT, r->name, line, "cannot include '%s'%s",
-                                  e.name, link)
+                                  e.name, script_link_text)
                    : AT_OK;
     }
     script_bytes bytes;

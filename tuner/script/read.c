@@ -202,15 +202,11 @@ static void read_constants(lua_State *L, script_kernel *k)
 static void find_template(lua_State *L, script *s, script_kernel *k)
 {
     const char *const folders[] = {s->from.folder, s->from.template_dir};
-    char path[PATH_MAX];
-    const char *link;
-    if (!script_find_file(folders, 2, k->template_name, path, sizeof path)) {
-        script_leads_out(folders, 2, k->template_name, &link);
+    char path[PATH_MAX], absent[SCRIPT_ABSENT_BYTES];
+    if (!script_find_file(folders, 2, k->template_name, path, sizeof path))
         sandbox_raise(L, AT_SCRIPT, s->from.path, k->template_line,
-                      "there is no template '%.100s' in the script's folder (%s) nor among the "
-                      "installed ones (%s)%s",
-                      k->template_name, s->from.folder, s->from.template_dir, link);
-    }
+                      "there is no template '%.100s' %s", k->template_name,
+                      script_absent(folders, 2, k->template_name, absent));
     k->template_path = script_copy(L, path);
 }
 

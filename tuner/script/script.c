@@ -35,10 +35,11 @@ static void run_module(lua_State *L, const char *name)
             *c = '/';
     const char *const folders[] = {s->from.folder, s->from.lua_dir};
     if (!script_find_file(folders, 2, relative, path, sizeof path)) {
-        const char *link;
-        script_leads_out(folders, 2, relative, &link);
-        luaL_error(L, "require: there is no '%s' in the script's folder (%s) nor in %s%s", relative,
-                   s->from.folder, s->from.lua_dir, link);
+        static const char *const own[] = {"autotune"};
+        char absent[SCRIPT_ABSENT_BYTES], meant[SCRIPT_MEANT_BYTES];
+        luaL_error(L, "require: there is no '%s' %s%s", relative,
+                   script_absent(folders, 2, relative, absent),
+                   script_meant(nearest_name(name, own, 1), meant));
     }
     /* Errors in the tool's own modules are reported at the line that calls the module. */
     bool is_own =

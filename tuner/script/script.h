@@ -113,7 +113,7 @@ typedef struct script_options {
 bool script_is_kernel_file(const char *path);
 
 /* Loads a script, or a file of CUDA C++. On success *out owns the pattern. Errors: AT_SCRIPT (with
- * file and line), AT_USAGE (an unknown --set name), AT_IO, AT_NO_MEMORY. */
+ * file and line), AT_USAGE (an unknown --set name), AT_NOT_FOUND, AT_IO, AT_NO_MEMORY. */
 at_status script_load(const char *path, const script_options *options, script **out,
                       at_error *error);
 void script_free(script *s); /* `s` may be NULL */

@@ -1,6 +1,5 @@
 #include "script/state.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,8 +79,6 @@ at_status script_read_file(const char *path, script_bytes *out, at_error *error)
         status =
             error_set(error, AT_IO, "%s is larger than %d MiB, the limit for scripts and templates",
                       path, SCRIPT_MAX_FILE_BYTES >> 20);
-    if (status == AT_NOT_FOUND)
-        status = error_set_errno(error, ENOENT, "cannot open %s", path);
     return status;
 }
 
@@ -132,31 +129,48 @@ size_t script_include_folders(const script *s, const script_kernel *k,
     return count;
 }
 
-bool script_leads_out(const char *const *folders, size_t folder_count, const char *name,
-                      const char **what)
+const char script_link_text[] =
+    ": the file of that name is a link that leaves the folder, of which scripts read nothing else; "
+    "copy it there, or put the script beside what it links to";
+
+bool script_leads_out(const char *const *folders, size_t folder_count, const char *name)
 {
     char path[PATH_MAX];
-    *what = "";
     for (size_t i = 0; is_plain_path(name) && i < folder_count; i++) {
         int n = snprintf(path, sizeof path, "%s/%s", folders[i], name);
         if (n < 0 || (size_t)n >= sizeof path || access(path, F_OK) != 0 ||
             is_below(folders[i], path))
             continue;
-        *what = ": the file of that name is a link that leaves the folder, of which scripts read "
-                "nothing "
-                "else; copy it there, or put the script beside what it links to";
         return true;
     }
     return false;
 }
 
+const char *script_absent(const char *const *folders, size_t folder_count, const char *name,
+                          char text[SCRIPT_ABSENT_BYTES])
+{
+    char nearest[NAME_MAX + 1], meant[SCRIPT_MEANT_BYTES];
+    *text = '\0';
+    for (size_t i = 0; i < folder_count; i++)
+        text_add(text, SCRIPT_ABSENT_BYTES,
+                 i == 0 ? "in the script's folder (%.400s)" : " nor in %.400s", folders[i]);
+    if (script_leads_out(folders, folder_count, name))
+        text_add(text, SCRIPT_ABSENT_BYTES, "%s", script_link_text);
+    else if (is_plain_path(name))
+        for (size_t i = 0; i < folder_count; i++)
+            if (paths_nearest_file(folders[i], name, nearest)) {
+                text_add(text, SCRIPT_ABSENT_BYTES, "%s", script_meant(nearest, meant));
+                break;
+            }
+    return text;
+}
+
 int script_push_absent(lua_State *L, const char *const *folders, size_t folder_count,
                        const char *name)
 {
-    const char *link;
-    script_leads_out(folders, folder_count, name, &link);
+    char text[SCRIPT_ABSENT_BYTES];
     lua_pushnil(L);
-    lua_pushstring(L, link);
+    lua_pushstring(L, script_absent(folders, folder_count, name, text));
     return 2;
 }
 

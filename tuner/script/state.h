@@ -268,7 +268,7 @@ void script_push_value(lua_State *L, value v);
 script *script_of(lua_State *L);
 
 /* Reads a regular file of at most SCRIPT_MAX_FILE_BYTES. The caller frees out->bytes, which end
- * with NUL. AT_IO, AT_NO_MEMORY. */
+ * with NUL. AT_NOT_FOUND, AT_IO, AT_NO_MEMORY. */
 at_status script_read_file(const char *path, script_bytes *out, at_error *error);
 
 /* Finds a file in one of the folders and writes its path. `name` is a relative path without "." and
@@ -280,11 +280,20 @@ bool script_find_file(const char *const *folders, size_t folder_count, const cha
 size_t script_include_folders(const script *s, const script_kernel *k,
                               const char *folders[SCRIPT_MAX_INCLUDES + 2]);
 
-/* Tells whether a folder has the file, but only as a link that leaves the folder. *what (static
- * text) is then the end of a message about the link, otherwise "". */
-bool script_leads_out(const char *const *folders, size_t folder_count, const char *name,
-                      const char **what);
-/* Pushes nil and the end of the message about a missing file. Returns 2, the number of results. */
+/* Tells whether a folder has the file, but only as a link that leaves the folder. */
+bool script_leads_out(const char *const *folders, size_t folder_count, const char *name);
+
+/* The end of a message about such a link. */
+extern const char script_link_text[];
+
+enum { SCRIPT_ABSENT_BYTES = 1536 };
+
+/* Writes the end of the message about a missing file: the folders, the first of which is the
+ * script's, and the nearest name in them. Returns `text`. */
+const char *script_absent(const char *const *folders, size_t folder_count, const char *name,
+                          char text[SCRIPT_ABSENT_BYTES]);
+
+/* Pushes nil and script_absent(). Returns 2, the number of results. */
 int script_push_absent(lua_State *L, const char *const *folders, size_t folder_count,
                        const char *name);
 

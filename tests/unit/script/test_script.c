@@ -509,13 +509,13 @@ TEST(what_is_no_file_is_an_io_error)
     at_error error = {0};
     assert_int_equal(script_load(fixture_dir, &options, &s, &error), AT_IO);
     assert_contains(error.message, "is a folder");
-    assert_int_equal(script_load(fixture_path("none.lua"), &options, &s, &error), AT_IO);
-    assert_contains(error.message, "No such file");
+    assert_int_equal(script_load(fixture_path("none.lua"), &options, &s, &error), AT_NOT_FOUND);
+    assert_contains(error.message, "there is no file");
     assert_int_equal(script_load("/dev/zero", &options, &s, &error), AT_IO);
     assert_contains(error.message, "device or pipe");
     assert_int_equal(mkfifo(fixture_path("pipe.lua"), 0600), 0);
     assert_int_equal(script_load(fixture_path("pipe.lua"), &options, &s, &error), AT_IO);
-    assert_int_equal(script_load("", &options, &s, &error), AT_IO);
+    assert_int_equal(script_load("", &options, &s, &error), AT_NOT_FOUND);
     FILE *f = fopen(fixture_path("large.lua"), "wb");
     assert_int_equal(ftruncate(fileno(f), 100 << 20), 0);
     fclose(f);
