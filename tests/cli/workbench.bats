@@ -100,12 +100,22 @@ load helpers
     sed -i 's/vec   = { 1, 2, 4 }/vec = { 1, 2, 4, 1024 }, unread = { 1, 2 }/; s/"cached or vec > 1",/"cached or vec > 1", "block > 1",/; /ragged  =/d; s/scale_ref.cu.tmpl/scale.cu.tmpl/' scale.lua
     tool lint scale.lua --arch sm_90
     succeeds
-    says "unread: no template"
-    says "vec=1024: no valid configuration has this value"
+    line=$(grep -n unread scale.lua | cut -d: -f1)
+    says "scale.lua:$line: unread: no template"
+    says "scale.lua:$line: vec=1024: no valid configuration has this value"
     says "block > 1"
     says "no ragged problem"
-    says "the reference uses the template of the variants ("
+    says "scale.lua:$(grep -n reference scale.lua | cut -d: -f1): the reference uses the template of the variants ("
     says_nothing_of "cached: no template"
+    lacks -v '^scale.lua:[0-9]*: ' out.txt
+    # A script that says so has no ragged problem.
+    sed -i 's/  reference =/  ragged = false,\n&/' scale.lua
+    for command in lint space; do
+        tool $command scale.lua
+        succeeds
+        says_nothing_of "no ragged problem"
+        [[ "$errors" != *"no ragged problem"* ]]
+    done
 }
 
 @test "lint looks at some hundred variants of a parameter that nothing reads" {

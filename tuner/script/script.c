@@ -299,6 +299,21 @@ const char *script_warning_text(const script *s, size_t place, int *line)
     return w ? w->text : NULL;
 }
 
+int script_field_line(const script *s, const char *field, const char *key)
+{
+    const source_step steps[] = {{field, 0}, {key, 0}};
+    return source_line(script_source_text(s), steps, key ? 2 : 1);
+}
+
+bool script_has_field(const script *s, const char *field)
+{
+    token key;
+    for (size_t n = 0; source_key(script_source_text(s), NULL, 0, n, &key); n++)
+        if (key.length == strlen(field) && memcmp(key.text, field, key.length) == 0)
+            return true;
+    return false;
+}
+
 void script_report_repeated_keys(const script *s,
                                  void (*tell)(void *context, const char *path, int line,
                                               const char *text),

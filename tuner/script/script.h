@@ -122,6 +122,13 @@ void script_free(script *s); /* `s` may be NULL */
  * Warnings do not change what is tuned. */
 const char *script_warning_text(const script *s, size_t place, int *line);
 
+/* Returns the line of a field of the pattern, or of `key` in that field, which may be NULL. Returns
+ * the line of what surrounds it if the script does not write it. */
+int script_field_line(const script *s, const char *field, const char *key);
+
+/* Returns whether the script writes the field of the pattern. */
+bool script_has_field(const script *s, const char *field);
+
 /* Calls `tell` for each repeated key of a table in the script. Lua silently takes the last
  * value. */
 void script_report_repeated_keys(const script *s,

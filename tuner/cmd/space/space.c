@@ -51,7 +51,7 @@ static at_status count_unchecked(script *s, const space *sp, uint64_t *out, at_e
 static void warn_unchecked(const script *s, const space *sp, uint64_t unchecked)
 {
     const pattern *p = script_pattern(s);
-    if (p->ragged_count == 0)
+    if (p->ragged_count == 0 && !script_has_field(s, "ragged"))
         fprintf(stderr,
                 "autotune: warning: %s has no ragged problem, so the edges of its variants are "
                 "never checked: give one, ragged = { ... }\n",
@@ -108,7 +108,7 @@ static at_status print_list(const script *s, const space *sp, at_error *error)
         script_format_configuration(s, indices, text, sizeof text);
         /* The reader has closed stdout, as `head` does, or the disk is full. */
         if (puts(text) == EOF)
-            status = error_set(error, AT_IO, "stdout could not be written");
+            status = output_failed(error);
     }
     if (!status && space_is_sample(sp))
         fprintf(stderr,
@@ -178,37 +178,38 @@ typedef struct linting {
     size_t unseen;    /* number of parameters whose variants took too much work */
 } linting;
 
-/* Adds a warning. `path` may be NULL, and `line` may be 0. */
+static void add_warning(void *context, const char *path, int line, const char *text)
+{
+    linting *l = context;
+    json_append(&l->warnings, json_pack("{so so so}", "file", path ? json_path(path) : json_null(),
+                                        "line", line ? json_integer(line) : json_null(), "message",
+                                        json_foreign_text(text)));
+}
+
+/* Adds a warning about a field of the pattern, or about `key` in that field, which may be NULL. */
 static void __attribute__((format(printf, 4, 5)))
-warn(linting *l, const char *path, int line, const char *format, ...)
+warn(linting *l, const char *field, const char *key, const char *format, ...)
 {
     char text[1024];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    json_append(&l->warnings, json_pack("{so so so}", "file", path ? json_path(path) : json_null(),
-                                        "line", line ? json_integer(line) : json_null(), "message",
-                                        json_foreign_text(text)));
+    add_warning(l, script_pattern(l->script)->path, script_field_line(l->script, field, key), text);
 }
 
 static void lint_kernels(linting *l)
 {
     const pattern *p = script_pattern(l->script);
     if (p->reference_path && strcmp(p->reference_path, p->template_path) == 0)
-        warn(l, NULL, 0,
+        warn(l, "reference", NULL,
              "the reference uses the template of the variants (%s), so a mistake in the template "
              "is never found: give the reference a template of its own",
              p->template_path);
     if (p->measurable && script_oracle(l->script) == ORACLE_BASELINE)
-        warn(l, p->path, 0,
+        warn(l, "reference", NULL,
              "there is no reference: variants are compared with the baseline only, so a mistake in "
              "the baseline is never found. Give a reference = at.reference { template = ... }");
-}
-
-static void warn_at(void *context, const char *path, int line, const char *text)
-{
-    warn(context, path, line, "%s", text);
 }
 
 /* Compares the arguments of the script's launches with the parameters of the compiled kernels of
@@ -226,7 +227,7 @@ static at_status lint_prototype(linting *l, const options *o, const arch_limits 
     space_at(l->space, 0, l->one);
     const pattern *p = script_pattern(l->script);
     status = prototypes_check(l->script, PROBLEM_TUNED, p->baseline ? p->baseline : l->one, pool,
-                              arch, warn_at, l, error);
+                              arch, add_warning, l, error);
     compile_pool_free(pool);
     return status;
 }
@@ -241,9 +242,11 @@ static void lint_constraints(linting *l)
         if (c->conditional || !c->line || space_removed(l->space, i) > 0 ||
             script_constraint_varies(l->script, i))
             continue;
-        warn(l, p->path, c->line,
-             "this constraint removes no configuration that the other constraints leave: %s",
-             c->text);
+        char text[1024];
+        snprintf(text, sizeof text,
+                 "this constraint removes no configuration that the other constraints leave: %s",
+                 c->text);
+        add_warning(l, p->path, c->line, text);
     }
 }
 
@@ -256,8 +259,8 @@ static void lint_values(linting *l)
             if (space_uses(l->space, i, (uint16_t)v))
                 continue;
             value_format(p->parameters[i].values[v], text, sizeof text);
-            warn(l, NULL, 0, "%s=%s: no valid configuration has this value", p->parameters[i].name,
-                 text);
+            warn(l, "space", p->parameters[i].name, "%s=%s: no valid configuration has this value",
+                 p->parameters[i].name, text);
         }
 }
 
@@ -272,7 +275,7 @@ static at_status lint_starts(linting *l, at_error *error)
         status = script_valid(l->script, PROBLEM_TUNED, p->starts[i], &valid, &broken, error);
         if (status || valid)
             continue;
-        warn(l, NULL, 0,
+        warn(l, "starts", NULL,
              "starts[%zu] is not tried, because it is not a valid configuration for this problem: "
              "it breaks %s",
              i + 1, p->constraints[broken].text);
@@ -284,15 +287,15 @@ static at_status lint_ragged(linting *l, at_error *error)
 {
     const pattern *p = script_pattern(l->script);
     uint64_t unchecked = 0;
-    if (p->measurable && p->ragged_count == 0)
-        warn(l, NULL, 0,
+    if (p->measurable && p->ragged_count == 0 && !script_has_field(l->script, "ragged"))
+        warn(l, "ragged", NULL,
              "there is no ragged problem, so the edges of the variants are never checked: give "
              "one, ragged = { ... }");
     if (space_is_sample(l->space))
         return AT_OK;
     at_status status = count_unchecked(l->script, l->space, &unchecked, error);
     if (!status && unchecked > 0)
-        warn(l, NULL, 0,
+        warn(l, "ragged", NULL,
              "%" PRIu64 " of %" PRIu64
              " configurations break a constraint on every ragged problem, so their edges are never "
              "checked: give another ragged problem, ragged = { { ... }, { ... } }",
@@ -350,7 +353,7 @@ static at_status lint_parameter(linting *l, size_t parameter, at_error *error)
         }
     }
     if (!status && same && pairs > 0)
-        warn(l, NULL, 0,
+        warn(l, "space", p->name,
              "%s: no template, launch or option reads this parameter: in each of %zu pairs of "
              "variants that differ only in it, both are the same",
              p->name, pairs);
@@ -368,7 +371,7 @@ static at_status lint(const options *o, at_error *error)
         status = script_space(l.script, PROBLEM_TUNED, &l.space, error);
     if (status)
         goto cleanup;
-    script_report_repeated_keys(l.script, warn_at, &l);
+    script_report_repeated_keys(l.script, add_warning, &l);
     lint_kernels(&l);
     status = lint_prototype(&l, o, &arch, error);
     if (status)
