@@ -488,9 +488,13 @@ static at_status choose(application *a, const arch_limits *arch, at_error *error
         if (!status && rule == PICK_DEFAULT)
             status = error_set(
                 error, AT_USAGE,
-                "there is no record of %s for %s (runs on simulated devices record nothing): tune "
-                "it on that GPU first, or give the values, --config %s=...",
-                script_pattern(a->s)->name, arch->name, script_pattern(a->s)->parameters[0].name);
+                "there is no record of %s for %s%s. Tune it on that GPU (runs on simulated devices "
+                "record nothing), or give the values, --config %s=...",
+                script_pattern(a->s)->name, arch->name,
+                !a->o->run.machine.arch && strncmp(arch->name, "sm_", 3) == 0
+                    ? ", which stands for the GPU that is neither here nor named by --arch"
+                    : "",
+                script_pattern(a->s)->parameters[0].name);
     }
     a->choice_count += !status;
     return status;
