@@ -358,7 +358,9 @@ END
     done
     python3 - <<'PYTHON'
 import json
-runs = [json.load(open(f"{vec}.json"))["variants"][0]["covered"]["problems"] for vec in (1, 2)]
+variants = [json.load(open(f"{vec}.json"))["variants"][0] for vec in (1, 2)]
+runs = [v["covered"]["problems"] for v in variants]
+assert [v["not_run"] for v in variants] == [None, 'the ragged problem n=1003: the variant breaks scale.lua:20, "n % vec == 0 or vec == 1"'], variants
 assert "the ragged problem n=1003" in runs[0] and "ragged" not in runs[1], runs
 assert all("the small problem n=16384" in r and ", the tuned problem n=" in r for r in runs), runs
 PYTHON
@@ -386,6 +388,55 @@ PYTHON
     sed -i 's/at.reference {/at.reference { args = { "dst", "src", at.int64("n") },/' scale.lua
     tool check scale.lua --device sim:sm_90
     fails_with 2 "the kernel reference takes 4 arguments"
+}
+
+@test "a reference that reads a kernel file's buffer as another type is refused" {
+    cat >twice.cu <<'CU'
+/* autotune
+problem = { n = 4096 }
+launch = { grid = "ceil_div(n, 256)", block = 256 }
+sizes = { x = "n", y = "n" }
+outputs = { "y" }
+reference = at.reference { template = "twice_ref.cu.tmpl" }
+*/
+__global__ void twice(const float *x, double *y, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        y[i] = 2.0 * x[i];
+}
+CU
+    cat >twice_ref.cu.tmpl <<'CU'
+extern "C" __global__ void reference(const float *x, float *y, int n)
+{
+    int i = blockIdx.x * 256 + threadIdx.x;
+    if (i < n)
+        y[i] = 2.0 * x[i];
+}
+CU
+    for command in "check twice.cu" "lint twice.cu" "twice.cu --device sim"; do
+        tool $command
+        fails_with 2 "twice.cu:4: y is a buffer of double, but argument 2 of the kernel reference is float *: give the kernel a pointer to double"
+    done
+    sed -i 's/float \*y/double *y/' twice_ref.cu.tmpl
+    tool check twice.cu
+    succeeds
+}
+
+@test "an output that the kernel takes as a pointer to const is refused" {
+    cp "$FIXTURES"/scale*.tmpl "$FIXTURES"/scale.lua .
+    sed -i 's/args = { "src", "dst"/args = { "dst", "src"/' scale.lua
+    for command in "check scale.lua" "lint scale.lua" "scale.lua --device sim"; do
+        tool $command
+        fails_with 2 "scale.lua:$(grep -n "dst = at" scale.lua | cut -d: -f1): dst is an at.output, but argument 1 of the kernel scale is const float *, so the kernel cannot write it"
+    done
+}
+
+@test "an output that the reference leaves in part is named, with the first element" {
+    cp "$FIXTURES"/scale*.tmpl "$FIXTURES"/scale.lua .
+    sed -i '/dst = /s/count = "n"/count = "n + 3"/' scale.lua
+    tool check scale.lua
+    fails_with 2 "scale_ref.cu.tmpl:2: two runs of the reference kernel give different dst: 3 of 16387 elements differ, and nothing wrote the first of them, dst[16384]"
 }
 
 @test "words of bits, bytes and vectors over a buffer of floats are no mistake" {

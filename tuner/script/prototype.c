@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/pack.h"
+#include "base/text.h"
 #include "cpp/signature.h"
 #include "script/state.h"
 
@@ -48,11 +49,20 @@ at_status prototype_emit(script *s, prototype_of of, problem_kind problem, const
     return out->source ? AT_OK : error_no_memory(error);
 }
 
+/* How the kernels of a plan take a buffer. */
+typedef struct access {
+    bool may_write;         /* by another way than a pointer to const */
+    const char *entry;      /* a kernel that takes a pointer to const; NULL if there is none */
+    uint32_t place;         /* number of that argument, from 1 */
+    cpp_argument read_only; /* that argument */
+} access;
+
 typedef struct comparison {
     const script *s;
     const script_kernel *kernel;
     const problem_plan *problem;
     const char *entry;
+    access *accesses;
     prototype_warning *doubt;
     void *context;
 } comparison;
@@ -110,10 +120,12 @@ static at_status compare_buffer(const comparison *c, uint32_t buffer, uint32_t p
     if (found == FIT_FINE)
         return AT_OK;
     snprintf(text, sizeof text,
-             "%s is a buffer of %s, but argument %u of the kernel %s is %s: give the buffer dtype "
-             "= \"%s\", or the kernel a pointer to %s",
-             b->name, dtype_get(elements)->name, place, c->entry, type,
-             dtype_get((dtype)takes->type)->name, dtype_get(elements)->c_name);
+             "%s is a buffer of %s, but argument %u of the kernel %s is %s: give ", b->name,
+             dtype_get(elements)->name, place, c->entry, type);
+    if (!c->s->kernel.is_file) /* otherwise the kernel gives the type of the buffer */
+        text_add(text, sizeof text, "the buffer dtype = \"%s\", or ",
+                 dtype_get((dtype)takes->type)->name);
+    text_add(text, sizeof text, "the kernel a pointer to %s", dtype_get(elements)->c_name);
     if (found == FIT_WRONG)
         return error_set_at(error, AT_SCRIPT, c->s->from.path, b->line, "%s", text);
     c->doubt(c->context, c->s->from.path, b->line, text);
@@ -178,6 +190,42 @@ static at_status compare_argument(const comparison *c, const script_argument *fr
     return AT_OK;
 }
 
+/* Notes how a launch takes its buffers. `takes` is NULL if the kernel's parameters are unknown. */
+static void note_accesses(const comparison *c, const script_launch *from, uint32_t count,
+                          const cpp_argument *takes)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const script_argument *a = &from->arguments[i];
+        for (size_t m = 0; m < a->member_count; m++)
+            if (a->members[m].type == ARGUMENT_BUFFER)
+                c->accesses[a->members[m].buffer].may_write = true;
+        if (a->type == ARGUMENT_BUFFER && takes && takes[i].is_pointer && takes[i].is_const)
+            c->accesses[a->buffer] = (access){.may_write = c->accesses[a->buffer].may_write,
+                                              .entry = c->entry,
+                                              .place = i + 1,
+                                              .read_only = takes[i]};
+        else if (a->type == ARGUMENT_BUFFER || argument_is_view(a->type))
+            c->accesses[a->buffer].may_write = true;
+    }
+}
+
+/* Refuses an output that all kernels take as a pointer to const. */
+static at_status compare_accesses(const script *s, const access *accesses, at_error *error)
+{
+    for (size_t i = 0; i < s->buffer_count; i++) {
+        const access *a = &accesses[i];
+        char type[TYPE_BYTES];
+        if (s->buffers[i].role != BUFFER_OUTPUT || a->may_write || !a->entry)
+            continue;
+        type_text(&a->read_only, type);
+        return error_set_at(error, AT_SCRIPT, s->from.path, s->buffers[i].line,
+                            "%s is an at.output, but argument %u of the kernel %s is %s, so the "
+                            "kernel cannot write it. Are the arguments in the kernel's order?",
+                            s->buffers[i].name, a->place, a->entry, type);
+    }
+    return AT_OK;
+}
+
 static at_status compare_launch(const comparison *c, const script_launch *from,
                                 const launch_plan *plan, uint32_t launch, const cpp_argument *takes,
                                 size_t count, at_error *error)
@@ -210,6 +258,7 @@ at_status prototype_compare(script *s, prototype_of of, problem_kind problem,
     const script_kernel *kernel = of == PROTOTYPE_REFERENCE ? &s->reference : &s->kernel;
     const script_launch *launches[PLAN_MAX_LAUNCHES];
     problem_plan buffers;
+    access accesses[PLAN_MAX_BUFFERS] = {{0}};
     at_status status = script_planned_launches(s, kernel, problem, indices, launches, error);
     if (!status)
         status = script_problem_plan(s, problem, indices, 1, &buffers, error);
@@ -217,10 +266,14 @@ at_status prototype_compare(script *s, prototype_of of, problem_kind problem,
         cpp_argument takes[CPP_MAX_PARAMETERS];
         char name[NAME_BYTES];
         size_t count;
-        const comparison c = {s, kernel, &buffers, plan_entry(plan, i), doubt, context};
+        const comparison c = {s, kernel, &buffers, plan_entry(plan, i), accesses, doubt, context};
         array_name(plan_entry_place(plan, i), name);
-        if (cpp_signature_read(ptx, name, takes, &count) && count <= CPP_MAX_PARAMETERS)
+        const bool known =
+            cpp_signature_read(ptx, name, takes, &count) && count <= CPP_MAX_PARAMETERS;
+        if (known)
             status = compare_launch(&c, launches[i], plan, i, takes, count, error);
+        if (!status)
+            note_accesses(&c, launches[i], plan->launches[i].argument_count, known ? takes : NULL);
     }
-    return status;
+    return status ? status : compare_accesses(s, accesses, error);
 }

@@ -187,10 +187,11 @@ static at_status report(checking *c, const options *o, const proof *one, at_erro
     if (!o->json && proven && c->count > 1 && !one->printed)
         return AT_OK;
     json_t *variant = json_pack(
-        "{so ss so so so}", "config",
+        "{so ss so so so so}", "config",
         pattern_json_configuration(script_pattern(c->script), c->indices + one->id * width(c)),
         "verdict", words[one->verdict], "message", json_foreign_text(proven ? NULL : one->message),
-        "fault", fault_json(&one->fault), "covered", coverage_pack(proven ? &one->coverage : NULL));
+        "fault", fault_json(&one->fault), "covered", coverage_pack(proven ? &one->coverage : NULL),
+        "not_run", json_foreign_text(one->not_run));
     if (o->json && one->printed)
         json_put(&variant, "printed", printed_json(one->printed));
     if (o->json) {

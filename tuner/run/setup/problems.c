@@ -313,8 +313,8 @@ at_status prototypes_submit(script *s, prototype_of of, problem_kind problem,
     size_t define_count;
     const bool reference = of == PROTOTYPE_REFERENCE;
     *asked = false;
-    if (script_file(s, &file, &defines, &define_count) ||
-        (reference && script_oracle(s) != ORACLE_REFERENCE))
+    if (reference ? script_oracle(s) != ORACLE_REFERENCE
+                  : script_file(s, &file, &defines, &define_count))
         return AT_OK;
     at_status status =
         (reference ? script_reference_plan : script_launch_plan)(s, problem, indices, &plan, error);

@@ -382,19 +382,38 @@ static at_status send_to_all(session *s, at_error *error)
     return status;
 }
 
+static void free_prototypes(session *s)
+{
+    for (size_t i = 0; i < PROTOTYPE_COUNT; i++)
+        compile_result_deinit(&s->prototypes[i]);
+}
+
 bool session_owns(uint64_t compile_id)
 {
     return compile_id - PROTOTYPE_ID < PROTOTYPE_COUNT ||
            problem_support_owns(SUPPORT_ID, compile_id);
 }
 
+/* Compares the prototypes when all have arrived, so that the order of compilation does not decide
+ * which mistake is reported. */
+static at_status take_prototype(session *s, compile_result *r, at_error *error)
+{
+    at_status status = AT_OK;
+    s->prototypes[r->id - PROTOTYPE_ID] = *r;
+    *r = (compile_result){0};
+    if (--s->prototypes_waiting > 0)
+        return AT_OK;
+    for (prototype_of of = 0; of < PROTOTYPE_COUNT && !status; of++)
+        status = prototypes_take(s->script, of, PROBLEM_TUNED, s->prototype, &s->prototypes[of],
+                                 prototypes_warn, NULL, error);
+    free_prototypes(s);
+    return status;
+}
+
 at_status session_take(session *s, compile_result *r, at_error *error)
 {
-    if (r->id - PROTOTYPE_ID < PROTOTYPE_COUNT) {
-        s->prototypes_waiting--;
-        return prototypes_take(s->script, (prototype_of)(r->id - PROTOTYPE_ID), PROBLEM_TUNED,
-                               s->prototype, r, prototypes_warn, NULL, error);
-    }
+    if (r->id - PROTOTYPE_ID < PROTOTYPE_COUNT)
+        return take_prototype(s, r, error);
     at_status status = problem_support_take(&s->support, r, error);
     return status || s->support.waiting > 0 || s->problems.waiting > 0 ? status
                                                                        : send_to_all(s, error);
@@ -522,6 +541,7 @@ void session_deinit(session *s)
     problem_set_deinit(&s->problems);
     problem_support_deinit(&s->support);
     predecessors_deinit(&s->before);
+    free_prototypes(s);
     space_free(s->space);
     script_free(s->script);
     workers_close(&s->own);

@@ -58,6 +58,7 @@ typedef struct session {
     problem_support support; /* helper kernels of the device, until the set-up is sent */
     /* The configuration whose kernels are compared with the script (problems.h). */
     uint16_t prototype[PATTERN_MAX_PARAMETERS];
+    compile_result prototypes[PROTOTYPE_COUNT]; /* kept until all have arrived; owned */
     size_t
         prototypes_waiting; /* those of the kernel and of the reference that are not compiled yet */
 } session;

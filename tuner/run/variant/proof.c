@@ -74,7 +74,8 @@ struct prover {
     size_t results_asked, results_told; /* requested results; received results */
     proof_results *results;             /* results that the caller has not taken; owned */
     size_t results_count;
-    char why[1024];  /* reason why nothing can be proven; "" if proofs are possible */
+    char oracle_place[1024]; /* "file:line" of the reference kernel */
+    char why[1024];          /* reason why nothing can be proven; "" if proofs are possible */
     uint64_t broken; /* Lowest compile id of a reference that does not compile, so that the order of
                       * compilation does not matter; broken_why is its message; UINT64_MAX if all
                       * compile. */
@@ -94,6 +95,7 @@ void proof_deinit(proof *p)
 {
     free(p->message);
     free(p->printed);
+    free(p->not_run);
     *p = (proof){0};
 }
 
@@ -198,8 +200,9 @@ static void begin(prover *p)
         p->problems.problems[i].brief = p->chosen.brief;
     }
     if (!status)
-        status = problem_set_submit(&p->problems, p->pool, p->arch, true,
-                                    p->own_ids | REFERENCE_IDS, NULL, NULL, 0, &trouble);
+        status =
+            problem_set_submit(&p->problems, p->pool, p->arch, true, p->own_ids | REFERENCE_IDS,
+                               NULL, p->oracle_place, sizeof p->oracle_place, &trouble);
     if (status)
         give_up_for(p, &trouble);
 }
@@ -295,6 +298,21 @@ static bool is_new(job *j, size_t slot, const emitted *source)
     return j->same[slot] == slot;
 }
 
+/* Notes that the variant is not run on a problem, because it breaks constraint `broken` there. */
+static void note_not_run(prover *p, job *j, size_t slot, size_t broken)
+{
+    const pattern *described = script_pattern(p->script);
+    const space_constraint *c = &described->constraints[broken];
+    char label[DEVICE_LABEL_BYTES], text[2048] = "";
+    problem_label(described, p->chosen.kinds[slot], label, sizeof label);
+    if (j->proof.not_run)
+        text_add(text, sizeof text, "%s; ", j->proof.not_run);
+    text_add(text, sizeof text, "%s: the variant breaks %s:%d, \"%s\"", label, described->path,
+             c->line, c->text);
+    free(j->proof.not_run);
+    j->proof.not_run = memory_text(text);
+}
+
 static at_status submit_part(prover *p, size_t number, size_t slot, const uint16_t *indices,
                              at_error *error)
 {
@@ -305,6 +323,8 @@ static at_status submit_part(prover *p, size_t number, size_t slot, const uint16
     launch_plan *launch = &j->variant.launches[slot];
     at_status status = script_valid(p->script, p->chosen.kinds[slot], indices,
                                     &j->variant.present[slot], &broken, error);
+    if (!status && !j->variant.present[slot])
+        note_not_run(p, j, slot, broken);
     if (status || !j->variant.present[slot])
         return status;
     status = script_launch_plan(p->script, p->chosen.kinds[slot], indices, launch, error);
@@ -652,6 +672,13 @@ static bool blames_reference(const prover *p, const device_event *e)
     return e->status == AT_SCRIPT && script_oracle(p->script) == ORACLE_REFERENCE;
 }
 
+/* Puts the place of the reference before a worker's message about it. */
+static void place_message(const prover *p, const device_event *e, char *text, size_t size_bytes)
+{
+    snprintf(text, size_bytes, "%s%s%s", blames_reference(p, e) ? p->oracle_place : "",
+             blames_reference(p, e) ? ": " : "", e->message);
+}
+
 /* Takes a worker's answer. An answer with an error status leaves the variant unknown. */
 static void judge(prover *p, device_event *e)
 {
@@ -675,8 +702,11 @@ static void judge(prover *p, device_event *e)
     } else if (e->status == AT_OK && e->outcome != OUTCOME_TIMEOUT &&
                e->outcome != OUTCOME_NOT_SIMULATED)
         decide(p, j, PROOF_WRONG, e->message);
-    else
-        decide(p, j, PROOF_UNKNOWN, e->message);
+    else {
+        char text[sizeof p->why];
+        place_message(p, e, text, sizeof text);
+        decide(p, j, PROOF_UNKNOWN, text);
+    }
     j->proof.timed_out = e->status == AT_OK && e->outcome == OUTCOME_TIMEOUT;
     j->proof.printed = e->printed;
     e->printed = NULL;
@@ -695,8 +725,10 @@ static at_status take_from(prover *p, device_worker *w, at_error *error)
         else if (e.kind == DEVICE_RESULTS)
             keep_results(p, &e);
         else if (e.kind == DEVICE_FAILED) {
+            char text[sizeof p->why];
+            place_message(p, &e, text, sizeof text);
             p->is_script_wrong = blames_reference(p, &e);
-            give_up(p, e.message);
+            give_up(p, text);
         }
         device_event_deinit(&e);
     }

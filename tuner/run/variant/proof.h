@@ -35,6 +35,8 @@ typedef struct proof {
     device_fault fault; /* the fault, as fields */
     char *printed;      /* text that the kernels printed on the first problem, or on the problem on
                          * which the variant failed; owned; may be NULL */
+    char *not_run;      /* problems on which the variant breaks a constraint, as text; owned; may be
+                         * NULL */
     bool uncompiled;    /* the variant does not compile; `message` has the reason */
     bool is_script_wrong;     /* the script is wrong: its reference faults, for example */
     bool timed_out;           /* the variant had not ended at its time limit */
