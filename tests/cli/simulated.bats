@@ -37,6 +37,14 @@ load helpers
     done
 }
 
+@test "a run on a simulated device says that it proves nothing, and why a read beats its copies" {
+    tool dot --device sim --budget 3 --prove all --json --quiet
+    succeeds
+    jq -r '.warnings[]' out.txt >warnings
+    grep -q -- "--prove all is ignored without a GPU: 'autotune check' with a --budget proves variants" warnings
+    grep -q "of a copy of the same bytes: it mostly reads, which is faster than a copy, and a simulated device predicts only copies" warnings
+}
+
 @test "a fault of the reference kernel is the script's error, with its line" {
     cp "$FIXTURES"/scale* .
     sed -i 's/if (i < n)/if (i <= n)/' scale_ref.cu.tmpl

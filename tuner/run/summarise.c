@@ -379,6 +379,15 @@ static void warn_beyond_ceiling(builder *b)
     if (!best || best->ceiling_fraction <= 1 || !ceiling_get(s->ceiling)->in_run)
         return;
     const problem_plan *plan = &s->problems.plans[0];
+    const ceiling_kind wanted = plan_ceiling(plan);
+    if (wanted != s->ceiling) {
+        run_summary_warn(b->out,
+                         "the best variant is at %.1f %% of %s: it mostly %s, which is faster than "
+                         "a copy, and a simulated device predicts only copies",
+                         100 * best->ceiling_fraction, ceiling_get(s->ceiling)->words,
+                         wanted == CEILING_READ ? "reads" : "writes");
+        return;
+    }
     for (uint32_t i = 0; i < plan->buffer_count; i++)
         if (plan->buffers[i].role == BUFFER_INOUT)
             text_add(both, sizeof both, "%s\"%s\"", *both ? ", " : "", plan->buffers[i].name);
@@ -403,6 +412,9 @@ static void warn(builder *b)
             b->out,
             "the simulated device %s was used instead of a GPU, so all times are predictions (%s)",
             s->workers->properties.spec, s->workers->driver_less);
+    if (b->run->settings->prove_all && !session_measures(s))
+        run_summary_warn(b->out, "--prove all is ignored without a GPU: 'autotune check' with a "
+                                 "--budget proves variants");
     if (space_is_sample(s->space))
         run_summary_warn(b->out,
                          "the space is too large to enumerate: a sample of %llu valid "
