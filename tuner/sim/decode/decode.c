@@ -21,6 +21,7 @@ void sim_program_free(sim_program *p)
     free(p->code);
     free(p->lists);
     free(p->deciding);
+    free(p->steering);
     free(p->bodies);
     free(p->slot_lanes);
     for (size_t i = 0; i < p->reason_count; i++)

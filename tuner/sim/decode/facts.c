@@ -344,22 +344,23 @@ bool facts_is_arithmetic(const sim_instruction *c)
            c->kind == SIM_SELECT || c->kind == SIM_CONVERT;
 }
 
-/* Marks all steps of a slot as deciding. Returns false if the slot was marked. */
-static bool mark(sim_program *p, const bool *begins, int32_t slot)
+/* Marks all steps of a slot in `set`. Returns false if the slot was marked. */
+static bool mark(const sim_program *p, const bool *begins, bool *set, int32_t slot)
 {
     const size_t end = p->register_bytes / SIM_SLOT_STEP;
     size_t i = (size_t)slot / SIM_SLOT_STEP;
-    if (p->deciding[i])
+    if (set[i])
         return false;
     do
-        p->deciding[i++] = true;
+        set[i++] = true;
     while (i < end && !begins[i]);
     return true;
 }
 
 /* Marks the slots that an instruction reads. Of a store, only address and guard count, because
  * memory is compared. Returns whether a slot was newly marked. */
-static bool mark_reads(sim_program *p, const bool *begins, const sim_instruction *c)
+static bool mark_reads(const sim_program *p, const bool *begins, bool *set,
+                       const sim_instruction *c)
 {
     bool any = false;
     sim_operands o;
@@ -367,20 +368,20 @@ static bool mark_reads(sim_program *p, const bool *begins, const sim_instruction
     if (c->kind == SIM_STORE)
         o.read_count = 0;
     for (int i = 0; i < o.read_count; i++)
-        any = mark(p, begins, o.reads[i]) || any;
+        any = mark(p, begins, set, o.reads[i]) || any;
     if (c->kind == SIM_STORE && c->a >= 0)
-        any = mark(p, begins, c->a) || any;
+        any = mark(p, begins, set, c->a) || any;
     if (c->kind == SIM_STORE && c->guard >= 0)
-        any = mark(p, begins, c->guard) || any;
+        any = mark(p, begins, set, c->guard) || any;
     return any;
 }
 
-static bool writes_deciding(const sim_program *p, const sim_instruction *c)
+static bool writes_into(const sim_program *p, const bool *set, const sim_instruction *c)
 {
     sim_operands o;
     sim_operands_of(p, c, &o);
     for (int i = 0; i < o.write_count; i++)
-        if (p->deciding[o.writes[i] / SIM_SLOT_STEP])
+        if (set[o.writes[i] / SIM_SLOT_STEP])
             return true;
     return false;
 }
@@ -398,20 +399,55 @@ static void find_beginnings(const sim_program *p, bool *begins)
     }
 }
 
+/* Marks the slots from which the instructions compute slots of `set`, even indirectly. */
+static void close_over(const sim_program *p, const bool *begins, bool *set)
+{
+    for (bool any = true; any;) {
+        any = false;
+        for (size_t n = p->code_count; n-- > 0;)
+            if (facts_is_arithmetic(&p->code[n]) && writes_into(p, set, &p->code[n]))
+                any = mark_reads(p, begins, set, &p->code[n]) || any;
+    }
+}
+
+/* Returns whether an instruction may give a register a value that the registers before it do not
+ * decide. */
+static bool learns(const sim_instruction *c)
+{
+    return !facts_is_arithmetic(c) && !(c->kind == SIM_LOAD && c->space == PTX_SPACE_PARAM);
+}
+
+/* Sets `steering`, unless a slot of `set` may get a value from elsewhere. */
+static void list_steering(sim_program *p, const bool *set)
+{
+    const size_t steps = p->register_bytes / SIM_SLOT_STEP;
+    for (size_t n = 0; n < p->code_count; n++)
+        if (p->code[n].kind == SIM_CALL ||
+            (learns(&p->code[n]) && writes_into(p, set, &p->code[n])))
+            return;
+    p->steering = memory_new(steps + 1, sizeof *p->steering);
+    for (size_t i = 0; i < steps; i++)
+        if (set[i])
+            p->steering[p->steering_count++] = (int32_t)(i * SIM_SLOT_STEP);
+}
+
 void facts_find_deciding(sim_program *p)
 {
     const size_t steps = p->register_bytes / SIM_SLOT_STEP + 1;
     bool *begins = memory_new(steps, sizeof *begins);
+    bool *steering = memory_new(steps, sizeof *steering);
     p->deciding = memory_new(steps, sizeof *p->deciding);
     find_beginnings(p, begins);
-    for (size_t n = 0; n < p->code_count; n++)
-        if (!facts_is_arithmetic(&p->code[n]))
-            mark_reads(p, begins, &p->code[n]);
-    for (bool any = true; any;) {
-        any = false;
-        for (size_t n = p->code_count; n-- > 0;)
-            if (facts_is_arithmetic(&p->code[n]) && writes_deciding(p, &p->code[n]))
-                any = mark_reads(p, begins, &p->code[n]) || any;
+    for (size_t n = 0; n < p->code_count; n++) {
+        const sim_instruction *c = &p->code[n];
+        if (!facts_is_arithmetic(c))
+            mark_reads(p, begins, p->deciding, c);
+        if (c->kind == SIM_BRANCH || c->kind == SIM_BRANCH_INDEXED || c->kind == SIM_EXIT)
+            mark_reads(p, begins, steering, c);
     }
+    close_over(p, begins, p->deciding);
+    close_over(p, begins, steering);
+    list_steering(p, steering);
     free(begins);
+    free(steering);
 }

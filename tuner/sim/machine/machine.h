@@ -109,6 +109,10 @@ typedef struct sim_warp_loop {
     int depth;                      /* number of kept paths */
     uint32_t interval, comparisons; /* comparisons after which the state is replaced; comparisons so
                                        far */
+    const sim_instruction *steered; /* the backward branch at which `steering` was kept; NULL if
+                                       none was */
+    uint64_t steering; /* hash of the paths and of the registers that decide branches */
+    uint32_t steering_interval, steering_comparisons; /* as above */
 } sim_warp_loop;
 
 /* The state with which a warp is compared at a poll (repeat.c). */

@@ -10,6 +10,7 @@
 enum {
     LOOK_EVERY = 64,          /* backward branches between two comparisons */
     LOOK_FROM = 1 << 14,      /* instructions of a warp before the first comparison */
+    STEER_FROM = 1 << 18,     /* the same for comparisons of the steering registers alone */
     POLLS_BEFORE = 1 << 13,   /* idle polls of a cluster before the first comparison */
     POLLS_FOR_SOME = 1 << 14, /* idle polls after which some lanes may stand for their warp: the
                                  other lanes may wait to meet them */
@@ -45,6 +46,25 @@ static bool is_as_kept(const sim_block *b, const sim_warp *w, const sim_instruct
            memcmp(k->kept, w->registers, registers) == 0;
 }
 
+/* Returns whether the registers that decide all branches are the same again at this branch. */
+static bool is_steered_again(const sim_block *b, sim_warp *w, const sim_instruction *c)
+{
+    const sim_program *p = b->program;
+    sim_warp_loop *k = &w->loop;
+    uint64_t state = XXH3_64bits(w->flow.paths, path_bytes(w));
+    for (size_t i = 0; i < p->steering_count; i++)
+        state = XXH3_64bits_withSeed(w->registers + p->steering[i], SIM_SLOT_STEP, state);
+    if (k->steered == c && k->steering == state)
+        return true;
+    if (k->steered && ++k->steering_comparisons < k->steering_interval)
+        return false;
+    k->steering_interval = k->steered ? 2 * k->steering_interval : 1;
+    k->steering_comparisons = 0;
+    k->steered = c;
+    k->steering = state;
+    return false;
+}
+
 bool sim_repeat_branch(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     if (++w->loop.branches % LOOK_EVERY != 0 || w->executed < LOOK_FROM)
@@ -52,6 +72,9 @@ bool sim_repeat_branch(sim_block *b, sim_warp *w, const sim_instruction *c, uint
     if (w->loop.branch && is_as_kept(b, w, c))
         return sim_fail(b, w, c, __builtin_ctz(mask), SIM_FAULT_ENDLESS,
                         "its loop is in the same state again, and nothing else can end it");
+    if (b->program->steering && w->executed >= STEER_FROM && is_steered_again(b, w, c))
+        return sim_fail(b, w, c, __builtin_ctz(mask), SIM_FAULT_ENDLESS,
+                        "all values that its branches depend on are the same again");
     if (!w->loop.branch || ++w->loop.comparisons >= w->loop.interval)
         keep(b, w, c);
     return true;

@@ -5,6 +5,9 @@
  * branch, the loop is endless. The state to compare with is replaced after 1, 2, 4 ... comparisons
  * (R. P. Brent, "An improved Monte Carlo factorization algorithm", 1980).
  *
+ * A loop that changes memory is endless, too, if the registers that decide its branches occur again
+ * and no branch of the kernel depends on memory or other threads (sim_program.steering).
+ *
  * A lane that comes to the same poll again, with the same registers and the same memory, repeats
  * this until memory changes. If all lanes that do not wait at a barrier repeat themselves, memory
  * never changes. A lane that learns a value in another way than from memory starts anew. */

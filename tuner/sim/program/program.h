@@ -535,8 +535,11 @@ typedef struct sim_program {
     uint64_t global_bytes;      /* size of the module's global and constant variables */
     uint32_t shared_cell_bytes; /* bytes of the smallest access to shared memory: 1, 2 or 4 */
     uint32_t global_cell_bytes; /* bytes of the smallest access to global memory */
-    bool *deciding;       /* for each SIM_SLOT_STEP of the registers: whether the value decides the
-                             control flow */
+    bool *deciding;    /* for each SIM_SLOT_STEP of the registers: whether the value decides the
+                          control flow */
+    int32_t *steering; /* slots that decide branches and exits; NULL if they may get values from
+                          memory, clocks or other threads */
+    size_t steering_count;
     bool reads_unwritten; /* a thread may read a register that was never written */
     bool allocates;       /* calls malloc() or free() */
     bool shares;          /* threads synchronise, or communicate through shared locations */

@@ -202,6 +202,31 @@ TEST(a_loop_that_reaches_new_states_is_no_fault)
                  1, 32, SIM_FAULT_NONE, NULL);
 }
 
+TEST(a_loop_that_changes_memory_and_no_value_that_decides_is_endless)
+{
+    assert_fault("\n"
+                 "    __shared__ int part[64];\n"
+                 "    part[threadIdx.x] = in[threadIdx.x];\n"
+                 "    for (int half = 32; half > 0; half /= 1) {\n"
+                 "        __syncthreads();\n"
+                 "        if (threadIdx.x < half)\n"
+                 "            part[threadIdx.x] += part[threadIdx.x + half];\n"
+                 "    }\n"
+                 "    out[threadIdx.x] = part[threadIdx.x];",
+                 1, 64, SIM_FAULT_ENDLESS, "all values that its branches depend on are the same");
+}
+
+TEST(a_loop_that_memory_ends_is_no_fault)
+{
+    assert_fault("\n"
+                 "    __shared__ int part[64];\n"
+                 "    part[threadIdx.x] = 0;\n"
+                 "    while (part[threadIdx.x] < 60000)\n"
+                 "        part[threadIdx.x] += 1 + (in[threadIdx.x] & 0);\n"
+                 "    out[threadIdx.x] = part[threadIdx.x];",
+                 1, 32, SIM_FAULT_NONE, NULL);
+}
+
 TEST(a_poll_of_memory_that_nothing_changes_is_a_deadlock)
 {
     sim_test t;
