@@ -37,6 +37,12 @@ bool ledger_seen(const ledger *l, uint64_t configuration)
     return ledger_find(l, configuration) != SIZE_MAX;
 }
 
+bool ledger_told(const ledger *l, uint64_t configuration)
+{
+    const size_t trial = ledger_find(l, configuration);
+    return trial != SIZE_MAX && !isnan(l->trials[trial].cost);
+}
+
 size_t ledger_elite(const ledger *l, size_t *trials, size_t most)
 {
     size_t count = 0;

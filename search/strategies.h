@@ -60,6 +60,9 @@ void ledger_deinit(ledger *l);
 /* Returns whether the configuration is a trial: it was proposed, or its outcome was told. */
 bool ledger_seen(const ledger *l, uint64_t configuration);
 
+/* Returns whether the configuration's outcome was told. */
+bool ledger_told(const ledger *l, uint64_t configuration);
+
 /* Lists up to `most` trials with the lowest costs, the best first. Returns their number. */
 size_t ledger_elite(const ledger *l, size_t *trials, size_t most);
 

@@ -142,7 +142,7 @@ void strategy_tell(strategy *s, uint64_t configuration, double cost)
 double strategy_chance(strategy *s, double tie)
 {
     const ledger *l = &s->ledger;
-    if (l->trial_count == l->space_count)
+    if (l->told == l->space_count)
         return 0;
     return s->kind->chance && l->best != SIZE_MAX ? s->kind->chance(s, tie) : 1;
 }

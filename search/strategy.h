@@ -62,9 +62,9 @@ size_t strategy_ask(strategy *s, size_t capacity, uint64_t *configurations);
  * its first outcome counts. */
 void strategy_tell(strategy *s, uint64_t configuration, double cost);
 
-/* Returns an upper bound of the chance that any configuration that was not asked for yet costs less
- * than (1 - tie) times the least cost so far. Returns 0 if the space is exhausted, and 1 if the
- * strategy has no model or no outcome yet. */
+/* Returns an upper bound of the chance that any configuration without an outcome costs less than
+ * (1 - tie) times the least cost so far. Returns 0 if all outcomes are known, and 1 if the strategy
+ * has no model or no outcome yet. */
 double strategy_chance(strategy *s, double tie);
 
 /* Frees a strategy. `s` may be NULL. */

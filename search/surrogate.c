@@ -77,8 +77,8 @@ typedef struct surrogate {
     size_t fitted_successes;    /* number of successes at the last fit */
     struct forecast *forecasts; /* one per trial */
     size_t forecast_count;
-    size_t judged;  /* forecasts whose outcome was told */
-    double errors;  /* sum of the squared errors of these forecasts, each in units of its
+    size_t judged;  /* outcomes that were better than their forecasts */
+    double errors;  /* sum of the squared errors of their forecasts, each in units of its
                      * deviation */
     bool ready;     /* the model exists */
     bool stale;     /* the means do not include the last outcomes */
@@ -267,7 +267,7 @@ static void add_row(surrogate *g, size_t trial)
     encoding_point(&g->encoding, t->configuration, point);
     g->row_trial[g->model.rows] = trial;
     gp_add(&g->model, point, row_value(g, t));
-    g->stale = true;
+    g->stale = g->stale || !isnan(t->cost);
 }
 
 /* Makes the model again from all outcomes. Before the first success the model is the prior. */
@@ -343,6 +343,8 @@ static void judge_forecast(surrogate *g, size_t trial)
         return;
     const struct forecast *f = &g->forecasts[trial];
     const double error = (row_value(g, &g->base.ledger.trials[trial]) - f->score) / f->deviation;
+    if (error >= 0)
+        return;
     g->judged++;
     g->errors += error * error;
 }
@@ -361,7 +363,7 @@ static bool surrogate_propose(strategy *s, uint64_t *configuration)
     /* Without an outcome, the improvement is over the score expected without least values. */
     double best = g->successes ? cost_scale_score(&g->scale, l->trials[l->best].cost) : 0,
            most = -1;
-    struct forecast expected = {0};
+    size_t chosen = 0;
     for (size_t c = 0; c < g->pool.count; c++) {
         if (ledger_seen(l, g->pool.configurations[c]))
             continue;
@@ -370,13 +372,15 @@ static bool surrogate_propose(strategy *s, uint64_t *configuration)
                       feasibility_chance(&g->feasibility, c);
         if (gain > most) {
             most = gain;
-            *configuration = g->pool.configurations[c];
-            expected = (struct forecast){gp_mean(&g->model, c), gp_deviation(&g->model, c)};
+            chosen = c;
         }
     }
-    if (most >= 0)
-        keep_forecast(g, expected);
-    return most >= 0 || ledger_random(l, configuration);
+    if (most < 0)
+        return ledger_random(l, configuration);
+    *configuration = g->pool.configurations[chosen];
+    keep_forecast(
+        g, (struct forecast){gp_mean(&g->model, chosen), gp_known_deviation(&g->model, chosen)});
+    return true;
 }
 
 static void surrogate_learn(strategy *s, size_t trial)
@@ -398,15 +402,17 @@ static void surrogate_learn(strategy *s, size_t trial)
         }
 }
 
-/* Adds up the chances of all candidates; if they are a sample, they stand for the other
- * configurations, too. Deviations are multiplied by the mean error of the forecasts, at least 1,
- * because the model was fitted to the outcomes and proposes where it is most hopeful. */
+/* Adds up the chances of all candidates without an outcome; if they are a sample, they stand for
+ * the other configurations, too. Deviations are multiplied by the mean error of the forecasts, at
+ * least 1, because the model was fitted to the outcomes. Only outcomes better than their forecasts
+ * count: most are worse, because the model proposes where it is most hopeful, but these errors hide
+ * no winner. */
 static double surrogate_chance(strategy *s, double tie)
 {
     surrogate *g = (surrogate *)s;
     const ledger *l = &s->ledger;
     double chance = 0;
-    size_t unseen = 0;
+    size_t untold = 0;
     if (!g->ready || g->successes < 2 || g->scale.count < 2)
         return 1;
     update(g);
@@ -415,16 +421,16 @@ static double surrogate_chance(strategy *s, double tie)
                             (trusted_forecasts + (double)g->judged)),
                  wider = off > 1 ? off : 1;
     for (size_t c = 0; c < g->pool.count; c++) {
-        if (ledger_seen(l, g->pool.configurations[c]))
+        if (ledger_told(l, g->pool.configurations[c]))
             continue;
         const double mean = gp_mean(&g->model, c) + g->penalty * g->pool.least[c],
-                     deviations = (mean - wanted) / (wider * gp_deviation(&g->model, c));
+                     deviations = (mean - wanted) / (wider * gp_known_deviation(&g->model, c));
         chance += normal_share(-deviations) * feasibility_chance(&g->feasibility, c);
-        unseen++;
+        untold++;
     }
-    if (unseen > 0)
-        chance *= (double)(l->space_count - l->trial_count) / (double)unseen;
-    return unseen > 0 && chance < 1 ? chance : 1;
+    if (untold > 0)
+        chance *= (double)(l->space_count - l->told) / (double)untold;
+    return untold > 0 && chance < 1 ? chance : 1;
 }
 
 const strategy_kind strategy_surrogate = {

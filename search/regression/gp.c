@@ -145,6 +145,7 @@ bool gp_add(gp *g, const float *point, double v)
     for (size_t b = 0; b < g->blocks; b++)
         whiten_block(g, b, row, (float)(1 / row[n]), point);
     g->values[n] = v;
+    g->whitened[n] = 0;
     g->rows++;
     return true;
 }
@@ -154,6 +155,8 @@ void gp_set(gp *g, size_t row, double v)
     g->values[row] = v;
 }
 
+/* Outcomes come nearly in order, so few rows change, and adding their changes is much faster than
+ * adding up all rows. */
 void gp_update_means(gp *g)
 {
     for (size_t r = 0; r < g->rows; r++) {
@@ -162,17 +165,15 @@ void gp_update_means(gp *g)
         for (size_t j = 0; j < r; j++)
             sum -= row[j] * g->whitened[j];
         /* A row without a value gets its prediction from the rows before. */
-        g->whitened[r] = isnan(sum) ? 0 : sum / row[r];
-    }
-    for (size_t b = 0; b < g->blocks; b++) {
-        const float *cross = cross_block(g, b);
-        float sum[LANES] = {0};
-        for (size_t j = 0; j < g->rows; j++) {
-            float w = (float)g->whitened[j];
+        const double now = isnan(sum) ? 0 : sum / row[r];
+        const float change = (float)(now - g->whitened[r]);
+        g->whitened[r] = now;
+        for (size_t b = 0; change != 0 && b < g->blocks; b++) {
+            const float *cross = cross_block(g, b) + r * LANES;
+            float *mean = g->mean + b * LANES;
             for (size_t i = 0; i < LANES; i++)
-                sum[i] += w * cross[j * LANES + i];
+                mean[i] += change * cross[i];
         }
-        memcpy(g->mean + b * LANES, sum, sizeof sum);
     }
 }
 
@@ -181,10 +182,24 @@ double gp_mean(const gp *g, size_t c)
     return (double)g->mean[c];
 }
 
+static double deviation_of(const gp *g, double variance)
+{
+    return sqrt(g->scale * (variance > 1e-9 ? variance : 1e-9));
+}
+
 double gp_deviation(const gp *g, size_t c)
 {
+    return deviation_of(g, (double)g->variance[c]);
+}
+
+double gp_known_deviation(const gp *g, size_t c)
+{
+    const float *cross = cross_block(g, c / LANES) + c % LANES;
     double variance = (double)g->variance[c];
-    return sqrt(g->scale * (variance > 1e-9 ? variance : 1e-9));
+    for (size_t r = 0; r < g->rows; r++)
+        if (isnan(g->values[r]))
+            variance += (double)cross[r * LANES] * (double)cross[r * LANES];
+    return deviation_of(g, variance);
 }
 
 /* The maximisation of the posterior density, over the logarithms of the lengths and of the

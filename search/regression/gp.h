@@ -65,4 +65,7 @@ void gp_update_means(gp *g);
 double gp_mean(const gp *g, size_t c);
 double gp_deviation(const gp *g, size_t c);
 
+/* Returns the standard deviation at candidate `c` without the rows that have no value. */
+double gp_known_deviation(const gp *g, size_t c);
+
 #endif

@@ -383,6 +383,26 @@ TEST(the_chance_that_others_win_falls_to_nothing_where_a_model_fits)
     space_free(s);
 }
 
+TEST(a_configuration_without_an_outcome_may_still_win)
+{
+    const strategy_kind *kind;
+    at_error error = {0};
+    uint64_t next, best = 0;
+    space *s = make_space(SOME);
+    assert_ok(strategy_find("surrogate", &kind, &error), error);
+    strategy *st = strategy_new(kind, &(strategy_options){.space = s, .seed = 1});
+    for (uint64_t i = 1; i < space_count(s); i++)
+        best = cost_bowl(s, i) < cost_bowl(s, best) ? i : best;
+    while (strategy_ask(st, 1, &next) == 1)
+        if (next != best)
+            strategy_tell(st, next, cost_bowl(s, next));
+    assert_true(strategy_chance(st, 0.005) > 0.01);
+    strategy_tell(st, best, cost_bowl(s, best));
+    assert_true(strategy_chance(st, 0.005) == 0);
+    strategy_free(st);
+    space_free(s);
+}
+
 TEST(a_strategy_without_a_model_knows_no_chance_until_nothing_is_left)
 {
     const strategy_kind *kind;

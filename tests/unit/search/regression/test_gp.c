@@ -122,6 +122,7 @@ TEST(a_value_not_known_yet_moves_no_mean_but_narrows_the_deviation)
     gp_update_means(&g);
     assert_true(fabs(gp_mean(&g, 0) - mean) < 1e-5);
     assert_true(gp_deviation(&g, 0) < 0.5 * wide);
+    assert_true(fabs(gp_known_deviation(&g, 0) - wide) < 1e-5);
     gp_deinit(&g);
 }
 
