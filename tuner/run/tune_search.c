@@ -280,10 +280,13 @@ static bool is_busy(const tune *t)
            (t->settings->prove_all && tune_proofs_pending(t));
 }
 
-/* Tells the pipeline whether a race is near, and whether it must check the leader. */
+/* Tells the pipeline whether a race is near, and whether it must check the leader. A run that
+ * settles may end when it has tried twice as many variants as now. */
 static void expect_race(tune *t, bool ended, bool late)
 {
-    const bool near = !ended && (is_asked_out(t) || tune_is_quick(t));
+    const bool settles =
+        t->settles && 2 * t->stopping.evaluations >= stopping_expected(&t->stopping);
+    const bool near = !ended && (is_asked_out(t) || tune_is_quick(t) || settles);
     pipeline_expect_race(t->pipeline, near ? tune_likely_entrants(t) : 0, !ended && !late);
 }
 

@@ -27,7 +27,8 @@ typedef struct pipeline_options {
     const uint64_t *kept; /* the configuration that is tried however slow it is; may be NULL */
     double racing; /* ratio to the best time above which a race leaves a variant out; 0 if no race
                     * follows, so that every variant is checked and sampled */
-    bool is_blind; /* the search does not learn and asks for many configurations at once */
+    bool is_blind; /* what the search learns hardly matters: it asks for many configurations at once
+                    */
     /* Compiles for ragged problems only when a race wants the variant, which halves compilation.
      * The first `whole` variants are compiled and proven at once. */
     bool defers_ragged;
