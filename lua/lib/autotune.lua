@@ -189,7 +189,7 @@ function at.pattern(description)
   p.tolerance = tolerance.read(description.tolerance or 0, { "tolerance" })
   p.deterministic = description.deterministic
   if p.deterministic ~= nil and type(p.deterministic) ~= "boolean" then
-    fail({ "deterministic" }, "is %s; write true or false", show(p.deterministic))
+    fail({ "deterministic" }, " is %s; write true or false", show(p.deterministic))
   end
   return host.declare(p)
 end

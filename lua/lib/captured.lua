@@ -73,10 +73,10 @@ local function elements_of(description, given, p, bytes, value_of)
   end
   local count = value_of(size)
   if math.type(count) ~= "integer" or count < 1 then
-    fail({ "sizes", p.name }, "gives %s with the values of the captured launch; a number of elements is needed", check.show(size))
+    fail({ "sizes", p.name }, " gives %s with the values of the captured launch; a number of elements is needed", check.show(size))
   end
   if count > left then
-    fail({ "sizes", p.name }, "gives %d elements of %d bytes, but the memory behind %s holds only %d", count, bytes, p.what, left)
+    fail({ "sizes", p.name }, " gives %d elements of %d bytes, but the memory behind %s holds only %d", count, bytes, p.what, left)
   end
   return count, false
 end

@@ -46,14 +46,14 @@ local function show(v)
   return "a " .. type(v)
 end
 
--- Returns "is 'x'", "is missing", or why a field that the script has is nil.
+-- Returns " is 'x'", " is missing", or why a field that the script has is nil.
 local function state_of(v, path)
-  if v ~= nil then return "is " .. show(v) end
+  if v ~= nil then return " is " .. show(v) end
   local parent = { table.unpack(path, 1, #path - 1) }
   for _, key in ipairs(host.keys(table.unpack(parent))) do
-    if key == path[#path] then return "is an undefined name; put texts and expressions in quotes" end
+    if key == path[#path] then return " is an undefined name; put texts and expressions in quotes" end
   end
-  return "is missing"
+  return " is missing"
 end
 
 -- Returns the keys of a table in the order of the script's text. Keys of computed tables, which the text does not
@@ -85,7 +85,7 @@ function check.fields(t, path, known)
     for _, name in ipairs(known) do found = found or name == key end
     if not found then
       if type(key) ~= "string" then
-        fail(path, "has a value without a name; its fields are %s", table.concat(known, ", "))
+        fail(path, " has a value without a name; its fields are %s", table.concat(known, ", "))
       end
       fail(child(path, key), "there is no such field%s", meant(key, known))
     end
@@ -113,14 +113,14 @@ function check.list(v, path, most)
     if key ~= count then
       local hint = check.unquoted(v[1])
       if hint == "" and v[1] ~= nil then hint = "; put several values of one name in braces: NAME = { 1, 2 }" end
-      fail(path, "must be a list without names and holes%s", hint)
+      fail(path, " must be a list without names and holes%s", hint)
     end
   end
-  if count > most then fail(path, "has %d items; at most %d are allowed", count, most) end
+  if count > most then fail(path, " has %d items; at most %d are allowed", count, most) end
 end
 
 local function refuse_nul(v, path)
-  if type(v) == "string" and string.find(v, "\0", 1, true) then fail(path, "contains a NUL character, which is not "
+  if type(v) == "string" and string.find(v, "\0", 1, true) then fail(path, " contains a NUL character, which is not "
     .. "allowed") end
 end
 
@@ -161,10 +161,10 @@ local MOST_BYTES = 255
 function check.unfit(v)
   if type(v) ~= "string" then return nil end
   if #v > MOST_BYTES then
-    return string.format("is a string of %d bytes; at most %d are allowed", #v, MOST_BYTES)
+    return string.format(" is a string of %d bytes; at most %d are allowed", #v, MOST_BYTES)
   end
   if not host.is_line(v) then
-    return string.format("is not UTF-8 without control characters: '%s'", v)
+    return string.format(" is not UTF-8 without control characters: '%s'", v)
   end
   return nil
 end
@@ -207,7 +207,7 @@ local function expressions(v, path, most)
   if type(v) ~= "table" then return { expression(v, path) } end
   local list = {}
   check.list(v, path, most)
-  if #v == 0 then fail(path, "is empty; give at least one value") end
+  if #v == 0 then fail(path, " is empty; give at least one value") end
   for i = 1, #v do list[i] = expression(v[i], child(path, i)) end
   return list
 end

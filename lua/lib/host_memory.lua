@@ -22,7 +22,7 @@ local function read_end(given, path, role, buffers)
     end
     if buffer.name == given then return i end
   end
-  fail(path, "is %s; write the name of a buffer%s", given == nil and "missing" or show(given),
+  fail(path, " is %s; write the name of a buffer%s", given == nil and "missing" or show(given),
        meant(tostring(given), names))
 end
 
@@ -32,13 +32,13 @@ return function(description, buffers, taken)
   check.table(given, path, "transfer = { from = \"src\", to = \"dst\", direction = \"to_device\", memory = \"memory\" }")
   check.fields(given, path, FIELDS)
   if description.layout ~= nil then
-    fail({ "layout" }, "must be left out: a pattern with a transfer cannot have a data layout as parameter")
+    fail({ "layout" }, " must be left out: a pattern with a transfer cannot have a data layout as parameter")
   end
   local function word(field, words, default)
     local v = given[field]
     if v == nil then v = default end
     if v == nil then
-      fail(child(path, field), "is missing; write one of %s, or an expression that gives one",
+      fail(child(path, field), " is missing; write one of %s, or an expression that gives one",
            table.concat(words, ", "))
     end
     return check.word(v, child(path, field), words, taken)

@@ -38,7 +38,7 @@ local function read_fill(b, where, taken)
   local given, path = b.fill, child(where, "fill")
   local values = b.values
   if type(given) == "table" and given[KIND] == "fill" then
-    if values ~= nil then fail(path, "has values, and so has the buffer; give only one of them") end
+    if values ~= nil then fail(path, " has values, and so has the buffer; give only one of them") end
     values, given = given.values, "values"
     if type(values) ~= "table" then values = { values } end
   end
@@ -62,7 +62,7 @@ function kernel.read_buffers(description, names_taken)
     check.name(name, where, taken)
     taken[name] = "buffer"
     if type(b) ~= "table" or not ROLES[b[KIND]] then
-      fail(where, "is %s; write at.input, at.output, at.inout or at.scratch { ... }", show(b))
+      fail(where, " is %s; write at.input, at.output, at.inout or at.scratch { ... }", show(b))
     end
     local role = b[KIND]
     b[KIND], b[kernel.PLACE] = nil, nil
@@ -80,17 +80,17 @@ function kernel.read_buffers(description, names_taken)
       end
     end
     if b.order ~= nil and b.order ~= "any" then
-      fail(child(where, "order"), "is %s; the only possible value is order = \"any\", which compares elements in "
+      fail(child(where, "order"), " is %s; the only possible value is order = \"any\", which compares elements in "
         .. "any order", show(b.order))
     end
     if b.record ~= nil and (math.type(b.record) ~= "integer" or b.record < 1 or b.record > MOST_RECORD or b.order == nil) then
-      fail(child(where, "record"), "is %s; write the number of elements of a record, 1 to %d, which order = \"any\" "
+      fail(child(where, "record"), " is %s; write the number of elements of a record, 1 to %d, which order = \"any\" "
         .. "keeps together", show(b.record), MOST_RECORD)
     end
     local fill, values, file
     if filled and is_file(b.fill) then
       for _, field in ipairs { "limit", "block", "values" } do
-        if b[field] ~= nil then fail(child(where, field), "must be left out, because a file fills the buffer") end
+        if b[field] ~= nil then fail(child(where, field), " must be left out, because a file fills the buffer") end
       end
       file, b.fill = b.fill, nil
       if b.count == nil then b.count = file.count end
@@ -98,7 +98,7 @@ function kernel.read_buffers(description, names_taken)
       fill, values = read_fill(b, where, taken)
     end
     if b.limit ~= nil and b.fill == nil and not file then
-      fail(child(where, "limit"), "needs a fill, such as fill = \"modulo\", whose values lie below this limit")
+      fail(child(where, "limit"), " needs a fill, such as fill = \"modulo\", whose values lie below this limit")
     end
     list[i] = {
       name = name,
@@ -119,7 +119,7 @@ function kernel.read_buffers(description, names_taken)
       shape = b.shape ~= nil and expressions(b.shape, child(where, "shape"), 4) or {},
     }
   end
-  if #list > 256 then fail(path, "has %d buffers; at most 256 are allowed", #list) end
+  if #list > 256 then fail(path, " has %d buffers; at most 256 are allowed", #list) end
   return list
 end
 
@@ -128,14 +128,14 @@ local MOST_LAUNCHES, MOST_ARGUMENTS, MOST_MEMBERS = 32, 1024, 8192
 local function read_struct(v, where, buffers)
   local members = {}
   check.list(v.members, where, MOST_MEMBERS)
-  if #v.members == 0 then fail(where, "has no members; give the struct at least one, for example at.float(...)") end
+  if #v.members == 0 then fail(where, " has no members; give the struct at least one, for example at.float(...)") end
   for i, member in ipairs(v.members) do
     local path, place = child(where, i), nil
     for b, buffer in ipairs(buffers) do
       if member == buffer.name then place = b end
     end
     if not place and (type(member) ~= "table" or member[KIND] ~= "argument") then
-      fail(path, "is %s; a struct's members are at.float(...), at.int32(...) and the like, and names of buffers",
+      fail(path, " is %s; a struct's members are at.float(...), at.int32(...) and the like, and names of buffers",
            show(member))
     end
     members[i] = place and { type = "buffer", buffer = place } or { type = member.type, value = expression(member.value, path) }
@@ -231,7 +231,7 @@ local function read_constants(given, path, buffers, launches)
            meant(tostring(given[name]), names))
     end
     if buffers[found].role == "scratch" then
-      fail(where, "needs an at.input, at.output or at.inout for the variable's contents, and %s is at.scratch", given[name])
+      fail(where, " needs an at.input, at.output or at.inout for the variable's contents, and %s is at.scratch", given[name])
     end
     for _, one in ipairs(buffers[found].role ~= "input" and launches or {}) do
       for _, argument in ipairs(one.args) do
@@ -251,7 +251,7 @@ local function read_constants(given, path, buffers, launches)
     end
     list[#list + 1] = { name = name, buffer = found }
   end
-  if #list > 4 then fail(path, "has %d variables; at most 4 are allowed", #list) end
+  if #list > 4 then fail(path, " has %d variables; at most 4 are allowed", #list) end
   return list
 end
 
@@ -332,7 +332,7 @@ end
 local function read_launches(given, path, common, buffers)
   check.table(given, path, "launches = { { entry = \"rows\", grid = \"n\", block = 256 }, ... }")
   check.list(given, path, MOST_LAUNCHES)
-  if #given == 0 then fail(path, "is empty") end
+  if #given == 0 then fail(path, " is empty") end
   local list, arguments = {}, 0
   local function add(v, where, rounds)
     check.fields(v, where, LAUNCHES_FIELDS)
@@ -347,25 +347,25 @@ local function read_launches(given, path, common, buffers)
     else
       check.fields(v, where, GROUP_FIELDS)
       local rounds, inner = read_rounds(v, where, i), child(where, "launches")
-      if rounds.times == nil then fail(where, "is a group of launches without times; say how often it runs, for "
+      if rounds.times == nil then fail(where, " is a group of launches without times; say how often it runs, for "
         .. "example times = \"steps\"") end
       check.table(v.launches, inner, "launches = { { args = { \"a\", \"b\" } }, { args = { \"b\", \"a\" } } }")
       check.list(v.launches, inner, MOST_LAUNCHES)
-      if #v.launches == 0 then fail(inner, "is empty") end
+      if #v.launches == 0 then fail(inner, " is empty") end
       for k, one in ipairs(v.launches) do
         local path_of_one = child(inner, k)
         check.table(one, path_of_one, "{ entry = \"rows\", grid = \"n\", block = 256 }")
         for _, field in ipairs { "times", "launches" } do
-          if one[field] ~= nil then fail(child(path_of_one, field), "must not be a group: a group of launches "
+          if one[field] ~= nil then fail(child(path_of_one, field), " must not be a group: a group of launches "
             .. "cannot contain another group") end
         end
         add(one, path_of_one, rounds)
       end
     end
   end
-  if #list > MOST_LAUNCHES then fail(path, "has %d launches; at most %d are allowed", #list, MOST_LAUNCHES) end
+  if #list > MOST_LAUNCHES then fail(path, " has %d launches; at most %d are allowed", #list, MOST_LAUNCHES) end
   if arguments > MOST_ARGUMENTS then
-    fail(path, "has %d arguments in all launches together; at most %d are allowed", arguments, MOST_ARGUMENTS)
+    fail(path, " has %d arguments in all launches together; at most %d are allowed", arguments, MOST_ARGUMENTS)
   end
   return list
 end
@@ -397,7 +397,7 @@ function kernel.read_kernel(description, buffers, runs)
   local launch, launches = description.launch, nil
   if description.launches ~= nil then
     if launch ~= nil then
-      fail({ "launches" }, "must not stand beside launch; move the launch into the list of launches")
+      fail({ "launches" }, " must not stand beside launch; move the launch into the list of launches")
     end
     launches = read_launches(description.launches, { "launches" }, common, buffers)
   else
@@ -450,8 +450,8 @@ local function read_fixed(description, path, entry, first, buffers)
   else
     local grid = given.grid
     if grid == nil then
-      if given.block ~= nil then fail(path, "has a block but no grid; give both") end
-      if not first then fail(path, "has no grid, and no output to derive the grid from; give grid and block") end
+      if given.block ~= nil then fail(path, " has a block but no grid; give both") end
+      if not first then fail(path, " has no grid, and no output to derive the grid from; give grid and block") end
       grid = "ceil_div(" .. first.count.text .. ", 256)"
     end
     launches = { read_launch({ grid = grid, block = given.block or 256, cluster = given.cluster,
@@ -476,7 +476,7 @@ local function read_expected(given, buffers)
   end
   if is_file(given) then
     if #results ~= 1 then
-      fail(path, "is one file, but %d buffers have results: write reference = { NAME = at.file(...), ... }",
+      fail(path, " is one file, but %d buffers have results: write reference = { NAME = at.file(...), ... }",
            #results)
     end
     given = { [results[1].name] = given }
@@ -484,15 +484,15 @@ local function read_expected(given, buffers)
   local names = {}
   for i, b in ipairs(results) do
     names[i] = b.name
-    if given[b.name] == nil then fail(path, "has no file for %s, which the kernel also writes", b.name) end
+    if given[b.name] == nil then fail(path, " has no file for %s, which the kernel also writes", b.name) end
   end
   for name, file in pairs(given) do
     local found
     for _, b in ipairs(results) do found = found or b.name == name and b end
     if not found then fail(child(path, name), "there is no buffer of results with this name%s", meant(tostring(name), names)) end
-    if not is_file(file) then fail(child(path, name), "is %s; write at.file(\"y.npy\")", show(file)) end
+    if not is_file(file) then fail(child(path, name), " is %s; write at.file(\"y.npy\")", show(file)) end
     if file.head then
-      fail(child(path, name), "must not have head = true: the first results of a larger problem are not those of a "
+      fail(child(path, name), " must not have head = true: the first results of a larger problem are not those of a "
         .. "smaller one")
     end
     found.expected = file.number
@@ -511,11 +511,11 @@ end
 function kernel.has_oracle(description)
   if description.oracle == nil then return true end
   if description.oracle ~= false then
-    fail({ "oracle" }, "is %s; the only possible value is false, which means that results are not compared",
+    fail({ "oracle" }, " is %s; the only possible value is false, which means that results are not compared",
          show(description.oracle))
   end
   for _, field in ipairs { "reference", "transfer" } do
-    if description[field] ~= nil then fail({ "oracle" }, "is false, but there is a %s; remove one of the two", field) end
+    if description[field] ~= nil then fail({ "oracle" }, " is false, but there is a %s; remove one of the two", field) end
   end
   return false
 end
@@ -532,7 +532,7 @@ local function take_kind(description, field, kind)
   local given = description[field]
   if given == nil then return false end
   if type(given) ~= "table" or given[KIND] ~= kind then
-    fail({ field }, "is %s; write at.%s { template = \"NAME.cu.tmpl\" }", show(given), kind)
+    fail({ field }, " is %s; write at.%s { template = \"NAME.cu.tmpl\" }", show(given), kind)
   end
   given[KIND] = nil
   return true

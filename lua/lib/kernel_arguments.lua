@@ -216,13 +216,13 @@ local function infer_arguments(description, request, signature, params, named, i
     elseif a.type and a.lanes == 1 then
       local v = description.problem[param.name]
       if type(v) == "string" then
-        fail({ "problem", param.name }, "is a text, but the kernel's parameter is %s; %s", param.text, tonumber(v)
+        fail({ "problem", param.name }, " is a text, but the kernel's parameter is %s; %s", param.text, tonumber(v)
              and string.format("write it without quotes: %s = %s", param.name, v)
              or string.format("if the value is computed from others, write derived = { %s = %q }", param.name, v))
       end
       if is_whole(a) and math.type(v) == "float" then -- such as n = 1e7
         if not math.tointeger(v) then
-          fail({ "problem", param.name }, "is %s, but the kernel's parameter is a whole number: %s", tostring(v), param.text)
+          fail({ "problem", param.name }, " is %s, but the kernel's parameter is a whole number: %s", tostring(v), param.text)
         end
         description.problem[param.name] = math.tointeger(v)
       end

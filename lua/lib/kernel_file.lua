@@ -377,7 +377,7 @@ local function refuse_fields(description)
   end
   for _, field in ipairs { "sizes", "outputs" } do
     if description[field] ~= nil then
-      fail({ field }, "needs a kernel in a file of its own, kernel = { source = \"FILE.cu\" }; with a template, use "
+      fail({ field }, " needs a kernel in a file of its own, kernel = { source = \"FILE.cu\" }; with a template, use "
         .. "buffers instead")
     end
   end
@@ -402,7 +402,7 @@ end
 -- Opens the kernel's file. Returns its name, and facts about its text.
 local function open_file(given)
   local file = check.string(given.source, { "kernel", "source" }, "source = \"kernel.cu\"")
-  if given.template ~= nil then fail({ "kernel", "template" }, "must not stand beside source; write one of the two") end
+  if given.template ~= nil then fail({ "kernel", "template" }, " must not stand beside source; write one of the two") end
   local facts, why = host.open_kernel(file, { includes = check.includes(given.include, { "kernel", "include" }) })
   if not facts then
     fail({ "kernel", "source" }, "there is no file '%s' %s", file, why)
@@ -477,7 +477,7 @@ local function check_values(values)
   for name, list in pairs(values) do
     for _, v in ipairs(list) do
       if type(v) == "function" or type(v) == "table" then
-        fail({ "space", name }, "has %s among its values; values are numbers, strings and booleans", check.show(v))
+        fail({ "space", name }, " has %s among its values; values are numbers, strings and booleans", check.show(v))
       end
     end
   end

@@ -17,7 +17,7 @@ local function read_setting(v, text, path)
   end
   if type(v) == "string" then
     if check.unfit(text) then
-      host.fail(0, string.format("--set %s: it %s", path[2], check.unfit(text)), true)
+      host.fail(0, string.format("--set %s%s", path[2], check.unfit(text)), true)
     end
     return text
   end
@@ -35,9 +35,9 @@ end
 
 local function check_problem_value(v, path)
   if not SCALARS[type(v)] then
-    fail(path, "is %s; a problem's values are numbers, strings and booleans", show(v))
+    fail(path, " is %s; a problem's values are numbers, strings and booleans", show(v))
   end
-  if v ~= v or v == math.huge or v == -math.huge then fail(path, "is not a finite number") end
+  if v ~= v or v == math.huge or v == -math.huge then fail(path, " is not a finite number") end
   if check.unfit(v) then fail(path, "%s", check.unfit(v)) end
 end
 
@@ -48,11 +48,11 @@ local function domain_of(given, path)
   end
   if given[KIND] == "within" then return given.default, given end
   check.list(given.values, path, 256)
-  if #given.values == 0 then fail(path, "has no values") end
+  if #given.values == 0 then fail(path, " has no values") end
   for _, v in ipairs(given.values) do
     check_problem_value(v, path)
     if math.type(v) ~= math.type(given.values[1]) or type(v) ~= type(given.values[1]) then
-      fail(path, "has values of different types: %s and %s; give all of them one type", show(given.values[1]), show(v))
+      fail(path, " has values of different types: %s and %s; give all of them one type", show(given.values[1]), show(v))
     end
   end
   return given.values[1], given
@@ -96,7 +96,7 @@ local function read_override(override, path, problem, names, domains)
     if math.type(problem[key]) == "float" and math.type(v) == "integer" then
       override[key] = v + 0.0
     elseif type(v) ~= type(problem[key]) or math.type(v) ~= math.type(problem[key]) then
-      fail(child(path, key), "is %s, but the problem has %s; both must have the same type", show(v), show(problem[key]))
+      fail(child(path, key), " is %s, but the problem has %s; both must have the same type", show(v), show(problem[key]))
     end
     local wrong = outside(domains[key], override[key])
     if wrong then fail(child(path, key), "%s", wrong) end
@@ -127,7 +127,7 @@ local function read_problem(description, taken)
     check_problem_value(problem[name], child(path, name))
     taken[name] = "problem variable"
   end
-  if #names > 64 then fail(path, "has more than 64 variables, the most that are allowed") end
+  if #names > 64 then fail(path, " has more than 64 variables, the most that are allowed") end
   local ragged = read_ragged(description.ragged, problem, names, domains)
   local simulated = read_override(description.simulated, { "simulated" }, problem, names, domains)
 

@@ -72,7 +72,7 @@ local function read_values(v, path)
   check.table(v, path, "a list of values, for example { 1, 2, 4 } or at.pow2(16, 128)")
   local values, seen = {}, {}
   check.list(v, path, 65535)
-  if #v == 0 then fail(path, "has no values") end
+  if #v == 0 then fail(path, " has no values") end
   for i = 1, #v do
     local value = v[i]
     if not SCALARS[type(value)] then
@@ -85,8 +85,8 @@ local function read_values(v, path)
       fail(path, "%s cannot be written in --config; leave out commas, = and control characters",
            show(value))
     end
-    if check.unfit(value) then fail(path, "value %d %s", i, check.unfit(value)) end
-    if seen[value] then fail(path, "has %s twice; remove one", show(value)) end
+    if check.unfit(value) then fail(path, "value %d%s", i, check.unfit(value)) end
+    if seen[value] then fail(path, " has %s twice; remove one", show(value)) end
     seen[value] = true
     values[i] = value
   end
@@ -103,7 +103,7 @@ local function refuse_alike(values, path)
     if type(v) == "string" then
       local typed = host.parse(v)
       if read[typed] then
-        fail(path, "has the text %s and the %s %s, which look alike; choose another text", show(v), type(typed), show(typed))
+        fail(path, " has the text %s and the %s %s, which look alike; choose another text", show(v), type(typed), show(typed))
       end
     end
   end
@@ -157,14 +157,14 @@ local function read_when(name, given, path)
       end
     end
     if not conditional then break end
-    if #cases == MOST_CASES then fail(path, "has more than %d cases, the most that are allowed", MOST_CASES) end
+    if #cases == MOST_CASES then fail(path, " has more than %d cases, the most that are allowed", MOST_CASES) end
     given = given.elsewhere
     if given == nil then given = values[1] end
   end
   -- If numbers come from several lists, they are sorted: searches expect similar numbers to be neighbours.
   if numbers and #all > #cases[1].values then table.sort(all) end
   for i, v in ipairs(all) do place[v] = i end
-  if #all > 65535 then fail(path, "has more than 65535 values, the most that are allowed") end
+  if #all > 65535 then fail(path, " has more than 65535 values, the most that are allowed") end
 
   local text
   for i = #cases, 1, -1 do
@@ -218,7 +218,7 @@ function space.read_space(description, taken)
   else
     for _, name in ipairs(ordered_keys(given, path)) do add(name, given[name], child(path, name)) end
   end
-  if #list > 64 then fail(path, "has more than 64 parameters, the most that are allowed") end
+  if #list > 64 then fail(path, " has more than 64 parameters, the most that are allowed") end
   return list, conditions
 end
 
@@ -240,7 +240,7 @@ function space.read_derived(description, taken)
   check.table(given, path, "derived = { threads = \"tile_x * rows\" }")
   local list = named_expressions(given, path, taken)
   for _, one in ipairs(list) do taken[one.name] = "derived value" end
-  if #list > 64 then fail(path, "has more than 64 values, the most that are allowed") end
+  if #list > 64 then fail(path, " has more than 64 values, the most that are allowed") end
   return list
 end
 
@@ -256,7 +256,7 @@ function space.read_features(description, taken)
   local others = {}
   for name, what in pairs(taken) do others[name] = what ~= "derived value" and what or nil end
   local list = named_expressions(given, path, others)
-  if #list > MOST_FEATURES then fail(path, "has %d names; at most %d are allowed", #list, MOST_FEATURES) end
+  if #list > MOST_FEATURES then fail(path, " has %d names; at most %d are allowed", #list, MOST_FEATURES) end
   return list
 end
 
@@ -269,7 +269,7 @@ function space.read_where(description)
   local list = {}
   for key, text in ipairs(given) do
     local path = description.where_from and description.where_from[key] or { "where", key }
-    if type(text) ~= "string" then fail(path, "is %s; write a string, for example \"block %% tile == 0\"", show(text)) end
+    if type(text) ~= "string" then fail(path, " is %s; write a string, for example \"block %% tile == 0\"", show(text)) end
     list[key] = expression(text, path)
   end
   return list

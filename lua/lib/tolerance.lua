@@ -49,7 +49,7 @@ function tolerance.read(given, path)
     return t
   end
   if type(given) ~= "number" and type(given) ~= "string" then
-    fail(path, "is %s; write 0, an error relative to the largest magnitude such as 1e-5, or "
+    fail(path, " is %s; write 0, an error relative to the largest magnitude such as 1e-5, or "
                .. "at.relative(1e-5), at.absolute(1e-6), at.ulps(4), at.mismatches(1e-6)", show(given))
   end
   return { how = "scaled", limit = expression(given, path) }

@@ -45,7 +45,7 @@ function view.read(v, path, buffers, taken)
     if buffer.name == v.buffer then read.buffer = i end
   end
   if not read.buffer then
-    fail(child(path, "buffer"), "is %s; write the name of a buffer%s", v.buffer == nil and "missing" or show(v.buffer),
+    fail(child(path, "buffer"), " is %s; write the name of a buffer%s", v.buffer == nil and "missing" or show(v.buffer),
          meant(tostring(v.buffer), names))
   end
   for _, field in ipairs { "size", "strides", "box" } do
@@ -54,14 +54,14 @@ function view.read(v, path, buffers, taken)
     end
   end
   if not read.size then
-    fail(child(path, "size"), "is missing; write the number of elements along each side, the row first: %s", EXAMPLES[kind])
+    fail(child(path, "size"), " is missing; write the number of elements along each side, the row first: %s", EXAMPLES[kind])
   end
   if kind == "tensor" and #(read.box or {}) ~= #read.size then
-    fail(child(path, "box"), "%s, and size has %d: %s", read.box and "has " .. #read.box .. " sides" or "is missing",
+    fail(child(path, "box"), "%s, and size has %d: %s", read.box and " has " .. #read.box .. " sides" or " is missing",
          #read.size, EXAMPLES.tensor)
   end
   if read.strides and #read.strides ~= #read.size - 1 then
-    fail(child(path, "strides"), "has %d values; %d are needed: the bytes from one row to the next, from one plane "
+    fail(child(path, "strides"), " has %d values; %d are needed: the bytes from one row to the next, from one plane "
       .. "to the next ...",
          #read.strides, #read.size - 1)
   end

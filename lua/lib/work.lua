@@ -26,7 +26,7 @@ local function read_items(given)
   for key, v in pairs(given) do name, count, names = key, v, names + 1 end
   if names ~= 1 then
     fail(path, "%s; write one name and its number per launch, for example items = { keys = \"n\" }",
-         names == 0 and "is empty" or "has more than one name")
+         names == 0 and " is empty" or " has more than one name")
   end
   if type(name) ~= "string" or #name > MOST_LETTERS or not string.find(name, "^%a[%w_]*$") then
     fail(path, "%s is not a valid name of items: use a word of at most %d letters, as in items = { keys = \"n\" }",

@@ -218,8 +218,8 @@ static view_fault check_linear(const view_plan *v, const complaint *c)
          v->stride_bytes[0] % TEXTURE_PITCH_BYTES != 0 || v->stride_bytes[0] > MOST_PITCH_BYTES))
         return complain(
             c, VIEW_BAD_STRIDE, 0,
-            "gives %" PRIu64 " bytes from one row to the next; of a texture they must be "
-            "a row's or more, and a multiple of %d: pad the rows, or rule it out in where",
+            "gives %" PRIu64 " bytes from one row to the next; a texture needs at "
+            "least the bytes of a row, and a multiple of %d: pad the rows, or rule it out in where",
             v->stride_bytes[0], TEXTURE_PITCH_BYTES);
     return VIEW_FINE;
 }

@@ -81,7 +81,7 @@ bool view_same_array(const view_plan *a, const view_plan *b);
 
 /* Checks a view of a buffer with `count` elements (0 if unknown) by the rules of
  * cuTensorMapEncodeTiled, cuTexObjectCreate and cuArray3DCreate (CUDA Driver API). A fault sets
- * `*dimension` and `message`. */
+ * `*dimension` and `message`, which continues a sentence about the wrong field ("has 6 sides"). */
 view_fault view_check(const view_plan *view, uint64_t count, uint32_t *dimension,
                       char message[VIEW_MESSAGE_BYTES]);
 

@@ -181,7 +181,7 @@ static at_status test_in_lua(script *s, const expression *e, problem_kind proble
         status = blame(s, e, problem, indices, expression_failure(L), error);
     else if (lua_type(L, -1) != LUA_TBOOLEAN) {
         char message[128];
-        snprintf(message, sizeof message, "gives a %s, but true or false is needed",
+        snprintf(message, sizeof message, " gives a %s, but true or false is needed",
                  luaL_typename(L, -1));
         status = blame(s, e, problem, indices, message, error);
     } else

@@ -12,14 +12,7 @@
 
 const char *script_joint(const char *message)
 {
-    static const char *const verbs[] = {"is",    "has",   "gives",   "must", "needs", "contains",
-                                        "names", "spans", "reaches", "uses", "allows"};
-    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
-        const size_t length = strlen(verbs[i]);
-        if (strncmp(message, verbs[i], length) == 0 && message[length] == ' ')
-            return " ";
-    }
-    return ": ";
+    return *message == ' ' ? "" : ": ";
 }
 
 int expression_raise(lua_State *L, const expression *e, const char *format, ...)
@@ -299,7 +292,7 @@ void script_derive(lua_State *L, script_derived *derived)
         return;
     if (derived->state == DERIVED_COMPILING)
         expression_raise(L, &derived->value,
-                         "needs itself: a derived value cannot depend on itself");
+                         " needs itself: a derived value cannot depend on itself");
     derived->state = DERIVED_COMPILING;
     luaL_checkstack(L, 32, NULL);
     expression_compile(L, &derived->value, REACH_ALL);
@@ -388,16 +381,16 @@ int64_t expression_integer(lua_State *L, const expression *e, problem_kind probl
 {
     expression_any(L, e, problem, indices);
     if (lua_type(L, -1) != LUA_TNUMBER)
-        expression_raise_value(L, e, problem, indices, "gives a %s, but a whole number is needed",
+        expression_raise_value(L, e, problem, indices, " gives a %s, but a whole number is needed",
                                luaL_typename(L, -1));
     int whole;
     int64_t n = lua_tointegerx(L, -1, &whole);
     if (!whole)
         expression_raise_value(L, e, problem, indices,
-                               "gives %.17g, but a whole number is needed%s", lua_tonumber(L, -1),
+                               " gives %.17g, but a whole number is needed%s", lua_tonumber(L, -1),
                                division_of_c(e->text));
     if (n < least || n > most)
-        expression_raise_value(L, e, problem, indices, "must be %lld at %s, but is %lld",
+        expression_raise_value(L, e, problem, indices, " must be %lld at %s, but is %lld",
                                (long long)(n < least ? least : most), n < least ? "least" : "most",
                                (long long)n);
     lua_pop(L, 1);
@@ -409,11 +402,12 @@ double expression_number(lua_State *L, const expression *e, problem_kind problem
 {
     expression_any(L, e, problem, indices);
     if (lua_type(L, -1) != LUA_TNUMBER)
-        expression_raise_value(L, e, problem, indices, "gives a %s, but a number is needed",
+        expression_raise_value(L, e, problem, indices, " gives a %s, but a number is needed",
                                luaL_typename(L, -1));
     double n = lua_tonumber(L, -1);
     if (!isfinite(n))
-        expression_raise_value(L, e, problem, indices, "gives %g, which is not a finite number", n);
+        expression_raise_value(L, e, problem, indices, " gives %g, which is not a finite number",
+                               n);
     lua_pop(L, 1);
     return n;
 }
@@ -423,7 +417,7 @@ bool expression_truth(lua_State *L, const expression *e, problem_kind problem,
 {
     expression_any(L, e, problem, indices);
     if (!lua_isboolean(L, -1))
-        expression_raise_value(L, e, problem, indices, "gives a %s, but true or false is needed",
+        expression_raise_value(L, e, problem, indices, " gives a %s, but true or false is needed",
                                luaL_typename(L, -1));
     bool truth = lua_toboolean(L, -1);
     lua_pop(L, 1);
@@ -435,10 +429,10 @@ const char *expression_string(lua_State *L, const expression *e, problem_kind pr
 {
     expression_any(L, e, problem, indices);
     if (lua_type(L, -1) != LUA_TSTRING)
-        expression_raise_value(L, e, problem, indices, "gives a %s, but a string is needed",
+        expression_raise_value(L, e, problem, indices, " gives a %s, but a string is needed",
                                luaL_typename(L, -1));
     if (strlen(lua_tostring(L, -1)) != lua_rawlen(L, -1))
         expression_raise_value(L, e, problem, indices,
-                               "gives a string with a NUL character, which is not allowed");
+                               " gives a string with a NUL character, which is not allowed");
     return lua_tostring(L, -1);
 }

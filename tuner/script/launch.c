@@ -47,18 +47,18 @@ static scalar evaluate_plain(lua_State *L, const evaluation *e, const expression
         lua_Integer n = lua_tointeger(L, -1);
         if (n < INT32_MIN || n > INT32_MAX)
             expression_raise_value(L, from, e->problem, e->indices,
-                                   "gives %lld, which does not fit an int; write at.int64(...)",
+                                   " gives %lld, which does not fit an int; write at.int64(...)",
                                    (long long)n);
         int32_t narrow = (int32_t)n;
         out = scalar_of(&narrow, 4);
     } else if (lua_type(L, -1) == LUA_TNUMBER) {
         expression_raise_value(L, from, e->problem, e->indices,
-                               "gives the number %.17g without a type; write at.float(...), "
+                               " gives the number %.17g without a type; write at.float(...), "
                                "at.double(...) or at.int32(...)",
                                lua_tonumber(L, -1));
     } else {
         expression_raise_value(L, from, e->problem, e->indices,
-                               "gives a %s, which is neither a buffer nor a number",
+                               " gives a %s, which is neither a buffer nor a number",
                                luaL_typename(L, -1));
     }
     lua_pop(L, 1);
@@ -112,7 +112,7 @@ static scalar evaluate_float(lua_State *L, const evaluation *e, const script_arg
     }
     if (!fits)
         expression_raise_value(L, &from->value, e->problem, e->indices,
-                               "gives %.17g, which does not fit a %s", number,
+                               " gives %.17g, which does not fit a %s", number,
                                script_scalars[from->type].floating);
     return out;
 }
@@ -200,7 +200,7 @@ static uint32_t evaluate_place(lua_State *L, const evaluation *e, const expressi
     for (uint32_t i = 0; i < count; i++)
         if (choices[i] == wanted)
             return i;
-    expression_raise(L, from, "gives %lld bytes; only %u, %u, %u and %u are possible",
+    expression_raise(L, from, " gives %lld bytes; only %u, %u, %u and %u are possible",
                      (long long)wanted, (unsigned)choices[0], (unsigned)choices[1],
                      (unsigned)choices[2], (unsigned)choices[3]);
 }
@@ -264,7 +264,7 @@ static void fill_view(lua_State *L, const evaluation *e, const script_argument *
     if (out->kind == VIEW_TENSOR && s->options.device.major < 9)
         expression_raise(
             L, &v->size[0],
-            "is the size of a tensor map, which needs compute capability 9.0, but this device has "
+            " is the size of a tensor map, which needs compute capability 9.0, but this device has "
             "%d.%d: write where = { \"device.major >= 9\" }, or launch it when device.major >= 9",
             s->options.device.major, s->options.device.minor);
     uint64_t elements =
@@ -300,7 +300,7 @@ static void fill_view(lua_State *L, const evaluation *e, const script_argument *
             ADDRESS_WRAP; /* only textures have an address mode; the member is 0 for others */
     view_fault fault = view_check(out, elements, &dimension, message);
     if (fault)
-        expression_raise(L, blame(v, fault, dimension), "%s", message);
+        expression_raise(L, blame(v, fault, dimension), " %s", message);
 }
 
 static void evaluate_view(lua_State *L, const evaluation *e, const script_argument *from,
@@ -310,7 +310,7 @@ static void evaluate_view(lua_State *L, const evaluation *e, const script_argume
     if (plan->view_count == PLAN_MAX_VIEWS)
         expression_raise(
             L, &from->view->size[0],
-            "is one tensor map, texture or surface too many: a variant can have at most %d",
+            " is one tensor map, texture or surface too many: a variant can have at most %d",
             PLAN_MAX_VIEWS);
     to->is_view = true;
     to->bits = plan->view_count;
@@ -395,10 +395,10 @@ static void evaluate_entry(lua_State *L, const evaluation *e, const expression *
         used--;
     name[used] = '\0';
     if (used == 0)
-        expression_raise(L, from, "is empty; write the name of a kernel");
+        expression_raise(L, from, " is empty; write the name of a kernel");
     if (!plan_set_entry(plan, plan->launch_count - 1, name))
         expression_raise(L, from,
-                         "is too long: the names of all kernels together have more than %d bytes",
+                         " is too long: the names of all kernels together have more than %d bytes",
                          PLAN_ENTRIES_BYTES - 2);
     lua_pop(L, 1);
 }
@@ -450,7 +450,7 @@ static void evaluate_compared(lua_State *L, const evaluation *e)
         int64_t count = whole(L, e, &b->compare, 1, (int64_t)all);
         if (b->record > 1 && count % b->record)
             expression_raise(L, &b->compare,
-                             "is %lld, but %s has records of %u elements: give a multiple of that",
+                             " is %lld, but %s has records of %u elements: give a multiple of that",
                              (long long)count, b->name, b->record);
         if ((uint64_t)count < all)
             e->launch->compared[e->launch->compared_count++] =
@@ -465,7 +465,7 @@ static void refuse_two_copies(lua_State *L, const evaluation *e)
     if (buffer < PLAN_MAX_BUFFERS)
         expression_raise(
             L, &e->kernel->launches[0].entry,
-            "uses %s as a CUDA array (at.surface, or a texture of memory = \"array\") and also in "
+            " uses %s as a CUDA array (at.surface, or a texture of memory = \"array\") and also in "
             "another way: use the buffer only as views of one array, or never as an array",
             e->s->buffers[buffer].name);
 }

@@ -26,8 +26,8 @@ size_t evaluate_name(lua_State *L, const expression *e, problem_kind problem,
         for (i = 0; i < count; i++)
             snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", i ? ", " : "",
                      names[i]);
-        expression_raise_value(L, e, problem, indices, "gives '%.60s', which is none of %s%s", name,
-                               known, script_meant(nearest_name(name, names, count), meant));
+        expression_raise_value(L, e, problem, indices, " gives '%.60s', which is none of %s%s",
+                               name, known, script_meant(nearest_name(name, names, count), meant));
     }
     lua_pop(L, 1);
     return i;
@@ -40,7 +40,7 @@ uint64_t evaluate_elements(lua_State *L, problem_kind problem, const uint16_t *i
     char meant[SCRIPT_MEANT_BYTES];
     if (!dtype_find(name, type))
         expression_raise_value(L, &b->type, problem, indices,
-                               "gives '%.60s', which is no element type%s", name,
+                               " gives '%.60s', which is no element type%s", name,
                                script_meant(script_nearest_dtype(name), meant));
     lua_pop(L, 1);
     return (uint64_t)expression_integer(L, &b->count, problem, indices, 1,
@@ -66,13 +66,13 @@ static void raise_unknown_fill(lua_State *L, const expression *fill, const char 
     for (size_t i = 0; i < FILL_NAMES; i++)
         snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", i ? ", " : "",
                  fills[i].name);
-    expression_raise(L, fill, "gives '%s', which is not a fill; the fills are %s", name, known);
+    expression_raise(L, fill, " gives '%s', which is not a fill; the fills are %s", name, known);
 }
 
 static void raise_buffer(lua_State *L, const evaluation *e, const script_buffer *from,
                          const char *fill, const char *what)
 {
-    sandbox_raise(L, AT_SCRIPT, e->s->from.path, from->line, "buffers.%s: fill \"%s\" %s",
+    sandbox_raise(L, AT_SCRIPT, e->s->from.path, from->line, "buffers.%s: fill \"%s\"%s",
                   from->name, fill, what);
 }
 
@@ -85,7 +85,7 @@ static void evaluate_values(lua_State *L, const evaluation *e, const script_buff
         return;
     }
     if (from->value_count == 0)
-        raise_buffer(L, e, from, fill, "needs values, for example fill = at.values { 1, 2, 1 }");
+        raise_buffer(L, e, from, fill, " needs values, for example fill = at.values { 1, 2, 1 }");
     const dtype type = to->type;
     const size_t size = dtype_get(type)->size_bytes;
     const bool is_long = from->value_count > PLAN_MAX_VALUES;
@@ -94,7 +94,7 @@ static void evaluate_values(lua_State *L, const evaluation *e, const script_buff
     for (uint32_t i = 0; i < from->value_count; i++) {
         const double v = expression_number(L, &from->values[i], e->problem, e->indices);
         if (!is_float && (floor(v) != v || fabs(v) > 0x1p53))
-            expression_raise(L, &from->values[i], "gives %.17g, but a whole number is needed", v);
+            expression_raise(L, &from->values[i], " gives %.17g, but a whole number is needed", v);
         if (is_long) {
             const uint64_t bits = dtype_bits(type, v);
             memcpy(elements + i * size, &bits, size); /* little-endian */
@@ -120,19 +120,19 @@ static void evaluate_limit(lua_State *L, const evaluation *e, const script_buffe
                   to->fill == FILL_SKEWED || to->fill == FILL_OFFSETS;
     if (needed && !from->limit.text)
         raise_buffer(L, e, from, fill,
-                     "needs a limit, below which all values lie, for example limit = \"n\"");
+                     " needs a limit, below which all values lie, for example limit = \"n\"");
     bool spread = to->fill == FILL_SORTED || to->fill == FILL_OFFSETS;
     if (spread && to->fill_limit > (uint64_t)INT64_MAX / to->count)
         expression_raise(L, &from->limit,
-                         "is too large: the limit times the count of elements is more than 2^63");
+                         " is too large: the limit times the count of elements is more than 2^63");
     if (to->fill == FILL_OFFSETS && to->count < 2)
         raise_buffer(
             L, e, from, fill,
-            "needs a buffer of two elements or more: the first is 0, the last is the limit");
+            " needs a buffer of two elements or more: the first is 0, the last is the limit");
     if (to->fill == FILL_LOCAL && !from->block.text)
         raise_buffer(
             L, e, from, fill,
-            "needs a block, the number of neighbours that share a window, for example block = 32");
+            " needs a block, the number of neighbours that share a window, for example block = 32");
     if (to->fill == FILL_LOCAL)
         to->fill_block =
             (uint64_t)expression_integer(L, &from->block, e->problem, e->indices, 1, INT64_MAX);
@@ -231,7 +231,7 @@ static double evaluate_mismatches(lua_State *L, const evaluation *e, const expre
     if (!(amount >= 0 && amount <= 0x1p53) || (amount >= 1 && floor(amount) != amount))
         expression_raise(
             L, from,
-            "gives %g; a share of the elements below 1, or a whole number of elements, is needed",
+            " gives %g; a share of the elements below 1, or a whole number of elements, is needed",
             amount);
     return amount;
 }
@@ -240,14 +240,14 @@ static tolerance evaluate_tolerance(lua_State *L, const evaluation *e, const scr
 {
     double limit = expression_number(L, &from->limit, e->problem, e->indices);
     if (limit < 0)
-        expression_raise(L, &from->limit, "is negative; a tolerance is 0 or more");
+        expression_raise(L, &from->limit, " is negative; a tolerance is 0 or more");
     if (from->kind == TOLERANCE_RELATIVE && limit >= 1)
         expression_raise(L, &from->limit,
-                         "gives %g: a relative error of 1 or more would accept zeros. For ULPs "
+                         " gives %g: a relative error of 1 or more would accept zeros. For ULPs "
                          "write at.ulps(...). A plain number is relative to the largest magnitude",
                          limit);
     if (from->kind == TOLERANCE_ULPS && (floor(limit) != limit || limit > 0x1p53))
-        expression_raise(L, &from->limit, "gives %g, but a whole number of ULPs is needed", limit);
+        expression_raise(L, &from->limit, " gives %g, but a whole number of ULPs is needed", limit);
     tolerance out = from->kind == TOLERANCE_SCALED
                         ? tolerance_of(limit)
                         : (tolerance){.kind = from->kind, .limit = limit};
@@ -270,17 +270,17 @@ static void evaluate_buffer(lua_State *L, const evaluation *e, const script_buff
         if (t->mismatches.text && tolerance_mismatches(to->tolerance, to->count) >= to->count)
             expression_raise(
                 L, &t->mismatches,
-                "allows %.17g elements to differ, but %s has only %llu: every result would pass",
+                " allows %.17g elements to differ, but %s has only %llu: every result would pass",
                 to->tolerance.mismatches, from->name, (unsigned long long)to->count);
         to->record = from->record;
         if (to->record > 1 && to->count % to->record)
             expression_raise(L, &from->count,
-                             "is %llu, but %s has records of %u elements: give a multiple of that",
+                             " is %llu, but %s has records of %u elements: give a multiple of that",
                              (unsigned long long)to->count, from->name, to->record);
         if (to->record > 1 && !tolerance_is_exact(to->tolerance))
             expression_raise(
                 L, &t->limit,
-                "must be 0: records of %s are compared exactly, so give the buffer tolerance = 0",
+                " must be 0: records of %s are compared exactly, so give the buffer tolerance = 0",
                 from->name);
         to->repeats =
             !to->record && (e->s->checks.deterministic_given ? e->s->checks.deterministic
@@ -328,7 +328,7 @@ static void evaluate_task(lua_State *L, problem_kind problem, transfer_task *out
     out->pieces = (uint64_t)expression_integer(L, &t->pieces, problem, NULL, 1, (int64_t)size);
     if (size % out->pieces != 0)
         expression_raise(
-            L, &t->pieces, "gives %llu pieces, which do not divide the %llu bytes of %s",
+            L, &t->pieces, " gives %llu pieces, which do not divide the %llu bytes of %s",
             (unsigned long long)out->pieces, (unsigned long long)size, s->buffers[t->from].name);
     uint64_t piece = size / out->pieces;
     out->pitch_bytes = (uint64_t)expression_integer(L, &t->pitch, problem, NULL, 0,
@@ -337,7 +337,7 @@ static void evaluate_task(lua_State *L, problem_kind problem, transfer_task *out
         out->pitch_bytes = piece;
     if (out->pitch_bytes < piece)
         expression_raise(L, &t->pitch,
-                         "gives %llu bytes, but a piece has %llu: the pitch must not be smaller",
+                         " gives %llu bytes, but a piece has %llu: the pitch must not be smaller",
                          (unsigned long long)out->pitch_bytes, (unsigned long long)piece);
 }
 
@@ -357,12 +357,12 @@ void evaluate_transfer(lua_State *L, problem_kind problem, const uint16_t *indic
         (uint32_t)expression_integer(L, &t->streams, problem, indices, 1, TRANSFER_MAX_STREAMS);
     if (out->memory == HOST_MAPPED && !has_kernel)
         expression_raise(L, &t->memory,
-                         "gives 'mapped', but this configuration launches no kernel, which would "
+                         " gives 'mapped', but this configuration launches no kernel, which would "
                          "read or write mapped memory");
     if (out->memory == HOST_MAPPED && out->staging != STAGING_NONE)
         expression_raise(
             L, &t->staging,
-            "must be 'none' here: mapped memory is not copied, so it needs no staging buffer");
+            " must be 'none' here: mapped memory is not copied, so it needs no staging buffer");
 }
 
 oracle_kind script_oracle(const script *s)
@@ -393,11 +393,12 @@ static ceiling_kind evaluate_ceiling(lua_State *L, const evaluation *e)
             snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s",
                      i > CEILING_NONE ? ", " : "", ceiling_get((ceiling_kind)i)->name);
         expression_raise(L, &e->s->work.ceiling,
-                         "gives '%s', which is not a ceiling; the ceilings are %s", name, known);
+                         " gives '%s', which is not a ceiling; the ceilings are %s", name, known);
     }
     work_unit unit = ceiling_get(found)->unit;
     if (found != CEILING_NONE && plan_work(e->plan, unit) == 0)
-        expression_raise(L, &e->s->work.ceiling, "gives '%s', which is in %s", name, lacking[unit]);
+        expression_raise(L, &e->s->work.ceiling, " gives '%s', which is in %s", name,
+                         lacking[unit]);
     lua_pop(L, 1);
     return found;
 }
@@ -423,7 +424,7 @@ static int evaluate_problem(lua_State *L)
         evaluate_task(L, e->problem, &plan->transfer);
     if (plan->ceiling == CEILING_PINNED && !s->transfer.given)
         expression_raise(L, &s->work.ceiling,
-                         "gives 'pinned', which is a ceiling only of patterns with a transfer");
+                         " gives 'pinned', which is a ceiling only of patterns with a transfer");
     return 0;
 }
 

@@ -95,7 +95,7 @@ static const char *define(lua_State *L, const script *s, const expression *e)
     char *definition = (char *)(uintptr_t)script_copy(L, lua_tostring(L, -1));
     lua_pop(L, 2);
     if (strlen(definition) >= PATTERN_MAX_DEFINITION_BYTES)
-        expression_raise(L, e, "is longer than %d bytes; move parts of it into derived values",
+        expression_raise(L, e, " is longer than %d bytes; move parts of it into derived values",
                          PATTERN_MAX_DEFINITION_BYTES - 64);
     for (char *c = definition; *c; c++)
         if ((unsigned char)*c < ' ')
@@ -247,7 +247,7 @@ static void choose(lua_State *L, choosing *all, size_t parameter)
         return;
     if (all->states[parameter] == CHOICE_VISITED)
         expression_raise(L, &choice->cases[0].condition,
-                         "needs the parameter whose values it chooses: a condition cannot depend "
+                         " needs the parameter whose values it chooses: a condition cannot depend "
                          "on its own parameter");
     all->states[parameter] = CHOICE_VISITED;
     luaL_checkstack(L, 32, NULL);

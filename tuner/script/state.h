@@ -348,8 +348,8 @@ void script_load_file(lua_State *L, const char *path, const char *chunk_name, sc
 void script_load_text(lua_State *L, const char *text, size_t size_bytes, const char *path,
                       const char *chunk_name);
 
-/* Returns the text between the subject of a message and the message: " " if the message begins with
- * a verb, which makes both one sentence ("space.tile" "has no values"), otherwise ": ". */
+/* Returns the text between the subject of a message and the message: "" if the message begins with
+ * a blank, because both are one sentence then ("space.tile" " has no values"), otherwise ": ". */
 const char *script_joint(const char *message);
 
 /* Runs one of the tool's own Lua files with a table of functions as argument. Pushes its result. */

@@ -642,7 +642,7 @@ TEST(texts_that_no_record_can_hold_are_refused_at_once)
     script *s;
     at_error error;
     assert_int_equal(load_with("s", "\xff", &s, &error), AT_USAGE);
-    assert_contains(error.message, "--set s: it is not UTF-8");
+    assert_contains(error.message, "--set s is not UTF-8");
 }
 
 TEST(a_pattern_is_called_what_records_headers_and_c_can_hold)
