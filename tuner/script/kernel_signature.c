@@ -118,21 +118,28 @@ static int open_brace(cpp_span text)
     return depth > 0 && depth <= 64 ? lines[depth - 1] : 0;
 }
 
-/* Returns the line at which a kernel launches another kernel, and writes the file's name. Returns 0
- * without such a line. The compiler says FILE(LINE): error: ... */
-static int device_launch(const char *said, char *file, size_t size_bytes)
+/* Returns the line at which the kernel's code launches a kernel, and sets the file's name. Returns
+ * 0 without such a line. The compiler may stop at other errors before it. */
+static int device_launch(const kernel_file *k, const char **file)
 {
-    const char *at = strstr(said, "error: device-side kernel launch");
-    if (!at)
-        return 0;
-    while (at > said && at[-1] != '\n')
-        at--;
-    const size_t length = strcspn(at, "(\n");
-    if (at[length] != '(' || length >= size_bytes)
-        return 0;
-    memcpy(file, at, length);
-    file[length] = '\0';
-    return atoi(at + length + 1);
+    static const char *const words[] = {"__global__", "__device__", NULL};
+    for (size_t u = 0; u < k->count; u++) {
+        cpp_lexer l = cpp_lexer_make(k->units[u].text, k->units[u].length, 1);
+        cpp_token t = cpp_next(&l);
+        for (size_t i = 0; i < k->units[u].declaration_count; i++) {
+            const cpp_declaration *d = &k->units[u].declarations[i];
+            if (!d->wanted || d->kind != CPP_FUNCTION ||
+                !cpp_text_has(k->units, k->count, d->head, words))
+                continue;
+            for (; t.kind != CPP_END && t.span.text < d->span.text + d->span.length;
+                 t = cpp_next(&l))
+                if (t.span.text >= d->span.text && strncmp(t.span.text, "<<<", 3) == 0) {
+                    *file = k->names[u];
+                    return t.line;
+                }
+        }
+    }
+    return 0;
 }
 
 /* Sets the error for a kernel that does not compile. An undefined name may belong to a missing
@@ -141,8 +148,8 @@ static at_status refuse(const kernel_file *k, const char *log, at_error *error)
 {
     char said[1024], missing[400] = "", includer[NAME_MAX + 1], around[NAME_MAX + 80] = "";
     add_log(said, sizeof said, log ? log : "");
-    char launcher[NAME_MAX + 1];
-    const int launch_line = device_launch(said, launcher, sizeof launcher);
+    const char *launcher = NULL;
+    const int launch_line = device_launch(k, &launcher);
     if (launch_line > 0)
         return error_set_at(
             error, AT_SCRIPT, launcher, launch_line,
