@@ -525,7 +525,8 @@ function kernel_file.complete(description)
   for _, k in ipairs(candidates) do
     for _, p in ipairs(k.params) do parameters[p.name] = true end
   end
-  local defines = macros.find_defines(description, facts, space_names, parameters)
+  host.cut_kernel(roots, {}, false)
+  local defines = macros.find_defines(description, facts, host.template_words(), space_names, parameters)
   macros.complete_derived(description, facts, values)
   local baseline = macros.complete_baseline(description, facts, values, space_names)
   local known = early.with_problem(baseline, description)

@@ -39,11 +39,12 @@ function macros.settle(facts, description, values)
 end
 
 --- Returns the names of the pattern that become macros: parameters; and variables and derived values that the file
---- defines as macros, or uses and that are in capital letters. Template parameters are no macros.
-function macros.find_defines(description, facts, space_names, parameters)
+--- defines as macros, or uses and that are in capital letters. Parameters of the templates that
+--- the kernel needs are no macros.
+function macros.find_defines(description, facts, template_words, space_names, parameters)
   local defines = {}
   local function add(name, always)
-    if facts.template_words[name] or parameters[name] then return end
+    if template_words[name] or parameters[name] then return end
     if not facts.macros[name] and host.is_declared(name) then return end -- const int N = gridDim.x * 4;
     local constant = string.find(name, "^[%u_][%u%d_]*$") -- in capital letters; an #if may use it
     if facts.macros[name] or facts.words[name] and (always or constant) then defines[#defines + 1] = name end

@@ -99,7 +99,7 @@ static void add_words(lua_State *L, cpp_span text)
     }
 }
 
-/* host.open_kernel(name) returns { kernels, prototypes, macros, words, template_words }, or nil and
+/* host.open_kernel(name) returns { kernels, prototypes, macros, words }, or nil and
  * the end of a message if the file does not exist. */
 static int host_open_kernel(lua_State *L)
 {
@@ -135,11 +135,6 @@ static int host_open_kernel(lua_State *L)
         add_words(L, (cpp_span){k->units[u].text, k->units[u].length});
     }
     lua_setfield(L, -2, "words");
-    lua_newtable(L);
-    for (size_t u = 0; u < k->count; u++)
-        for (size_t i = 0; i < k->units[u].declaration_count; i++)
-            add_words(L, k->units[u].declarations[i].template_of);
-    lua_setfield(L, -2, "template_words");
     return 1;
 }
 
@@ -260,6 +255,18 @@ static int host_kernel_words(lua_State *L)
                     lua_pop(L, 1);
                 }
             }
+    return 1;
+}
+
+/* host.template_words() returns the words of the template parameters that the kernel needs. */
+static int host_template_words(lua_State *L)
+{
+    const kernel_file *k = &script_of(L)->kernel_source;
+    lua_newtable(L);
+    for (size_t u = 0; u < k->count; u++)
+        for (size_t i = 0; i < k->units[u].declaration_count; i++)
+            if (k->units[u].declarations[i].wanted)
+                add_words(L, k->units[u].declarations[i].template_of);
     return 1;
 }
 
@@ -487,6 +494,7 @@ const luaL_Reg host_kernel_functions[] = {
     {"cut_kernel", host_cut_kernel},
     {"kernel_signature", host_kernel_signature},
     {"kernel_words", host_kernel_words},
+    {"template_words", host_template_words},
     {"variables", host_variables},
     {"launches", host_launches},
     {"texts", host_texts},
