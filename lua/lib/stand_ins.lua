@@ -156,7 +156,7 @@ local function shrink(description, values, problem, derived, baseline)
   for word in pairs(named) do
     for inner in pairs(words_of { derived[word] }) do named[inner] = true end
   end
-  local sizes, small, fixed = {}, copied(values), {}
+  local sizes, small, fixed, largest = {}, copied(values), {}, nil
   for name in pairs(problem) do
     if named[name] and math.type(values[name]) == "integer" then sizes[#sizes + 1] = name end
   end
@@ -169,7 +169,7 @@ local function shrink(description, values, problem, derived, baseline)
   while true do
     local total = total_elements(description, small, derived)
     if not total or total <= MOST_SIMULATED then break end
-    local largest
+    largest = nil
     for _, name in ipairs(sizes) do
       if not fixed[problem[name]] and small[name] > 32 and (not largest or small[name] > small[largest]) then
         largest = name
@@ -184,6 +184,16 @@ local function shrink(description, values, problem, derived, baseline)
     if not each_smaller(small[largest], problem[largest], try_value)
         and not each_together(sizes, largest, small, try) then
       fixed[problem[largest]] = true
+    end
+  end
+  -- A number beyond all buffers that only the kernel reads may be the bound of an index: it shrinks as the largest size.
+  local bound = 0
+  for _, name in ipairs(sizes) do
+    if values[name] > bound then bound, largest = values[name], name end
+  end
+  for name, v in pairs(problem) do
+    if not named[name] and math.type(v) == "integer" and v > MOST_SIMULATED and small[largest] ~= bound then
+      small[name] = math.max(1, v // (bound // small[largest]))
     end
   end
   local changed = {}
