@@ -3,6 +3,7 @@
 
 local host = ...
 
+local early = host.own "early.lua"
 local syntax = host.own "host_syntax.lua"
 local values = host.own "host_values.lua"
 local library = host.own "host_library.lua"
@@ -69,8 +70,9 @@ end
 -- Marks numbers as unknown that later iterations of a loop change.
 local function widen(trail_from, node)
   for i = trail_from, #memory.trail do
-    local cell = memory.trail[i][1]
-    if is_number(cell.v) and cell.v and not cell.v.open then write(cell, open_value(cell.v.name, node, "changes in a loop")) end
+    local cell, before = memory.trail[i][1], memory.trail[i][2]
+    local is_kept = cell.v and cell.v.kept and rawequal(cell.v.kept, before) -- only the user's input is another value
+    if is_number(cell.v) and cell.v and not cell.v.open and not is_kept then write(cell, open_value(cell.v.name, node, "changes in a loop")) end
   end
 end
 
@@ -114,8 +116,8 @@ local function declare(frame, node)
   if v == nil and node.class and node.bytes then v = { fields = {}, class = node.class } end
   v = v or open_value(node.name, node, "not set before")
   local cell = { v = given(node.name, v, node), name = node.name }
-  for field, inner in pairs(cell.v.fields or {}) do 
-    if is_number(inner.v) and not is_plain(inner.v) then inner.v = given(node.name .. "_" .. field, inner.v, node) end
+  for field, inner in pairs(cell.v.fields or {}) do
+    if is_number(inner.v) and not is_plain(inner.v) and not inner.v.name then inner.v = given(node.name .. "_" .. field, inner.v, node) end
   end
   frame.cells[node.id] = cell
   return cell
@@ -175,7 +177,10 @@ end
 --- Runs a function. `cells` are the cells of the arguments; parameters that are references share these cells.
 function invoke(decl, args, this, node, cells, up)
   local body = body_of(decl)
-  if not body or state.depth >= MOST_DEPTH then return open_value(nil, node, "computed by " .. decl.name) end
+  if not body or state.depth >= MOST_DEPTH or state.active[decl.id] and not state.recurs then
+    for _, v in pairs(args) do library.forget(v, node, decl.name) end
+    return open_value(nil, node, "computed by " .. decl.name)
+  end
   local frame, outer = { cells = {}, up = up, this = this, results = {} }, state.frame
   for i, p in ipairs(parameters_of(decl)) do
     local v = args[i]
@@ -189,6 +194,8 @@ function invoke(decl, args, this, node, cells, up)
   end
   state.frame, state.depth = frame, state.depth + 1
   state.called[decl.id] = true
+  local is_again = state.active[decl.id]
+  state.active[decl.id] = true
   for i, id in ipairs(decl.children) do -- the initialisers of a constructor
     local child = node_of(id)
     if child.kind == "MemberRef" and this and decl.children[i + 1] then
@@ -197,7 +204,7 @@ function invoke(decl, args, this, node, cells, up)
     end
   end
   local status = exec(body)
-  state.frame, state.depth = outer, state.depth - 1
+  state.frame, state.depth, state.active[decl.id] = outer, state.depth - 1, is_again
   local result = frame.results[1]
   for i = 2, #frame.results do result = merged(result, frame.results[i], node) end
   return result or open_value(nil, node, "computed by " .. decl.name), status == "exit" and "exit" or nil
@@ -206,6 +213,12 @@ end
 local function record(node, decl, name, grid, block, shared, args, named)
   for _, one in ipairs(state.launches) do
     if one.node == node and one.decl == decl then return end
+  end
+  for i, v in pairs(args) do -- as they are now: another cudaMemset may follow
+    if v.object then
+      args[i] = early.copied(v)
+      args[i].zero, args[i].part, args[i].from = v.object.zero, v.object.part, v.object.from
+    end
   end
   state.launches[#state.launches + 1] = {
     node = node, decl = decl, name = name, grid = library.sides(grid), block = library.sides(block), shared = shared, args = args,
@@ -254,7 +267,9 @@ local function call(node)
     return literal(0)
   end
   local base = node.children[1] and node_of(node.children[1])
-  local this = base and base.kind == "MemberRefExpr" and last(base) and last(base).kind ~= "TypeRef" and (string.find(last(base).type, "[*]$") and (eval(last(base)) or {}).to or cell_of(last(base))) or nil
+  local object, this = base and base.kind == "MemberRefExpr" and last(base), nil
+  if object and object.kind ~= "TypeRef" then this = string.find(object.type, "[*]$") and (eval(object) or {}).to or cell_of(object)
+  elseif decl and decl.kind == "CXXMethod" then this = state.frame.this end
   local args, cells = evaluated(node.arguments)
   if decl and decl.kind == "CXXConstructor" then return construct(node, args) end
   if this and this.v and (this.v.vector or this.v.object) then
@@ -272,16 +287,19 @@ local function call(node)
     return invoke(f.lambda, rest, nil, node, rest_cells, f.frame)
   end
   if f and name == "operator[]" then return cell_of(node).v end
+  if name == "generate" and f and f.object and args[3] and args[3].lambda then
+    values.note_fill({ owner = f.object }, invoke(args[3].lambda, {}, nil, node, nil, args[3].frame), node, text_of(node))
+  end
   if library.samples[name] then return library.samples[name](args, node) end
   if library.known[name] and not (decl and body_of(decl) and not syntax.is_replaced(decl)) then
     return library.known[name](args, node)
   end
   if decl and body_of(decl) then return invoke(decl, args, this, node, cells) end
-  for i, v in pairs(args) do library.forget(v, node, name) end
-  if decl and decl.kind == "FunctionDecl" then
-    for i, p in ipairs(parameters_of(decl)) do
-      if string.find(p.type, "&$") and not string.find(p.type, "^const") and not string.find(p.type, "const &$") and cells[i] then library.forget({ to = cells[i] }, node, name) end
-    end
+  local parameters = decl and not syntax.is_unknown(decl) and parameters_of(decl) or {}
+  for i, v in pairs(args) do
+    local type = parameters[i] and parameters[i].type or ""
+    if string.find(type, "&$") and cells[i] then v = { to = cells[i] } end
+    if not string.find(type, "^const ") and not string.find(type, "const &$") then library.forget(v, node, name) end
   end
   if string.find(name, "^cuda") and (string.find(node.type, "cudaError") or string.find(node.type, "autotune_any")) then return literal(0) end
   return open_value(nil, node, name ~= "" and "set by " .. name or nil)
@@ -298,7 +316,8 @@ local function list_of(node)
     if child.kind ~= "TypeRef" then
       local one = eval(child)
       v.items[i - 1] = { v = one }
-      if names[i] then v.fields[names[i]] = { v = given(nil, one, child), name = names[i] } end
+      if names[i] then v.fields[names[i]] = { v = given(names[i], one, child), name = names[i] } end
+      if is_plain(one) and names[i] then v.fields[names[i]].v.is_field = true end
     end
   end
   if string.find(node.type, "^dim3") then return construct(node, { v.items[0] and v.items[0].v, v.items[1] and v.items[1].v, v.items[2] and v.items[2].v }) end
@@ -371,6 +390,7 @@ function eval(node)
       local cell, v = cell_of(node_of(node.children[1])), eval(last(node))
       if op ~= "=" then v = computed(string.sub(op, 1, -2), cell.v or literal(0), v or literal(0)) end
       write(cell, given(cell.name, v, node))
+      if cell.owner and state.rounds then values.note_fill(cell, v, node, text_of(node)) end
       return cell.v
     end
     local a = eval(node_of(node.children[1]))
@@ -398,8 +418,10 @@ function eval(node)
     local ends = { eval(node_of(node.children[2])), eval(node_of(node.children[3])) }
     local is_one = is_number(condition) and condition.op and is_plain(ends[1]) and is_plain(ends[2]) and ends[1].n + ends[2].n == 1
     if is_one then return ends[1].n == 1 and condition or computed("==", condition, literal(0)) end
+    local bound = values.clamped(condition, ends[1], ends[2])
+    if bound then return bound end
     local holds = truth(condition)
-    if holds ~= nil then return eval(node_of(node.children[holds and 2 or 3])) end
+    if holds ~= nil then return ends[holds and 1 or 2] end
     local a, b
     alternatives({ function() a = eval(node_of(node.children[2])) end, function() b = eval(node_of(node.children[3])) end }, node)
     return merged(a, b, node)
@@ -425,6 +447,15 @@ function eval(node)
   local v = nil
   for _, id in ipairs(node.children) do v = eval(node_of(id)) end
   return #node.children == 1 and v or open_value(nil, node)
+end
+
+-- Returns the cell and the value of the statement `variable = value`, whose value has no side effects; otherwise nil.
+local function assigned(node)
+  while node and (node.kind == "CompoundStmt" and #node.children == 1 or node.kind == "UnexposedExpr") do node = last(node) end
+  if not node or node.kind ~= "BinaryOperator" or node.op ~= "=" then return nil end
+  local source = last(node)
+  while source.kind == "UnexposedExpr" or string.find(source.kind, "Cast") or source.kind == "ParenExpr" do source = last(source) end
+  if source.kind == "IntegerLiteral" or source.kind == "DeclRefExpr" then return cell_of(node_of(node.children[1])), eval(last(node)) end
 end
 
 local function switch(node)
@@ -453,8 +484,11 @@ local function switch(node)
     end
     return taken and run(taken.at) or nil
   end
-  local list = {}
-  for i, way in ipairs(ways) do list[i] = function() return run(way.at) end end
+  local list, has_default = {}, false
+  for i, way in ipairs(ways) do
+    list[i], has_default = function() return run(way.at) end, has_default or way.label == nil
+  end
+  if not has_default then list[#list + 1] = function() end end
   return alternatives(list, node)
 end
 
@@ -507,8 +541,16 @@ function exec(node)
       local child = node_of(id)
       if child.kind == "DeclStmt" then exec(child) elseif child.kind == "VarDecl" then declare(state.frame, child) else list[#list + 1] = child end
     end
-    local holds = truth(eval(list[1]))
+    local condition = eval(list[1])
+    local holds = truth(condition)
     if state.ended then return "exit" end
+    local cell, v = assigned(list[2])
+    local bound = cell and not list[3] and values.clamped(condition, v, cell.v)
+    if bound then
+      write(cell, given(cell.name, bound, list[2]))
+      return nil
+    end
+    if #list == 2 and state.uncertain == 0 and syntax.always_ends(list[2]) then values.unify(condition) end
     if holds ~= nil then
       local chosen = list[holds and 2 or 3]
       return chosen and exec(chosen)
@@ -541,10 +583,10 @@ end
 
 --- Runs the host code until it launches the kernel `wanted`. Returns the launches, each { name, decl, grid, block,
 --- shared, args, at, text, uncertain }. `macros` maps the name of a macro or constant with a number, and each place
---- "file:line" where it is used, to { name, n, at }.
-local function run(wanted, macros)
-  syntax.parse()
-  state = { steps = 0, depth = 0, globals = { cells = {} }, launches = { values = {}, places = {} }, called = {}, constants = {}, uncertain = 0, macros = macros }
+--- "file:line" where it is used, to { name, n, at }. With `recurs`, follows functions that call themselves.
+local function run(wanted, macros, recurs)
+  if not recurs then syntax.parse() end
+  state = { steps = 0, depth = 0, globals = { cells = {} }, launches = { values = {}, places = {} }, called = {}, active = {}, recurs = recurs, constants = {}, uncertain = 0, macros = macros }
   local functions = syntax.host_functions(host.syntax(), {})
   local function start(decl)
     for _, one in ipairs(state.launches) do
@@ -559,7 +601,10 @@ local function run(wanted, macros)
     if decl.name == "main" then start(decl) end
   end
   for _, decl in ipairs(functions) do start(decl) end
-  return state.launches
+  for _, one in ipairs(state.launches) do
+    if one.name == wanted or recurs then return state.launches end
+  end
+  return recurs and state.launches or run(wanted, macros, true)
 end
 
 return { run = run }

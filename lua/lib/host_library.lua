@@ -16,6 +16,11 @@ end
 
 -- Marks the memory behind a pointer as unknown, because a function whose body is not visible may change it.
 local function forget(v, node, name)
+  local object = v and v.object or v and v.to and v.to.v and v.to.v.object
+  for i, cell in pairs(object and object.cells or {}) do
+    if is_number(cell.v) then write(cell, open_value(cell.name, node, "set by " .. name)) end
+  end
+  if object then object.why, object.writer = "set by " .. name, node end
   if v and v.to then
     local old = v.to.v
     if not (old and (old.object or old.lambda)) then write(v.to, old and old.fields and { fields = {}, class = old.class, why = "set by " .. name } or open_value(v.to.name, node, "set by " .. name)) end
@@ -28,10 +33,13 @@ local function set_pointer(args, v)
   return literal(0)
 end
 
-local function copy_memory(args)
+local function copy_memory(args, node)
   local to, from = args[1] and args[1].object, args[2] and args[2].object
   if to and not to.bytes and is_number(args[3]) then to.bytes = args[3] end
-  if to then to.zero, to.from = false, from end
+  if to then
+    to.part = to.zero and to.bytes and not values.same(to.bytes, args[3]) and place(node) or nil
+    to.zero, to.from = false, from
+  end
   if from and not from.bytes and is_number(args[3]) then from.bytes = args[3] end
   return literal(0)
 end
@@ -41,8 +49,9 @@ local function from_input(args, node)
   local text = args[1] and args[1].string
   local v = text and string.match(text, "^%s*[+-]?0[xX]%x+") or text and string.match(text, "^%s*([+-]?%d+)%f[^%d.eE]") or text and string.match(text, "^%s*[+-]?[%d.]+[eE]?[+-]?%d*")
   if tonumber(v) then return literal(tonumber(v)) end
-  v = open_value(nil, node, "set by the command line")
-  v.input = true
+  local source = args[1] and args[1].object and args[1].object.why
+  v = open_value(nil, node, source or "set by the command line")
+  v.input = not source
   return v
 end
 
@@ -102,8 +111,11 @@ local known = {
   ["operator=="] = function(args, node) return computed("==", compare(args, node), literal(0)) end,
   ["operator!="] = compare,
   sscanf = function(args, node)
-    if args[3] and args[3].to then write(args[3].to, given(args[3].to.name, from_input(args, node), node)) end
-    return literal(1)
+    local count = 0
+    for i, v in pairs(args) do
+      if i > 2 and v.to then count = count + 1 write(v.to, given(v.to.name, from_input({ count == 1 and args[1] or nil }, node), node)) end
+    end
+    return literal(count)
   end,
   raw_pointer_cast = function(args) return args[1] end,
   move = function(args) return args[1] end,
@@ -114,12 +126,12 @@ for _, name in ipairs { "atol", "atoll", "atof", "strtod", "strtof", "strtol", "
   known[name] = from_input
 end
 for _, name in ipairs { "exit", "abort", "_exit" } do known[name] = function() return nil, "exit" end end
-for _, name in ipairs { "ceil", "floor", "sqrt", "log2", "abs" } do
+for _, name in ipairs { "ceil", "floor", "sqrt", "log", "log2", "log10", "abs" } do
   known[name] = function(args) return computed(name, args[1]) end
   known[name .. "f"] = known[name]
 end
 for _, name in ipairs { "min", "max", "pow" } do known[name] = function(args) return computed(name, args[1], args[2]) end end
-known.powf = known.pow
+known.powf, known.fabs, known.fabsf = known.pow, known.abs, known.abs
 
 -- member functions of std::vector
 local methods = {

@@ -119,6 +119,12 @@ local function parts_of_for(node)
   return init, cond, list[1], body
 end
 
+-- Tells whether a statement ends the function or the program.
+local function always_ends(node)
+  if node.kind == "CompoundStmt" then node = last(node) end
+  return node ~= nil and (node.kind == "ReturnStmt" or node.kind == "CXXThrowExpr" or node.kind == "CallExpr" and (node.name == "exit" or node.name == "abort"))
+end
+
 local function has_attribute(decl, name)
   for _, id in ipairs(decl.children) do
     if node_of(id).kind == "attribute(" .. name .. ")" then return true end
@@ -128,6 +134,9 @@ end
 
 -- Tells whether toolkit.h declares this instead of the Toolkit or the standard library.
 local function is_replaced(decl) return string.find(decl.file or "", "kernel_file/toolkit.h", 1, true) ~= nil end
+
+-- Tells whether a header that is not here declares this.
+local function is_unknown(decl) return string.find(decl.file or "", "/autotune/unknown.h", 1, true) ~= nil end
 
 -- Lists the host functions that have a body, in the order of the file.
 local function host_functions(root, list)
@@ -147,5 +156,5 @@ end
 
 return {
   parse = parse, node_of = node_of, place = place, text_of = text_of, last = last, body_of = body_of, parameters_of = parameters_of,
-  kernel_of = kernel_of, parts_of_for = parts_of_for, is_replaced = is_replaced, host_functions = host_functions,
+  always_ends = always_ends, kernel_of = kernel_of, parts_of_for = parts_of_for, is_replaced = is_replaced, is_unknown = is_unknown, host_functions = host_functions,
 }

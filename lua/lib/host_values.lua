@@ -61,7 +61,7 @@ local function merged(a, b, node)
   for _, pair in ipairs { { a, b }, { b, a } } do
     if pair[1] and pair[1].input and pair[2] and pair[2].n and not pair[2].input then
       local v = early.copied(pair[2])
-      v.note = "unless the command line says another"
+      v.note, v.kept = "unless the command line says another", pair[2]
       return v
     end
   end
@@ -86,7 +86,8 @@ local apply = {
   ["=="] = function(x, y) return x == y and 1 or 0 end, ["!="] = function(x, y) return x ~= y and 1 or 0 end,
   min = math.min, max = math.max,
   ceil = function(x) return math.ceil(x) end, floor = function(x) return math.floor(x) end, sqrt = function(x) return math.sqrt(x) end,
-  log2 = function(x) return x > 0 and math.log(x, 2) or nil end, pow = function(x, y) return x ^ y end, abs = math.abs,
+  log = function(x) return x > 0 and math.log(x) or nil end, log2 = function(x) return x > 0 and math.log(x, 2) or nil end,
+  log10 = function(x) return x > 0 and math.log(x, 10) or nil end, pow = function(x, y) return x ^ y end, abs = math.abs,
 }
 
 local function computed(op, a, b)
@@ -114,6 +115,26 @@ local function truth(v)
   return nil
 end
 
+-- Returns `condition ? yes : no` as the smaller or the larger of two numbers; nil if it is something else.
+local function clamped(condition, yes, no)
+  local op = is_number(condition) and condition and condition.op
+  if op ~= "<" and op ~= "<=" and op ~= ">" and op ~= ">=" or not yes or not no then return nil end
+  local is_less, is_first = string.sub(op, 1, 1) == "<", same(condition.a, yes) and same(condition.b, no)
+  if not is_first and not (same(condition.a, no) and same(condition.b, yes)) then return nil end
+  return computed(is_less == is_first and "min" or "max", condition.a, condition.b)
+end
+
+-- Makes one variable of two that are equal wherever the program goes on, as after `if (a != b) return 1;`.
+local function unify(condition)
+  local a, b = condition and condition.op == "!=" and condition.a, condition and condition.b
+  if not a or a.n ~= b.n or not a.name or not b.name or same(a, b) then return end
+  for _, v in ipairs { a, b } do
+    while v.of do v = v.of end
+    if v.op or v.macro then return end
+  end
+  b.of, b.open = a, nil
+end
+
 -- The old values of the cells that were written since the trail began, so that they can be restored: { cell, value }
 -- for each write. There is no trail at first.
 local memory = { trail = nil }
@@ -130,10 +151,31 @@ local function element(v, index, node)
   if byte then return { v = literal(byte) } end
   if v and v.to and (not index or index.n == 0) then return v.to end
   local i = object and index and index.n
-  if i == nil then return { v = open_value(nil, node) } end
+  if i == nil then return { v = open_value(nil, node), owner = object, index = index } end
   object.cells = object.cells or {}
-  object.cells[i] = object.cells[i] or { v = object.zero and literal(0) or open_value(nil, node, "an element of memory") }
+  object.cells[i] = object.cells[i] or { v = object.zero and literal(0) or open_value(nil, object.writer or node, object.why or "an element of memory") }
+  object.cells[i].owner, object.cells[i].index = object, index
   return object.cells[i]
+end
+
+local function is_random(v) return v.open and v.why == "set by rand" end
+
+-- Notes that a loop set an element of an array to the value: { kind, limit, at, text }. All elements are
+-- a "constant" limit, or "index", or random and "below" the limit; other values have no kind.
+local function note_fill(cell, v, node, text)
+  local kind, limit, old = nil, v, cell.owner.fill
+  while is_number(v) and v and (v.of or v.op == "int" or v.op == "float") and not rawequal(v, cell.index) do v = v.of or v.a end
+  if not is_number(v) or not v then limit = nil
+  elseif rawequal(v, cell.index) then kind = "index"
+  elseif v.op == "%" and is_random(v.a) then kind, limit = "below", v.b
+  elseif v.op == "&" and is_random(v.a) and is_plain(v.b) then kind, limit = "below", literal(v.b.n + 1)
+  elseif v.n and (is_plain(v) or v.macro) then kind = "constant" end
+  local function is_among(x, y) return x.kind == "constant" and y.kind == "below" and x.limit.n >= 0 and y.limit.n and x.limit.n < y.limit.n end
+  local new = { kind = kind, limit = limit, at = place(node), text = text }
+  if not old or kind and is_among(old, new) then cell.owner.fill = new
+  elseif kind ~= old.kind or kind ~= "index" and not same(limit, old.limit) then
+    if not (kind and is_among(new, old)) then old.kind = nil end
+  end
 end
 
 local function member(v, name, node)
@@ -146,8 +188,9 @@ end
 
 -- Converts a number between whole numbers and others.
 local function converted(v, type)
-  if not is_number(v) or not v.n then return v end
+  if not is_number(v) or not v then return v end
   local whole = string.find(type, "int") or string.find(type, "long") or string.find(type, "short") or string.find(type, "char")
+  if not v.n then return whole and v.float and { op = "int", a = v } or v end
   if whole and math.type(v.n) == "float" and v.n == v.n and math.abs(v.n) < 2 ^ 62 then
     local n = math.tointeger(v.n >= 0 and math.floor(v.n) or math.ceil(v.n))
     return is_plain(v) and literal(n) or { op = "int", a = v, n = n }
@@ -160,5 +203,5 @@ end
 return {
   literal = literal, open_value = open_value, is_number = is_number, is_plain = is_plain, same = same, copied = copied, given = given,
   merged = merged, computed = computed, at_offset = at_offset, truth = truth, apply = apply, memory = memory, write = write,
-  element = element, member = member, converted = converted,
+  note_fill = note_fill, element = element, member = member, converted = converted, clamped = clamped, unify = unify,
 }

@@ -42,7 +42,7 @@ local function source_of(v)
   local found = v
   while v and v.of and not v.of.op do
     v = v.of
-    if v.name or v.macro then found = v end
+    if v.name or v.macro or v.open then found = v end
   end
   return found
 end

@@ -20,6 +20,7 @@ local walk, find, without_casts, rounded_up, divided =
 
 local C_TYPES = arguments.C_TYPES
 local SIDES = { "_X", "_Y", "_Z" }
+local MOST_THREADS = 1024 -- of a block
 
 -- Returns values to try around the number `v` of the file. 0 is among them only if `v` is 0, because the kernel may
 -- divide by the number.
@@ -73,9 +74,9 @@ end
 
 -- ---- the instance ----
 
--- Returns the template arguments of the launch as texts, the numbers that become parameters, and the host's values of
--- these.
-local function instance(launch, template, shapes)
+-- Returns the template arguments of the launch as texts, the numbers that become parameters, the host's values of
+-- these, and all whole numbers among the arguments, each { i, own, n, v }.
+local function instance(launch, template, shapes, in_data)
   local decl, numbers = launch and launch.decl, {}
   local names = early.split(template, true)
   local given = decl and decl.printed and string.match(decl.printed, "%f[%w_]" .. decl.name .. "%s*(%b<>)")
@@ -94,19 +95,23 @@ local function instance(launch, template, shapes)
     local n = math.tointeger(tonumber((string.gsub(parts[i], "[uUlL]+$", ""))))
     if string.find(C_TYPES[kind] or "", "int") and n then
       local v = count == #launch.instance and launch.instance[position[head]]
-      whole[#whole + 1] = { i = i, own = own, n = n, v = v and v.name and v or nil }
+      whole[#whole + 1] = { i = i, own = own, n = n, v = v and (v.name or v.macro) and v or nil }
     end
   end
   for _ = 1, 2 do -- again for those before the parameter that they follow
     for _, one in ipairs(whole) do
-      local name = (not shapes or shapes[one.own]) and one.own
+      local name, v = (not shapes or shapes[one.own]) and one.own, one.v
+      while v and name do -- no size of a buffer may depend on a parameter
+        if in_data and in_data[v] then name = nil end
+        v = v.of
+      end
       for _, other in ipairs(whole) do
         if one.v and other.v and rawequal(source_of(one.v), source_of(other.v)) and numbers[other.own] then name = other.own end -- one variable is both
       end
       if name then numbers[name], sources[name], parts[one.i] = one.n, one.v, "${" .. name .. "}" end
     end
   end
-  return parts, numbers, sources
+  return parts, numbers, sources, whole
 end
 
 -- Returns the words of host.shaping_words(), and the words in the values of macros among them.
@@ -131,7 +136,8 @@ local function members(self, class, v, name, list)
       local cell = v and v.fields and v.fields[field.name]
       local one, kind = cell and cell.v, field.type == "bool" and "bool" or C_TYPES[field.type]
       if kind then
-        local text = one and one.n and self:render(one, "data", 0)
+        local is_bare = one and one.is_field and is_plain(one.of) and not self:name_of(one) -- no size depends on the number
+        local text = one and one.n and (is_bare and number_text(one.n) or self:render(one, "data", 0))
         list[#list + 1] = "at." .. kind .. "(" .. (text and (tonumber(text) and text or quoted(text)) or ask(name .. "." .. field.name .. " is " .. (one and question(one) or "set at run time"))) .. ")"
       elseif field.class and not string.find(field.type, "[%]*]") then
         fine = members(self, syntax.node_of(field.class), one, name .. "." .. field.name, list) and fine
@@ -194,9 +200,9 @@ local function read_block(self, launch, numbers, words)
     local second = sides[2]
     while second and second.of do second = second.of end
     if i == 1 and v.n == 32 and count > 1 and second and second.op then is_mere = false end
-    if not name and from and from.op then -- tunes the host's numbers from which the block is computed
+    if not name and from and from.op and words.blockDim then -- tunes the host's numbers from which the block is computed
       walk(v, function(x)
-        if x.name and x.of and is_plain(x.of) and x.n and x.n > 1 and not self:name_of(x) and not self.taken[x.name] then
+        if x.name and x.of and is_plain(x.of) and x.n and x.n > 1 and x.n <= MOST_THREADS and not self.in_data[x] and not self:name_of(x) and not self.taken[x.name] then
           self.named[x], self.tuned[x.name], self.taken[x.name] = x.name, x.n, true
           self:add("space", x.name, values_around(x.n), why(x))
           self:add("baseline", x.name, tostring(x.n), "")
@@ -248,7 +254,7 @@ local function read_block(self, launch, numbers, words)
 end
 
 -- Adds the buffer of a pointer, with its type, size and contents.
-local function read_buffer(self, a, param, v, decl, i, found)
+local function read_buffer(self, a, param, v, decl, i, found, words)
   local name, object = param.name, v and v.object
   local role = a.const and "input" or "inout"
   if is_plain(v) and v.n == 0 then
@@ -256,7 +262,7 @@ local function read_buffer(self, a, param, v, decl, i, found)
     return
   end
   local use = not a.const and only_use(decl, i, found.text)
-  if use == "read" then role = "input" elseif use == "write" and not (object and object.zero) then role = "output" end
+  if use == "read" then role = "input" elseif use == "write" and not (object and v.zero) then role = "output" end
   local known = a.type and arguments.SCALARS[a.type] and a.type ~= "bool"
   local width = a.bytes > 0 and a.bytes or 1
   local elements, place_why = nil, object and object.at .. ": " .. (object.text or "") or ""
@@ -288,7 +294,7 @@ local function read_buffer(self, a, param, v, decl, i, found)
   if a.type == "bool" then
     extra[1] = "dtype = \"uint8\""
   elseif a.type == "pointer" then
-    self:add("buffers", name, ask(param.text .. " leads to addresses: at.scratch { dtype = \"uint64\", count = ... }, which an earlier launch writes"), "")
+    self:add("buffers", name, ask(param.text .. " leads to addresses: at.scratch { dtype = \"uint64\", count = ... } if an earlier launch writes them; if the host does, this kernel cannot be tuned"), "")
     return
   elseif not known then
     local unit, unit_bytes = arguments.unit_of(a)
@@ -297,15 +303,27 @@ local function read_buffer(self, a, param, v, decl, i, found)
     if elements then extra[2] = "count = " .. quoted(factor > 1 and factor .. " * " .. (string.find(elements, "[^%w_]") and "(" .. elements .. ")" or elements) or elements)
     else extra[2] = "count = " .. size end
   end
-  if string.find(a.type or "", "int") and host.is_index_array(name) then
+  local filled = object and string.find(a.type or "", "int") and role ~= "output" and ((v.from or object).fill or {}) or {}
+  local limit, is_index = filled.kind and self:render(filled.limit, "data", 0), string.find(a.type or "", "int") and host.is_index_array(name)
+  local count_why = place_why
+  if filled.kind then place_why = filled.at .. ": " .. filled.text end
+  if object and v.zero then
+    extra[#extra + 1] = "fill = \"zero\""
+  elseif object and v.part then
+    extra[#extra + 1] = "fill = " .. ask("zeros, but for the part that the host copies, " .. v.part)
+  elseif filled.kind == "below" and limit then
+    extra[#extra + 1] = "fill = \"below\", limit = " .. (tonumber(limit) and limit or quoted(limit))
+  elseif filled.kind == "constant" and limit and (is_index or words.asm) then -- otherwise random numbers show more
+    extra[#extra + 1] = "fill = at.constant(" .. (tonumber(limit) and limit or quoted(limit)) .. ")"
+  elseif filled.kind == "index" and is_index then
+    extra[#extra + 1] = "fill = \"index\""
+  elseif is_index then
     -- If the kernel reads array[i] and array[i + 1], the elements are offsets of rows.
     local is_offsets = string.find(found.text, "%f[%w_]" .. string.gsub(name, "_$", "") .. "%s*%[[^%]]*%+%s*1%s*%]")
     extra[#extra + 1] = is_offsets and "fill = \"offsets\", limit = " .. ask("the last of " .. name .. ", where the rows end")
-      or "fill = \"below\", limit = " .. ask(name .. " has places in another buffer: below what? If they are none, fill = at.values { ... }")
-  elseif object and object.zero then
-    extra[#extra + 1] = "fill = \"zero\""
+      or "fill = \"below\", limit = " .. ask(name .. " has places in another buffer: below what? If they are none, fill = at.values { ... }" .. (filled.text and "; " .. remark(filled.at .. ": " .. filled.text) or ""))
   end
-  if known or a.type == "bool" then self:add("sizes", name, elements and quoted(elements) or size, place_why) end
+  if known or a.type == "bool" then self:add("sizes", name, elements and quoted(elements) or size, count_why) end
   if role == "output" and #extra == 0 then self:add("outputs", name, quoted(name)) end
   if #extra > 0 or role == "input" and not a.const then
     self:add("buffers", name, "at." .. role .. (#extra > 0 and " { " .. table.concat(extra, ", ") .. " }" or " {}"), #extra > 0 and (object and place_why or "") or "only read")
@@ -388,7 +406,7 @@ return function(entry, kernel, names, facts, guess, compile)
   end
   -- The compiler reports the parameters for this launch's template instance.
   local self = early.copied(expressions.context)
-  for key, v in pairs({ named = {}, tuned = {}, literal = {}, taken = {}, symbols = {}, of_data = {}, of_block = {}, numbers = {}, shared = {}, written = {}, both = {}, launch = launch,
+  for key, v in pairs({ named = {}, tuned = {}, literal = {}, taken = {}, symbols = {}, of_data = {}, in_data = {}, of_block = {}, numbers = {}, shared = {}, written = {}, both = {}, launch = launch,
                               fields = { problem = {}, derived = {}, space = {}, args = {}, launch = {}, baseline = {}, sizes = {}, outputs = {}, buffers = {}, oracle = {} } }) do self[key] = v end
   local is_template = kernel.template ~= "" and not string.find(entry, "<", 1, true)
   local plain, numbers, sure = entry, {}, true
@@ -399,22 +417,35 @@ return function(entry, kernel, names, facts, guess, compile)
   end
   local defines = {}
   local signature, params = compile(plain, defines)
-  local words, shapes, whole = host.kernel_words(), shaping(facts), plain
+  local words, shapes, parts, all = host.kernel_words(), shaping(facts), nil, {}
+  local of_data = self.of_data
+  local function mark(v, marks)
+    walk(v, function(x)
+      if x.macro then marks[x.macro] = true end
+      return true
+    end)
+  end
+  for _, v in pairs(launch and launch.args or {}) do
+    mark(v.object and v.object.bytes, of_data)
+    walk(v.object and v.object.bytes, function(x)
+      self.in_data[x] = true
+      return true
+    end)
+  end
   if is_template and sure then
-    local parts, sources
-    parts, numbers, sources = instance(launch, kernel.template, shapes)
+    local sources
+    parts, numbers, sources, all = instance(launch, kernel.template, shapes, self.in_data)
     if early.is_empty(numbers) and launch then -- a number that is the block's size
-      parts, numbers = instance(launch, kernel.template)
+      parts, numbers = instance(launch, kernel.template, nil, self.in_data)
       local kept = {}
       for own, n in pairs(numbers) do
         for _, side in ipairs(launch.block) do kept[own] = kept[own] or n > 1 and side.n == n or nil end
       end
-      parts, numbers, sources = instance(launch, kernel.template, kept)
+      parts, numbers, sources, all = instance(launch, kernel.template, kept, self.in_data)
     end
     for own, v in pairs(sources or {}) do
       while v and v.name do self.named[v], v = own, v.of end
     end
-    whole = entry .. "<" .. table.concat(parts, ", ") .. ">"
   end
   local is_parameter = {}
   for _, p in ipairs(params) do
@@ -425,14 +456,6 @@ return function(entry, kernel, names, facts, guess, compile)
     self.taken[name] = true
   end
   -- A number of the kernel is tuned if it changes only how the kernel computes: no buffer's size may depend on it.
-  local of_data = self.of_data
-  local function mark(v, marks)
-    walk(v, function(x)
-      if x.macro then marks[x.macro] = true end
-      return true
-    end)
-  end
-  for _, v in pairs(launch and launch.args or {}) do mark(v.object and v.object.bytes, of_data) end
   for own, n in pairs(numbers) do
     self.tuned[own], self.taken[own] = n, true
     self:add("space", own, values_around(n), launch.at .. ": " .. own .. " is " .. n .. " in the launch")
@@ -499,10 +522,15 @@ return function(entry, kernel, names, facts, guess, compile)
   read_numbers(false)
   for i, a in ipairs(signature) do
     if a.pointer and params[i].name ~= "" then
-      read_buffer(self, a, params[i], launch and launch.args[i], launch and launch.decl or nil, i, kernel)
+      read_buffer(self, a, params[i], launch and launch.args[i], launch and launch.decl or nil, i, kernel, words)
     end
   end
-  read_numbers(true) -- their members may be variables of sizes
+  local grid = {}
+  for i = 1, launch and 3 or 0 do
+    self.sides, self.side = block, i
+    grid[i] = self:render(launch.grid[i], "launch", 0) or ask(question(launch.grid[i]))
+  end
+  read_numbers(true) -- their members may be variables of sizes and of the grid
   for i = #self.fields.buffers, 1, -1 do -- written under another name
     local one = self.fields.buffers[i]
     if self.written[one.name] and one.text == "at.input {}" then table.remove(self.fields.buffers, i) end
@@ -512,11 +540,6 @@ return function(entry, kernel, names, facts, guess, compile)
     if not self.both[one.name] then outputs[#outputs + 1] = one.text end
   end
   self.fields.outputs = #outputs > 0 and { text = "{ " .. table.concat(outputs, ", ") .. " }", why = "only written" } or {}
-  local grid = {}
-  for i = 1, launch and 3 or 0 do
-    self.sides, self.side = block, i
-    grid[i] = self:render(launch.grid[i], "launch", 0) or ask(question(launch.grid[i]))
-  end
   local shared = launch and launch.shared and launch.shared.n ~= 0 and (self:render(launch.shared, "launch", 0) or ask(question(launch.shared)))
   local text
   if launch then
@@ -533,7 +556,11 @@ return function(entry, kernel, names, facts, guess, compile)
       read_number(self, { lanes = 1, type = "int64" }, { name = one.name, text = "" }, one.v)
     end
   end
-  local of_kernel = {}
+  for _, one in ipairs(all) do -- an argument that is a variable of the problem follows this variable
+    local name = not numbers[one.own] and one.v and (self:name_of(one.v) or one.v.macro)
+    if name and find(self.fields.problem, name) then parts[one.i] = "${" .. name .. "}" end
+  end
+  local of_kernel, whole = {}, parts and entry .. "<" .. table.concat(parts, ", ") .. ">" or plain
   if #names > 1 or whole ~= entry or string.find(entry, "<", 1, true) then
     of_kernel[1] = "entry = " .. (sure and quoted(whole) or ask("template <" .. string.gsub(kernel.template, "%s+", " ") .. ">, which nothing in the file instantiates: " .. whole .. ", say"))
   end

@@ -215,7 +215,7 @@ clock_t clock();
     __host__ __device__ float name(float x);                                                                                           \
     __host__ __device__ float name##f(float x);                                                                                        \
     template <class T> __host__ __device__ double name(T x);
-AUTOTUNE_MATH(ceil) AUTOTUNE_MATH(floor) AUTOTUNE_MATH(sqrt) AUTOTUNE_MATH(log2) AUTOTUNE_MATH(log) AUTOTUNE_MATH(exp) AUTOTUNE_MATH(fabs)
+AUTOTUNE_MATH(ceil) AUTOTUNE_MATH(floor) AUTOTUNE_MATH(sqrt) AUTOTUNE_MATH(log2) AUTOTUNE_MATH(log10) AUTOTUNE_MATH(log) AUTOTUNE_MATH(exp) AUTOTUNE_MATH(fabs)
 AUTOTUNE_MATH(sin) AUTOTUNE_MATH(cos) AUTOTUNE_MATH(round) AUTOTUNE_MATH(rsqrt) AUTOTUNE_MATH(tanh)
 template <class T, class U> __host__ __device__ double pow(T x, U y);
 __host__ __device__ float powf(float x, float y);

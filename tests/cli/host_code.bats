@@ -1,0 +1,270 @@
+#!/usr/bin/env bats
+# What 'new --from' reads in the host code of a file: values that follow the program's variables, fills, questions.
+
+load helpers
+
+# Writes FILE.cu: a kernel that doubles n numbers, and a main with the lines of stdin, which set in, out and launch.
+program() { # program FILE
+    {
+        printf '%s\n' '#include <stdio.h>' '#include <stdlib.h>'
+        printf '%s\n' '__global__ void twice(const float *in, float *out, int n)' '{'
+        printf '%s\n' '    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) out[i] = 2 * in[i];' '}'
+        cat
+    } >"$1"
+}
+
+@test "sizes and grid follow the variables behind methods and members of structures" {
+    program method.cu <<'CU'
+struct image { int width, height; size_t pixels() const { return (size_t)width * height; } size_t bytes() const { return pixels() * sizeof(float); } };
+static size_t count(const image &im) { return im.width * im.height; }
+int main()
+{
+    image im, other = { 640, 480 };
+    im.width = 3840, im.height = 2160;
+    float *in, *out;
+    cudaMalloc(&in, im.bytes());
+    cudaMalloc(&out, count(other) * sizeof(float));
+    twice<<<(im.pixels() + 255) / 256, 256>>>(in, out, im.pixels());
+}
+CU
+    tool new --from method.cu
+    succeeds
+    says 'width = 3840'
+    says 'n = "width * height"'
+    says 'grid = "ceil_div(width * height, BLOCK)"'
+    says 'in_ = "width * height"'
+    says 'out = "width_2 * height_2"'
+    says_nothing_of at.ask
+}
+
+@test "a bound of a grid is the smaller or the larger of two numbers, however the host writes it" {
+    local bound
+    for bound in 'if (grid > 1024) grid = 1024;' 'grid = grid > 1024 ? 1024 : grid;' 'if (1024 <= grid) { grid = 1024; }'; do
+        program bound.cu <<CU
+int main()
+{
+    int n = 1 << 22, block = 256;
+    float *in, *out;
+    cudaMalloc(&in, n * sizeof(float));
+    cudaMalloc(&out, n * sizeof(float));
+    int grid = (n + block - 1) / block;
+    $bound
+    twice<<<grid, block>>>(in, out, n);
+}
+CU
+        tool new --from bound.cu
+        succeeds
+        [[ "$output" == *'grid = "min(ceil_div(n, BLOCK), 1024)"'* || "$output" == *'grid = "min(1024, ceil_div(n, BLOCK))"'* ]]
+    done
+}
+
+@test "numbers that files, the environment and the terminal give are questions, with the function that sets them" {
+    program input.cu <<'CU'
+int main()
+{
+    int n = 16, sizes[2] = { 8, 8 };
+    char line[80];
+    FILE *f = fopen("sizes.txt", "r");
+    fread(sizes, sizeof(int), 2, f);
+    fgets(line, sizeof line, f);
+    scanf("%d", &n);
+    float *in, *out;
+    cudaMalloc(&in, sizes[0] * sizeof(float));
+    cudaMalloc(&out, atoi(line) * sizeof(float));
+    twice<<<(n + 255) / 256, 256>>>(in, out, n);
+}
+CU
+    tool new --from input.cu
+    succeeds
+    says 'n = at.ask "set by scanf, input.cu:14"'
+    says 'at.ask "set by fread, input.cu:12"'
+    says 'at.ask "set by fgets, input.cu:17"'
+}
+
+@test "options of getopt keep their defaults, and a size that the program compares with another is that size" {
+    program options.cu <<'CU'
+int main(int argc, char **argv)
+{
+    int n = 1 << 20, rows = atoi(argv[1]), columns = atoi(argv[2]), c;
+    while ((c = getopt(argc, argv, "n:v")) != -1) {
+        switch (c) {
+        case 'n': n = atoi(optarg); break;
+        case 'v': puts("verbose"); break;
+        }
+    }
+    if (columns != rows) return 1;
+    float *in, *out;
+    cudaMalloc(&in, rows * sizeof(float));
+    cudaMalloc(&out, columns * sizeof(float));
+    twice<<<(n + 255) / 256, 256>>>(in, out, n);
+}
+CU
+    tool new --from options.cu
+    succeeds
+    says 'n = 1 << 20,   -- options.cu:9: int n = 1 << 20, unless the command line says another'
+    says 'in_ = "columns"'
+    says 'out = "columns"'
+}
+
+@test "integers are filled as the host fills them, with what cudaMemset set before the launch" {
+    cat >fill.cu <<'CU'
+#include <cstdlib>
+#include <vector>
+#define BINS 64
+__global__ void count(const int *keys, const int *next, const int *weights, const int *more, const int *part, int *bins, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) atomicAdd(&bins[keys[next[i]] + more[i] + part[i]], weights[i]);
+}
+int main()
+{
+    int n = 1 << 12, one = 1;
+    std::vector<int> keys(n), more(n);
+    int *next = (int *)malloc(n * sizeof(int)), *weights = new int[n];
+    for (int i = 0; i < n; i++) { keys[i] = rand() % BINS; next[i] = i; weights[i] = rand() % (BINS / 4); }
+    for (int i = 0; i < n; i += 7) weights[i] = 0;
+    std::generate(more.begin(), more.end(), []() { return rand() & 7; });
+    int *dk, *dn, *dw, *db, *dm, *dp;
+    cudaMalloc(&dk, n * sizeof(int));
+    cudaMalloc(&dn, n * sizeof(int));
+    cudaMalloc(&dw, n * sizeof(int));
+    cudaMalloc(&dm, n * sizeof(int));
+    cudaMalloc(&dp, n * sizeof(int));
+    cudaMalloc(&db, (BINS + 8) * sizeof(int));
+    cudaMemset(dp, 0, n * sizeof(int));
+    cudaMemcpy(dp, &one, sizeof(int), cudaMemcpyHostToDevice);
+    cudaMemcpy(dk, keys.data(), n * sizeof(int), cudaMemcpyHostToDevice);
+    cudaMemcpy(dm, more.data(), n * sizeof(int), cudaMemcpyHostToDevice);
+    cudaMemcpy(dn, next, n * sizeof(int), cudaMemcpyHostToDevice);
+    cudaMemcpy(dw, weights, n * sizeof(int), cudaMemcpyHostToDevice);
+    count<<<(n + 255) / 256, 256>>>(dk, dn, dw, dm, dp, db, n);
+    cudaMemset(db, 0, (BINS + 8) * sizeof(int));
+}
+CU
+    tool new --from fill.cu
+    succeeds
+    says 'keys = at.input { fill = "below", limit = "BINS" },   -- fill.cu:14: keys[i] = rand() % BINS'
+    says 'next = at.input { fill = "index" }'
+    says 'weights = at.input { fill = "below", limit = "BINS // 4" }'
+    says 'more = at.input { fill = "below", limit = 8 }'
+    says 'part = at.input { fill = at.ask "zeros, but for the part that the host copies, fill.cu:25" }'
+    says_nothing_of '"zero"'
+}
+
+@test "the outermost call of a host function that calls itself gives the sizes" {
+    program sorts.cu <<'CU'
+static void sort(float *in, float *out, int n)
+{
+    if (n <= 1) return;
+    int half = n / 2;
+    sort(in, out, half);
+    twice<<<(half + 255) / 256, 256>>>(in, out, half);
+}
+int main()
+{
+    const int total = 1 << 20;
+    float *in, *out;
+    cudaMalloc(&in, total * sizeof(float));
+    cudaMalloc(&out, total * sizeof(float));
+    sort(in, out, total);
+}
+CU
+    tool new --from sorts.cu
+    succeeds
+    says 'n = "total // 2"'
+}
+
+@test "a template argument that decides a buffer's size is a variable of the problem, in the instance, too" {
+    cat >flags.cu <<'CU'
+template <int BLOCK_DIM> __global__ void mark(float *x, int *flags, int n)
+{
+    __shared__ float s[BLOCK_DIM];
+    int i = blockIdx.x * BLOCK_DIM + threadIdx.x;
+    s[threadIdx.x] = i < n ? x[i] : 0;
+    __syncthreads();
+    if (i < n) x[i] = s[BLOCK_DIM - 1 - threadIdx.x];
+    if (threadIdx.x == 0) flags[blockIdx.x + 1] = 1;
+}
+template <int BLOCK_DIM = 128> void start(float *x, int n)
+{
+    int blocks = (n + BLOCK_DIM - 1) / BLOCK_DIM, *flags;
+    cudaMalloc(&flags, (blocks + 1) * sizeof(int));
+    mark<BLOCK_DIM><<<blocks, BLOCK_DIM>>>(x, flags, n);
+}
+int main()
+{
+    int n = 4096;
+    float *x;
+    cudaMalloc(&x, n * sizeof(float));
+    start(x, n);
+}
+CU
+    tool new --from flags.cu --write
+    succeeds
+    says 'BLOCK_DIM = 128'
+    says 'space   = {}'
+    says 'entry = "mark<${BLOCK_DIM}>"'
+    says 'flags = "ceil_div(n + BLOCK_DIM, BLOCK_DIM)"'
+    tool check flags.cu --set BLOCK_DIM=64
+    succeeds
+}
+
+@test "a constant of a header is a variable even if a template of the host has a parameter of its name" {
+    cat >sizes.h <<'CU'
+namespace sizes {
+constexpr int N = 10000;
+template <int N> int twice_of() { return 2 * N; }
+}
+CU
+    cat >header.cu <<'CU'
+#include "sizes.h"
+namespace sizes { __global__ void clear(float *x) { int i = blockIdx.x * 128 + threadIdx.x; if (i < N) x[i] = N; } }
+int main()
+{
+    float *x;
+    cudaMalloc(&x, sizes::N * sizeof(float));
+    sizes::clear<<<(sizes::N + 127) / 128, 128>>>(x);
+}
+CU
+    tool new --from header.cu --write
+    succeeds
+    says 'N = 10000'
+    tool check header.cu --set N=300
+    succeeds
+}
+
+@test "a bound that only the kernel reads shrinks with the sizes" {
+    cat >part.cu <<'CU'
+#define TOTAL (256 * 1024 * 1024)
+#define PART (128 * 1024 * 1024)
+__global__ void copy(const int *in, int *out, int bytes)
+{
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < bytes / sizeof(int); i += gridDim.x * blockDim.x) out[i] = in[i];
+}
+int main()
+{
+    int *in, *out;
+    cudaMalloc(&in, TOTAL);
+    cudaMalloc(&out, TOTAL);
+    for (int i = 0; i < TOTAL; i += PART) copy<<<64, 256>>>(in + i / 4, out + i / 4, PART);
+}
+CU
+    tool new --from part.cu --write
+    succeeds
+    tool check part.cu --budget 1
+    succeeds
+}
+
+@test "a kernel that launches a kernel is refused for that, even if the compiler stops at another name" {
+    cat >nested.cu <<'CU'
+__global__ void split(float *x, int n)
+{
+    cudaStream_t s;
+    cudaStreamCreateWithFlags(&s, 0);
+    if (n > 1) split<<<1, 64, 0, s>>>(x, n / 2);
+}
+int main() { float *x; cudaMalloc(&x, 256); split<<<1, 64>>>(x, 64); }
+CU
+    tool new --from nested.cu
+    fails_with 2 "nested.cu:5: this kernel launches another kernel from the device"
+}
