@@ -172,10 +172,12 @@ static bool is_within_object(sim_block *b, sim_warp *w, const sim_instruction *c
     if (p->address[l] - first >= size || bytes > size - (p->address[l] - first)) {
         const ptx_text name = sim_declared_name(v->name);
         return sim_fail(b, w, c, l, SIM_FAULT_BOUNDS,
-                        "%s of %u bytes at byte %" PRId64 " of %.*s, which has %" PRIu64 " bytes",
+                        "%s of %u bytes at byte %" PRId64 " of %.*s, which has %" PRIu64 " bytes%s",
                         c->kind == SIM_LOAD ? "read" : "write", bytes,
                         (int64_t)(p->address[l] - first),
-                        (int)(name.length > 60 ? 60 : name.length), name.at, size) ||
+                        (int)(name.length > 60 ? 60 : name.length), name.at, size,
+                        shared && !v->size_bytes ? ": kernel = { shared = BYTES } gives its size"
+                                                 : "") ||
                sim_fault_add_address(b, p->owner, p->space, p->address[l]);
     }
     return true;
@@ -204,8 +206,8 @@ bool sim_lane_memory_find(sim_block *b, sim_warp *w, const sim_instruction *c, u
                           uint32_t bytes, bool is_write, sim_lane_memory *p)
 {
     return sim_check_alignment(b, w, c, mask, p->address, bytes) &&
-           find(b, w, c, mask, bytes, is_write, p) &&
-           (c->object < 0 || !b->launch->check || is_within_object(b, w, c, mask, bytes, p));
+           (c->object < 0 || !b->launch->check || is_within_object(b, w, c, mask, bytes, p)) &&
+           find(b, w, c, mask, bytes, is_write, p);
 }
 
 bool sim_lane_memory_find_global(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,

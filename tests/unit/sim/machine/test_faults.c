@@ -93,7 +93,10 @@ TEST(accesses_past_shared_and_local_arrays_are_faults)
 {
     assert_fault("__shared__ int s[32]; s[in[threadIdx.x] + 1] = 1; __syncthreads(); "
                  "out[threadIdx.x] = s[in[threadIdx.x]];",
-                 1, 32, SIM_FAULT_BOUNDS, "shared address 128, where 128 bytes exist");
+                 1, 32, SIM_FAULT_BOUNDS, "write of 4 bytes at byte 128 of s, which has 128 bytes");
+    assert_fault("extern __shared__ int s[]; s[threadIdx.x] = in[0]; out[0] = s[1];", 1, 32,
+                 SIM_FAULT_BOUNDS,
+                 "byte 0 of s, which has 0 bytes: kernel = { shared = BYTES } gives its size");
     assert_fault("int l[8]; for (int i = 0; i < 8; i++) l[i] = in[i]; l[in[threadIdx.x] & 15] = 7; "
                  "out[threadIdx.x] = l[in[3] & 7];",
                  1, 32, SIM_FAULT_BOUNDS, "local address 32, where 32 bytes exist");
