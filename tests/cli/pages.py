@@ -2,11 +2,12 @@
 """Checks the README and the pages of docs/: examples run, links lead to existing places, limits of length hold, and the
 README's figures agree with the records.
 
-Usage: pages.py BINARY [PAGE...]
+Usage: pages.py BINARY [--write] [PAGE...]
 
 Each page, except the pages with a test of their own (LISTS), begins with a block of commands, ```sh, which runs to
 its end in an empty folder without a GPU. In the tutorial all such blocks run, and each prints the ```text block
-after it: the same words in the same places, with any numbers. A line "..." stands for any lines.
+after it, in which a line "..." stands for any lines. The figures are equal, too, if NVRTC is the version that the
+tutorial names. --write renews the lines of the tutorial; the sentences about them are yours to read again.
 """
 import os
 import re
@@ -93,35 +94,71 @@ def shape(line):
     return " ".join(re.sub(r"# (ns|us|ms|s)\b|# (KiB|MiB|GiB|bytes)\b", "# unit", line).split())
 
 
-def differs(shown, printed):
-    """Returns the first line of `shown` that is not at its place in `printed`, or None."""
-    lines, at, skips = [s for s in map(shape, printed.splitlines()) if s], 0, False
-    for line in filter(None, map(str.rstrip, shown.splitlines())):
+def lines_of(text):
+    return [line.rstrip() for line in text.splitlines() if line.strip()]
+
+
+def places(shown, printed):
+    """Returns for each line of `shown` the line of `printed` of its shape that stands in its place, and an error or None."""
+    lines, at, skips, found = lines_of(printed), 0, False, []
+    for line in lines_of(shown):
         if line.strip() == "...":
             skips = True
+            found.append(line)
             continue
-        while skips and at < len(lines) and lines[at] != shape(line):
+        while skips and at < len(lines) and shape(lines[at]) != shape(line):
             at += 1
-        if at == len(lines) or lines[at] != shape(line):
-            return f"{line.strip()!r} is shown, and printed is {lines[at] if at < len(lines) else 'nothing'!r}"
+        if at == len(lines) or shape(lines[at]) != shape(line):
+            return found, f"{line.strip()!r} is shown, and printed is {lines[at] if at < len(lines) else 'nothing'!r}"
+        found.append(lines[at])
         at, skips = at + 1, False
-    rest = lines[at:]
-    return f"{rest[0]!r} is printed and not shown" if rest and not skips else None
+    return found, f"{lines[at]!r} is printed and not shown" if at < len(lines) and not skips else None
 
 
-def run_tutorial(binary, page, text):
-    blocks = re.findall(r"^```(\w+)\n(.*?)^```$", text, re.S | re.M)
+def differs(shown, printed, exactly):
+    """Returns the first line of `shown` that is not at its place in `printed`, or None. `exactly`: numbers count, too."""
+    found, wrong = places(shown, printed)
+    for line, there in zip(lines_of(shown), found):
+        if exactly and line != there:
+            return f"{line.strip()!r} is shown, and printed is {there.strip()!r}: 'pages.py BINARY --write' renews the page"
+    return wrong
+
+
+def renewed(shown, printed):
+    """Returns `shown` with the printed lines in the places of its own."""
+    found = iter(places(shown, printed)[0])
+    return "".join((next(found, line) if line.strip() else line) + "\n" for line in shown.splitlines())
+
+
+def compiles_as_on(binary, page):
+    """Returns whether NVRTC has the version to which the page says that its figures belong."""
+    version = re.search(r"those of NVRTC (\d+\.\d+)", page)
+    ptx = subprocess.run([binary, "emit", "transpose", "--arch", "sm_90", "--ptx"], capture_output=True, text=True, check=True)
+    return f"release {version.group(1)}," in ptx.stdout
+
+
+def run_tutorial(binary, page, text, writes=False):
+    blocks = list(re.finditer(r"^```(\w+)\n(.*?)^```$", text, re.S | re.M))
+    exactly, new, wrong = compiles_as_on(binary, text), text, None
     with tempfile.TemporaryDirectory() as folder:
-        for (kind, commands), (after, shown) in zip(blocks, blocks[1:] + [("", "")]):
-            if kind != "sh":
+        for block, after in zip(blocks, blocks[1:] + [None]):
+            commands = block.group(2)
+            if block.group(1) != "sh":
                 continue
             done = run_commands(binary, commands, folder)
             if done.returncode:
                 return f"{page}: {commands[:60]!r} ends with {done.returncode}: {done.stderr[-1500:]}{done.stdout[-500:]}"
-            wrong = differs(shown, done.stdout) if after == "text" else None
-            if wrong:
-                return f"{page}: of {commands[:60]!r} {wrong}"
-    return None
+            if not after or after.group(1) != "text":
+                continue
+            shown = after.group(2)
+            if writes:
+                new = new.replace(shown, renewed(shown, done.stdout))
+                shown = renewed(shown, done.stdout)
+            found = differs(shown, done.stdout, exactly)
+            wrong = wrong or found and f"{page}: of {commands[:60]!r} {found}"
+    if writes and new != text:
+        open(os.path.join(ROOT, page), "w").write(new)
+    return wrong
 
 
 def long_meanings(glossary):
@@ -143,7 +180,10 @@ def untrue_lines(binary, readme):
 
 
 def main():
-    binary, asked = os.path.realpath(sys.argv[1]), sys.argv[2:]
+    binary, asked = os.path.realpath(sys.argv[1]), [a for a in sys.argv[2:] if a != "--write"]
+    writes = "--write" in sys.argv
+    if writes:
+        sys.exit(run_tutorial(binary, "docs/tutorial.md", texts()["docs/tutorial.md"], True))
     pages = texts()
     wrong = [] if asked else broken_links(pages) + too_long(pages) + untrue_lines(binary, pages["README.md"])
     wrong += [] if asked else long_meanings(pages["docs/glossary.md"])
