@@ -98,7 +98,8 @@ typedef struct run_summary {
     bool space_sampled; /* the space is a sample of space_valid configurations; the total is
                          * unknown */
     uint64_t counts[OUTCOME_COUNT];
-    uint64_t unraced; /* working variants that did not race: too slow, or interrupted */
+    uint64_t unraced; /* working variants that were checked on the tuned problem alone: too slow, or
+                         interrupted */
     uint64_t twins;   /* variants that were not tried because another has the same machine code */
 
     /* Ranked: working variants by the result of the race, fastest first (unordered if only

@@ -18,7 +18,7 @@
  *   pattern, problem {name: value}, version, record: path,
  *   device {kind, name, arch}: kind is "none" if variants were only compiled, for this arch,
  *   space {cartesian, valid}, counts {outcome: n},
- *   unraced: variants among "ok" that were too slow to race, checked on the tuned problem only,
+ *   unraced: variants among "ok" that were checked on the tuned problem only,
  *   twins: variants with the machine code of another variant,
  *   best, baseline: variants; speedup, wall_s, stages {enumerate_s, ...},
  *   traffic_bytes, flops, items: work of a launch; item: name of an item,

@@ -120,15 +120,11 @@ static const double QUICK_S = 2.2, QUICK_WAIT_S = 2.0;
 /* A race's time for loading and checking entrants, the winner's proof, and ending processes. */
 static const double RACE_REST_S = 0.3;
 
-/* The number of entrants that a race samples after its probe. */
-enum { RACE_LIKELY = 192 };
-
-size_t tune_likely_entrants(const tune *t)
+/* Returns roughly how many entrants a quick race of the tried variants would sample. */
+static size_t likely_entrants(const tune *t)
 {
     const candidates *all = pipeline_candidates(t->pipeline);
     const race_options rules = race_rules(t->settings, all);
-    if (!rules.prior_entrants)
-        return RACE_LIKELY;
     size_t near = 0;
     for (size_t i = 0; i < all->count; i++) {
         int64_t time_ns = candidate_may_race(all->items[i]) ? all->items[i]->fastest_ns : 0;
@@ -138,7 +134,8 @@ size_t tune_likely_entrants(const tune *t)
 }
 
 /* Returns the seconds that a race of the tried variants takes: the heats up to the second look with
- * the variants that enter by their first samples, compilation for ragged problems, and the finals.
+ * the variants that enter by their first samples, compilation of finalists for ragged problems, and
+ * the finals.
  * A time may be the mean of several launches, so the length of a sample is estimated from the
  * search's samples. */
 static double likely_race_s(const tune *t)
@@ -147,7 +144,7 @@ static double likely_race_s(const tune *t)
     const candidates *all = pipeline_candidates(t->pipeline);
     const race_options rules = race_rules(t->settings, all);
     double best_ns = (double)tune_best_ns(t), default_ns = 0, sum_ns = 0, compiling_ns = 0;
-    size_t samples = 0, entrants = tune_likely_entrants(t), tried = 0;
+    size_t samples = 0, entrants = likely_entrants(t), tried = 0;
     for (size_t i = 0; i < all->count; i++) {
         const candidate *c = all->items[i];
         if (!candidate_may_race(c))
@@ -164,7 +161,7 @@ static double likely_race_s(const tune *t)
     double spent_ns = (double)pipeline_get_state(t->pipeline)->measure_ns;
     double rest_ns = samples > 0 && spent_ns > sum_ns ? (spent_ns - sum_ns) / (double)samples : 0;
     double compile_ns = tried > 0 ? compiling_ns / (double)tried : 0;
-    double rounds = 1 + (double)entrants / (double)compile_width(t->session.workers->pool);
+    double rounds = 1 + (double)rules.finalists / (double)compile_width(t->session.workers->pool);
     size_t heats = entrants > rules.finalists ? entrants * rules.looks[1] : 0;
     size_t finals = rules.finals_blocks * rules.finalists;
     return RACE_REST_S + (rounds * compile_ns + (double)(heats + finals) * (best_ns + rest_ns) +

@@ -281,13 +281,15 @@ static bool is_busy(const tune *t)
 }
 
 /* Tells the pipeline whether a race is near, and whether it must check the leader. A run that
- * settles may end when it has tried twice as many variants as now. */
+ * settles may end when it has tried twice as many variants as now. Twice as many variants as the
+ * finals take contain most finalists. */
 static void expect_race(tune *t, bool ended, bool late)
 {
     const bool settles =
         t->settles && 2 * t->stopping.evaluations >= stopping_expected(&t->stopping);
     const bool near = !ended && (is_asked_out(t) || tune_is_quick(t) || settles);
-    pipeline_expect_race(t->pipeline, near ? tune_likely_entrants(t) : 0, !ended && !late);
+    const size_t likely = 2 * race_rules(t->settings, NULL).finalists;
+    pipeline_expect_race(t->pipeline, near ? likely : 0, !ended && !late);
 }
 
 /* Tries the configurations of an interrupted run again. The journal has their outcomes. */

@@ -104,9 +104,6 @@ at_status verify_elsewhere(const session *s, race_driver *c, const settings *o, 
 
 /* ---- tune_limits.c: when a quick run must race ---- */
 
-/* Returns roughly how many entrants a race of the tried variants would sample. */
-size_t tune_likely_entrants(const tune *t);
-
 /* Returns true if it is too late for a quick run to begin another variant: if compiled as fast as
  * the first variants or the leader, it would be ready only when the race should begin. Before the
  * first variants are tried, the length of the race is unknown, and the time to compile the winner

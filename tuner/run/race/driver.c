@@ -267,6 +267,7 @@ at_status race_driver_step(race_driver *d, bool *finished, at_error *error)
     size_t count = race_next(d->race, &order);
     race_stage stage = race_progress(d->race, &d->state.done, &d->state.left);
     d->probing = count > 0 && stage == RACE_PROBE;
+    d->needs_check = !count || stage >= RACE_FINALS;
     if (!count || stage >= RACE_FINALS)
         others_leave(d);
     at_status status = count ? AT_OK : pipeline_watch_proofs(d->pipeline, 0, error);

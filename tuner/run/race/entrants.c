@@ -23,7 +23,8 @@ at_status entrants_release_dropped(race_driver *d, const uint32_t *order, size_t
 static bool is_fit(const race_driver *d, uint32_t entrant)
 {
     const candidate *one = d->entrants[entrant].who;
-    return d->entrants[entrant].held && (d->probing || candidate_is_checked(one));
+    const bool is_enough = d->probing || (candidate_waits(one) && !d->needs_check);
+    return d->entrants[entrant].held && (is_enough || candidate_is_checked(one));
 }
 
 at_status entrants_submit(race_driver *d, const uint32_t *order, size_t count, at_error *error)
@@ -38,10 +39,8 @@ at_status entrants_submit(race_driver *d, const uint32_t *order, size_t count, a
         candidate *one = d->entrants[order[i]].who;
         if (status || is_fit(d, order[i]) || one->parts > 0)
             continue;
-        if (!d->probing && (!candidate_has_code(one) || candidate_waits(one)))
-            status = pipeline_recompile(d->pipeline, one, true, error);
-        else if (!candidate_has_code(one))
-            status = pipeline_recompile(d->pipeline, one, false, error);
+        if (!candidate_has_code(one) || (d->needs_check && candidate_waits(one)))
+            status = pipeline_recompile(d->pipeline, one, d->needs_check, error);
     }
     return status;
 }

@@ -94,6 +94,9 @@ struct race_driver {
     int64_t block_ns;  /* wall time of the latest block at home */
     /* A probe's samples do not count later and need no check on ragged problems. */
     bool probing;
+    /* The entrants must have passed their ragged problems. Before the finals, entrants that are not
+     * compiled for these race by their times: most of them lose. */
+    bool needs_check;
     clock_watch watch;
     int64_t ceiling_ns[CEILING_SAMPLES];
     size_t ceiling_count;
@@ -172,11 +175,12 @@ at_status entrants_release_dropped(race_driver *d, const uint32_t *order, size_t
                                    at_error *error);
 
 /* Submits entrants' missing code for compilation, without waiting: code that was dropped, that only
- * the journal knew, or that is missing for ragged problems. */
+ * the journal knew, or that is missing for ragged problems and needed for a check. */
 at_status entrants_submit(race_driver *d, const uint32_t *order, size_t count, at_error *error);
 
-/* Compiles and loads entrants, and checks them on their ragged problems unless `probing`. Removes
- * entrants that fail. Returns AT_DEVICE if the home GPU is lost, or AT_INTERRUPTED. */
+/* Compiles and loads entrants, and checks them on the ragged problems for which they are compiled,
+ * unless `probing`. Removes entrants that fail. Returns AT_DEVICE if the home GPU is lost, or
+ * AT_INTERRUPTED. */
 at_status entrants_load(race_driver *d, const uint32_t *order, size_t count, at_error *error);
 
 /* Waits for answers about entrants and keeps them in the log. Removes entrants that fail. */
