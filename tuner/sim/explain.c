@@ -162,21 +162,21 @@ static bool judge_lines(explanation *e, const explain_source *source)
     return wasteless;
 }
 
-/* Writes the sentences about the prediction: "The bottleneck, by prediction: latency. DRAM 61 us,
- * latency 118 us: ...". Lists each term that is at least half as long as the longest one. */
+/* Writes the sentences about the prediction: "The bottleneck, by prediction: latency, 118 us (DRAM
+ * 61 us): ...". The list has each other term that is at least half as long as the longest one. */
 static void judge_terms(explanation *e, const sim_prediction *p, bool wasteless)
 {
     char told[256] = "", time[UNITS_BYTES];
     for (int i = 0; i < SIM_TERM_COUNT; i++)
         if (i != (int)p->limit && p->terms_ns[i] >= p->terms_ns[p->limit] / 2)
-            text_add(told, sizeof told, "%s %s, ", sim_term_name((sim_term)i),
+            text_add(told, sizeof told, "%s%s %s", *told ? ", " : " (", sim_term_name((sim_term)i),
                      units_time((int64_t)p->terms_ns[i], time));
     char low[UNITS_BYTES], high[UNITS_BYTES];
     say(e, "Predicted: %s, nine times of ten between %s and %s.",
         units_time((int64_t)p->time_ns, time), units_time((int64_t)p->low_ns, low),
         units_time((int64_t)p->high_ns, high));
-    say(e, "The bottleneck, by prediction: %s. %s%s %s: %s.", sim_term_name(p->limit), told,
-        sim_term_name(p->limit), units_time((int64_t)p->terms_ns[p->limit], time),
+    say(e, "The bottleneck, by prediction: %s, %s%s%s: %s.", sim_term_name(p->limit),
+        units_time((int64_t)p->terms_ns[p->limit], time), told, *told ? ")" : "",
         wasteless && p->limit == SIM_TERM_DRAM ? "only moving fewer bytes would help"
                                                : sim_term_advice(p->limit));
     if (p->limit == SIM_TERM_ISSUE && p->busiest != SIM_PIPE_OTHER)
