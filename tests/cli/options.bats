@@ -122,6 +122,9 @@ load helpers
 @test "a message about a missing script names the nearest installed one" {
     tool transpos.lua
     fails_with 2 "did you mean transpose.lua?"
+    mkdir sub && cp "$FIXTURES"/scale* sub
+    tool check sub/scael.lua
+    fails_with 2 "there is no script 'sub/scael.lua'; did you mean sub/scale.lua?"
 }
 
 @test "--set of an unknown variable names the nearest" {
@@ -176,12 +179,33 @@ load helpers
     tool transpose --device foo
     fails_with 2 "there is no device 'foo': cuda:0, cuda:1, ... are GPUs, sim and sim:sm_XX simulated ones"
     tool transpose --device sim:sm_12
-    fails_with 2 "there is no simulated chip sm_12; known are: t4 (sm_75), a100 (sm_80)"
+    fails_with 2 "there is no simulated chip 'sm_12'; known are: t4 (sm_75), a100 (sm_80)"
     tool transpose --strategy foo
     fails_with 2 "there are: auto, surrogate, random, exhaustive"
     tool transpose --set dtype=quad --arch sm_90
     fails_with 2 "float"
     [[ "$errors" == *"The types are: "*"half, bfloat16, float, double"* ]]
+}
+
+@test "an option without a value, given twice, or of another command is an error" {
+    tool check transpose --config ""
+    fails_with 2 "--config needs a value"
+    tool check transpose --config pad=0 --config tile_x=64
+    fails_with 2 "--config is given twice"
+    for option in "set rows" "only pad"; do
+        tool check transpose --${option% *} "${option#* }=1" --${option% *} "${option#* }=2"
+        fails_with 2 "--$option is given twice"
+    done
+    for option in "-o x" "-I ."; do
+        tool devices $option
+        fails_with 2 "unknown option '${option% *}'; 'autotune devices --help' lists them"
+    done
+    tool check transpose --config pad=0 --budget 3
+    fails_with 2 "--config names one variant, and --budget N draws several: leave out one of them"
+    tool space transpose --list --json
+    fails_with 2 "--list prints lines, and --json one object: leave out one of them"
+    tool compare a b c
+    fails_with 2 "'autotune compare' takes A B: 'c' is one too many"
 }
 
 @test "every command that simulates takes the same --device, and --arch takes the same names" {

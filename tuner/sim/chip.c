@@ -197,7 +197,8 @@ at_status sim_chip_find(const char *name, sim_chip *out, at_error *error)
     for (size_t i = 0; i < table_count; i++)
         if (first_with_same_name(i) == i)
             add_chip(known, sizeof known, i);
-    return error_set(error, AT_USAGE, "there is no simulated chip %s; known are: %s", name, known);
+    return error_set(error, AT_USAGE, "there is no simulated chip '%s'; known are: %s", name,
+                     known);
 }
 
 at_status sim_chip_of_device(const char *spec, sim_chip *out, at_error *error)

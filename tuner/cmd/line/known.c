@@ -62,6 +62,33 @@ bool known_wants_entry(const options *o, const record_entry *e)
     return true;
 }
 
+at_status known_check_set(const options *o, const record_set *set, at_error *error)
+{
+    const char *names[RECORD_MAX_VALUES];
+    for (size_t v = 0; v < o->run.pattern.variable_count; v++) {
+        const char *asked = o->run.pattern.variables[v].name, *nearest = NULL;
+        bool known = false;
+        for (size_t i = 0; i < set->count && !known; i++)
+            for (size_t k = 0; known_wants(o, &set->records[i]) && k < set->records[i].entry_count;
+                 k++) {
+                const record_values *problem = &set->records[i].entries[k].problem;
+                for (size_t n = 0; n < problem->count; n++)
+                    names[n] = problem->pairs[n].name;
+                known = known || record_get(problem, asked);
+                nearest = nearest ? nearest : nearest_name(asked, names, problem->count);
+            }
+        if (!known && nearest)
+            return error_set(error, AT_USAGE,
+                             "--set %s: no problem in the records has this variable; did you mean "
+                             "'%s'?",
+                             asked, nearest);
+        if (!known)
+            return error_set(error, AT_USAGE,
+                             "--set %s: no problem in the records has this variable", asked);
+    }
+    return AT_OK;
+}
+
 void known_question(const record_entry *e, char *text, size_t size_bytes)
 {
     record_format_values(&e->problem, text, size_bytes);

@@ -27,6 +27,9 @@ bool known_wants(const options *o, const record *r);
 /* Returns whether the entry's problem has the values of --set. */
 bool known_wants_entry(const options *o, const record_entry *e);
 
+/* Fails if no problem of the wanted records has a variable of --set. AT_USAGE. */
+at_status known_check_set(const options *o, const record_set *set, at_error *error);
+
 /* Writes what the entry was measured for, such as "rows=8192,cols=8192 (warm)". */
 void known_question(const record_entry *e, char *text, size_t size_bytes);
 

@@ -296,6 +296,9 @@ static at_status read_assignment(const option_info *info, const char *text, scri
                          OPTIONS_MAX_REPEATS);
     char *cut = (char *)(uintptr_t)equals;
     *cut = '\0';
+    for (size_t i = 0; i < *count; i++)
+        if (strcmp(list[i].name, text) == 0)
+            return error_set(error, AT_USAGE, "--%s %s is given twice", info->name, text);
     list[(*count)++] = (script_setting){.name = text, .text = equals + 1};
     return AT_OK;
 }
@@ -422,6 +425,12 @@ static bool command_takes(const command *c, const option_info *info)
     return strcmp(info->name, "help") == 0;
 }
 
+static bool is_repeatable(const option_info *info)
+{
+    return info->type == CELL_SET || info->type == CELL_ONLY || info->type == CELL_OVER ||
+           info->type == CELL_INCLUDE || info->type == CELL_AFTER;
+}
+
 static int place_of(const char *name)
 {
     int i = 0;
@@ -465,6 +474,12 @@ static at_status unknown_option(const command *c, const char *word, at_error *er
                      c->name);
 }
 
+static at_status unknown_letter(const command *c, int letter, at_error *error)
+{
+    return error_set(error, AT_USAGE, "unknown option '-%c'; 'autotune %s --help' lists them",
+                     letter, c->name);
+}
+
 at_status options_parse(int argc, char **argv, const command *c, options *out, at_error *error)
 {
     *out = (options){.top = 10,
@@ -477,6 +492,7 @@ at_status options_parse(int argc, char **argv, const command *c, options *out, a
                              .results.record = true,
                              .results.results_dir = "results",
                              .race.tie_margin = -1}};
+    bool given[KNOWN] = {false};
     struct option longs[KNOWN + 1];
     getopt_table(c, longs);
     opterr = 0;
@@ -486,10 +502,14 @@ at_status options_parse(int argc, char **argv, const command *c, options *out, a
         int choice = getopt_long(argc, argv, c->runs_program ? "+:o:h" : ":I:o:h", longs, NULL);
         if (choice == -1)
             break;
-        if (choice == 'h' || choice == 'o' || choice == 'I')
-            choice = FIRST_LONG + place_of(choice == 'h'   ? "help"
-                                           : choice == 'o' ? "output"
-                                                           : "include");
+        if (choice == 'h' || choice == 'o' || choice == 'I') {
+            const int place = place_of(choice == 'h'   ? "help"
+                                       : choice == 'o' ? "output"
+                                                       : "include");
+            if (!command_takes(c, &known[place]))
+                return unknown_letter(c, choice, error);
+            choice = FIRST_LONG + place;
+        }
         if (choice == ':')
             return error_set(error, AT_USAGE, "%s needs a value", argv[optind - 1]);
         if (choice == '?') {
@@ -498,12 +518,15 @@ at_status options_parse(int argc, char **argv, const command *c, options *out, a
                 if (strncmp(argv[i], "--", 2) == 0)
                     word = argv[i];
             if (!word)
-                return error_set(error, AT_USAGE,
-                                 "unknown option '-%c'; 'autotune %s --help' lists them", optopt,
-                                 c->name);
+                return unknown_letter(c, optopt, error);
             return unknown_option(c, word, error);
         }
         const option_info *info = &known[choice - FIRST_LONG];
+        if (info->type == CELL_TEXT && !*optarg)
+            return error_set(error, AT_USAGE, "--%s needs a value", info->name);
+        if (info->argument && given[info - known] && !is_repeatable(info))
+            return error_set(error, AT_USAGE, "--%s is given twice", info->name);
+        given[info - known] = true;
         const char *words = words_of(c, info);
         at_status status = words ? check_word(info->name, words, optarg, error) : AT_OK;
         if (!status)
@@ -539,9 +562,7 @@ at_status options_parse(int argc, char **argv, const command *c, options *out, a
                          "configuration by commas, --config %s,%s",
                          argv[optind], out->configuration, argv[optind]);
     if (optind < argc)
-        return error_set(error, AT_USAGE,
-                         most == 1 ? "only one %s is possible: '%s' is one too many"
-                                   : "'autotune' takes %s: '%s' is one too many",
+        return error_set(error, AT_USAGE, "'autotune %s' takes %s: '%s' is one too many", c->name,
                          c->operand, argv[optind]);
     if (out->operand_count < least)
         return error_set(error, AT_USAGE,

@@ -134,6 +134,9 @@ static at_status show_space(const options *o, at_error *error)
     arch_limits arch;
     script *s = NULL;
     space *sp = NULL;
+    if (o->list && o->json)
+        return error_set(error, AT_USAGE,
+                         "--list prints lines, and --json one object: leave out one of them");
     at_status status = target_find(o->run.machine.arch, &arch, error);
     if (!status)
         status = target_load_script(&o->run, &arch, &s, error);

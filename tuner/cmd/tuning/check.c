@@ -337,6 +337,10 @@ static at_status prove(checking *c, const options *o, at_error *error)
 
 static at_status open_all(const options *o, checking *c, at_error *error)
 {
+    if (o->configuration && o->run.search.budget_evaluations)
+        return error_set(error, AT_USAGE,
+                         "--config names one variant, and --budget N draws several: leave out one "
+                         "of them");
     at_status status = chips_wanted(&o->run, &c->chip, error);
     if (!status)
         status = target_load_script(&o->run, &c->chip.limits, &c->script, error);
