@@ -154,7 +154,8 @@ local function find_by(r, name)
     if known == name then return p end
   end
   local near = nearest_name(name, r.names)
-  refuse(string.format("there is no parameter '%s'%s", name, near and "; did you mean " .. near .. "?" or ""))
+  refuse(string.format("there is no parameter '%s'; there are: %s%s", name, table.concat(r.names, ", "),
+                       near and "; did you mean " .. near .. "?" or ""))
 end
 
 -- Returns the share of the variance that the two parameters of a pair explain, alone and together.

@@ -60,6 +60,14 @@ PY
     [ "$(jq '.changes | length' out.txt)" -eq 0 ]
     tool results prune transpose --gpu nvidia-h200 --older-than 2100-01-01 --dry-run --json
     [ "$(jq '.changes | length' out.txt)" -gt 0 ]
+    for command in list "show transpose"; do
+        tool results $command --set rowz=8192
+        fails_with 2 "--set rowz: no problem in the records has this variable; did you mean 'rows'?"
+    done
+    tool results list --set rows=1
+    succeeds
+    says "Nothing is recorded of what was asked for"
+    says_nothing_of "H200 (9.0)"
     tool results show transpos
     fails_with 2 "lists all; did you mean 'transpose'?"
 }

@@ -70,3 +70,9 @@ PY
     tool sweep "$FIXTURES/scale.lua" --over n=1,2 --set n=3 --device sim:sm_90
     fails_with 2 "by both --over and --set"
 }
+
+@test "a sweep refuses the name of a picture before it measures" {
+    tool sweep strided.lua --over stride=1 --device sim --budget 1 --picture x.bmp
+    fails_with 2 "the name of a picture must end in .png or .svg, not 'x.bmp'"
+    [ -z "$output" ]
+}

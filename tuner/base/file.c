@@ -80,7 +80,6 @@ static const char *remedy(int code)
         {EFBIG, "; raise the limit on file sizes (ulimit -f)"},
         {EROFS, "; choose a folder that can be written"},
         {EACCES, "; choose a folder that you may write"},
-        {ENOENT, "; make the folder first"},
         {ENOTDIR, "; a part of the path is a file"},
         {ENXIO, "; nobody reads this pipe or socket"},
     };
@@ -235,6 +234,8 @@ static at_status create_beside(const char *path, char out[PATH_BYTES], int *fd, 
         *fd = descriptor_open(out, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (*fd >= 0)
             return AT_OK;
+        if (errno == ENOENT && access(folder, F_OK) != 0)
+            return error_set(error, AT_IO, "there is no folder %s: make it first", folder);
         if (errno != EEXIST)
             return io_error(error, errno, "create a file in", folder);
     }

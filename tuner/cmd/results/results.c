@@ -38,8 +38,10 @@ static at_status list(const options *o, at_error *error)
     record_folders folders;
     known_folders(o, &folders);
     at_status status = known_records(o, NULL, false, &set, error);
+    if (!status)
+        status = known_check_set(o, &set, error);
     if (status)
-        return status;
+        goto cleanup;
     json_t *faults = json_array(), *searched = json_array();
     for (size_t i = 0; i < folders.count; i++)
         json_append(&searched, json_path(folders.paths[i]));
@@ -53,6 +55,7 @@ static at_status list(const options *o, at_error *error)
                                    pack_wanted(o), "folders", searched, "left_out", faults,
                                    "is_json", (int)o->json),
                          error);
+cleanup:
     record_set_deinit(&set);
     return status;
 }
@@ -65,8 +68,10 @@ static at_status show(const options *o, at_error *error)
             error, AT_USAGE,
             "'autotune results show' needs a PATTERN; 'autotune results list' lists them");
     at_status status = known_records(o, NULL, false, &set, error);
+    if (!status)
+        status = known_check_set(o, &set, error);
     if (status)
-        return status;
+        goto cleanup;
     json_t *patterns = json_array();
     for (size_t i = 0; i < set.count; i++)
         json_append(&patterns, json_string(set.records[i].pattern));
@@ -74,6 +79,7 @@ static at_status show(const options *o, at_error *error)
                          json_pack("{so so so ss}", "records", known_pack(o, &set), "wanted",
                                    pack_wanted(o), "patterns", patterns, "asked", o->operands[1]),
                          error);
+cleanup:
     record_set_deinit(&set);
     return status;
 }

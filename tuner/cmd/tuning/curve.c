@@ -129,20 +129,22 @@ static at_status recall(const options *o, const settings *asked, const record *r
     return status;
 }
 
+static bool ends_in(const char *path, const char *suffix)
+{
+    const char *dot = strrchr(path, '.');
+    return dot && strcmp(dot, suffix) == 0;
+}
+
 static at_status draw(const options *o, const curve *c, at_error *error)
 {
     char *program = NULL, *picture = NULL;
     size_t size_bytes = 0;
-    const char *suffix = strrchr(o->picture, '.');
-    const bool png = suffix && strcmp(suffix, ".png") == 0;
-    if (!png && !(suffix && strcmp(suffix, ".svg") == 0))
-        return error_set(error, AT_USAGE,
-                         "the name of a picture must end in .png or .svg, not '%s'", o->picture);
     if (!c->found)
         return error_set(error, AT_USAGE, "there is nothing to draw: no point has a winner");
-    at_status status = page_text(
-        "curve_plot", curve_pack(c),
-        json_pack("{sb so}", "png", (int)png, "words", curve_pack_figures(c)), &program, error);
+    at_status status = page_text("curve_plot", curve_pack(c),
+                                 json_pack("{sb so}", "png", (int)ends_in(o->picture, ".png"),
+                                           "words", curve_pack_figures(c)),
+                                 &program, error);
     if (!status)
         status = page_draw(program, &picture, &size_bytes, error);
     if (!status)
@@ -269,6 +271,9 @@ static at_status sweep_recorded(const options *o, const sweep_points *c, int *ex
 static at_status answer(const options *o, int *exit_code, at_error *error)
 {
     sweep_points c;
+    if (o->picture && !ends_in(o->picture, ".png") && !ends_in(o->picture, ".svg"))
+        return error_set(error, AT_USAGE,
+                         "the name of a picture must end in .png or .svg, not '%s'", o->picture);
     at_status status = sweep_points_init(&c, o, error);
     if (!status)
         status = o->recorded ? sweep_recorded(o, &c, exit_code, error)
