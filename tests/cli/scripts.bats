@@ -157,6 +157,20 @@ misspelt() {
     done
 }
 
+@test "a script that uses the parts of Lua that scripts do not have is told so" {
+    for call in 'print("x")' 'os.exit(1)' 'local f = io.open("x")'; do
+        echo "$call" >own.lua
+        tool check own.lua
+        fails_with 2 "scripts only describe a pattern, and have no part of Lua for files, programs or output"
+    done
+}
+
+@test "a file that is neither .cu nor .lua and no Lua either is refused as such" {
+    echo hello >text.txt
+    tool check text.txt
+    fails_with 2 "text.txt:2: syntax error near <eof>; a file whose name does not end in .cu is read as a Lua script"
+}
+
 @test "a misspelt element type in --set is named" {
     tool emit "$FIXTURES/scale.lua" --set dtype=flaot
     fails_with 2 "there is no element type 'flaot'; did you mean 'float'?"

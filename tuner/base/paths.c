@@ -82,7 +82,10 @@ static size_t list_scripts(const char *dir, char names[][64], size_t count)
         return count;
     for (struct dirent *e; count < MOST_SCRIPTS && (e = readdir(d));) {
         const char *dot = strrchr(e->d_name, '.');
-        if (dot && (strcmp(dot, ".lua") == 0 || strcmp(dot, ".cu") == 0) && strlen(e->d_name) < 64)
+        char path[PATHS_BYTES];
+        snprintf(path, sizeof path, "%s/%s", dir, e->d_name);
+        if (dot && (strcmp(dot, ".lua") == 0 || strcmp(dot, ".cu") == 0) &&
+            strlen(e->d_name) < 64 && is_file(path))
             snprintf(names[count++], 64, "%s", e->d_name);
     }
     closedir(d);
@@ -120,8 +123,15 @@ at_status paths_find_script(const paths *p, const char *name, char *out, size_t 
     if (is_there(name))
         return error_set(error, AT_USAGE, "%s is not a file that can be read: %s", name,
                          kind_of(name));
-    if (!bare)
-        return error_set(error, AT_USAGE, "there is no script '%s'", name);
+    if (!bare) {
+        char folder[PATHS_BYTES], near[NAME_MAX + 1];
+        const int length = (int)(strrchr(name, '/') + 1 - name);
+        snprintf(folder, sizeof folder, "%.*s", length, name);
+        const bool meant = paths_nearest_file(folder, name + length, near);
+        return error_set(error, AT_USAGE, "there is no script '%s'%s%s%s%s", name,
+                         meant ? "; did you mean " : "", meant ? folder : "", near,
+                         meant ? "?" : "");
+    }
     char scripts[MOST_SCRIPTS][64];
     const char *names[MOST_SCRIPTS];
     size_t count = list_scripts(p->lua_dir, scripts, list_scripts(".", scripts, 0));

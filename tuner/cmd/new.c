@@ -148,9 +148,10 @@ static at_status run_from(const options *o, at_error *error)
     if (!status && o->write)
         status = write_comment(o->from, comment, error);
     if (!status)
-        fprintf(stderr, "autotune: %s%s\n",
-                o->write ? "that is in the file now" : "put that into the file, or --write does",
-                strstr(comment, "at.ask") ? "; answer each at.ask in it" : "");
+        fprintf(stderr,
+                o->write ? "autotune: %s has the comment now%s\n"
+                         : "autotune: put the comment into %s, or --write does%s\n",
+                o->from, strstr(comment, "at.ask") ? "; answer each at.ask in it" : "");
     if (!status && strstr(comment, "set by the command line"))
         fprintf(stderr,
                 "autotune: fewer questions remain if you give the program's arguments: autotune "

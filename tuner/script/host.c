@@ -274,15 +274,16 @@ void script_load_text(lua_State *L, const char *text, size_t size_bytes, const c
             break;
         }
     }
+    const char *hint = sandbox_syntax_hint(message, text, line), *dot = strrchr(path, '.');
+    if (!*hint && (!dot || strcmp(dot, ".lua") != 0) && !script_of(L)->from.is_described)
+        hint = "; a file whose name does not end in .cu is read as a Lua script";
     if (!script_of(L)->from.is_described || strcmp(path, script_of(L)->from.path) != 0)
-        sandbox_raise(L, AT_SCRIPT, path, line, "%s%s", message,
-                      sandbox_syntax_hint(message, text, line));
+        sandbox_raise(L, AT_SCRIPT, path, line, "%s%s", message, hint);
     char word[WORD_BYTES];
     if (ends_at_word(message, word))
         sandbox_raise(L, AT_SCRIPT, path, line,
                       "%s; '%s' is a word of Lua: the kernel's parameter of that name is %s_ here",
                       message, word, word);
-    const char *hint = sandbox_syntax_hint(message, text, line);
     sandbox_raise(L, AT_SCRIPT, path, line, "%s%s", message,
                   *hint ? hint
                         : "; fields are assignments, NAME = VALUE, with no comma after them");

@@ -550,7 +550,7 @@ static at_status write_units(const application *a, bool complete, at_error *erro
     if (!status && !any && complete)
         fprintf(stderr, "autotune: %s has these values already\n", a->file->path);
     else if (!status && any && !a->o->write)
-        fprintf(stderr, "autotune: the file is not changed; give --write to change it\n");
+        fprintf(stderr, "autotune: %s is not changed: --write changes it\n", a->file->path);
     return status;
 }
 

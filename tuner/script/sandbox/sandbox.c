@@ -126,6 +126,18 @@ static at_status write_memory_error(const sandbox *s, at_error *error)
                         s->limit_bytes >> 10);
 }
 
+/* Returns whether a message about a missing global names a part of Lua that scripts do not have. */
+static bool names_left_out(const char *message)
+{
+    static const char *const left_out[] = {"(global 'os')",     "(global 'io')",
+                                           "(global 'print')",  "(global 'debug')",
+                                           "(global 'dofile')", "(global 'loadfile')"};
+    for (size_t i = 0; i < sizeof left_out / sizeof *left_out; i++)
+        if (strstr(message, left_out[i]))
+            return true;
+    return false;
+}
+
 /* The message handler, which runs with the stack of the error. The error is reported at the
  * innermost function of a user's file: sources of the tool's own Lua begin with '='. */
 static int on_error(lua_State *L)
@@ -161,6 +173,10 @@ static int on_error(lua_State *L)
     const char *remedy = "";
     if (strstr(message, "nil value (global 'at')"))
         remedy = ": a script begins with local at = require \"autotune\"";
+    else if (names_left_out(message))
+        remedy =
+            ": scripts only describe a pattern, and have no part of Lua for files, programs or "
+            "output";
     else if (strstr(message, "nil value (global '") && !strstr(message, "call a nil"))
         remedy = "; an expression over problem and space is a text: \"8 * n\"";
     error_set_at(error, AT_SCRIPT, file, line, "%s%s", message, remedy);
