@@ -89,14 +89,14 @@ no_gpu() { # names a driver that does not exist
 @test "ceilings are of a GPU: without one, or of a simulated device, there are none" {
     no_gpu
     tool ceilings
-    fails_with 3 'simulated device: there is no CUDA driver'
+    fails_with 3 'this command measures a GPU, and there is none: there is no CUDA driver'
     tool ceilings --device sim:sm_80
     fails_with 3 'sim:sm_80 is a simulated device'
     [ ! -e results ]
     tool verify --results "$BATS_TEST_DIRNAME/../../results"
     fails_with 3 'recorded winners are raced on the GPU that they were measured on, and there is no CUDA driver'
     tool calibrate
-    fails_with 3 'simulated device: there is no CUDA driver'
+    fails_with 3 'this command measures a GPU, and there is none: there is no CUDA driver'
 }
 
 @test "the demo shows naive kernel, unpadded tile and winner beside each other, why they differ, and what to do next" {
