@@ -7,6 +7,8 @@ load helpers
     says 'Verdict'
     says 'no access to shared memory conflicts'
     says 'Occupancy: 8 blocks of 256 threads'
+    # The sentence names the bottleneck once, with its time.
+    [[ "$(tr -s ' \n' ' ' <out.txt)" =~ "The bottleneck, by prediction: "[A-Za-z0-9\ ]+", "[0-9.]+" " ]]
 }
 
 @test "an asynchronous copy from global memory counts as a load, as in the hardware's counters" {

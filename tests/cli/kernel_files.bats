@@ -81,6 +81,7 @@ LUA
     cmp saxpy.cu before.cu
     tool new --from saxpy.cu --write
     succeeds
+    [[ "$errors" == *"autotune: saxpy.cu has the comment now"* ]]
     [ "$(stat -c %a saxpy.cu)" = 640 ]
     tool inspect saxpy.cu --arch sm_90
     succeeds
@@ -122,6 +123,7 @@ CU
     chmod 640 saxpy.cu
     tool apply saxpy.cu --config BLOCK=512,VEC=4
     succeeds
+    [[ "$errors" == *"autotune: saxpy.cu is not changed: --write changes it"* ]]
     says "-#define BLOCK 256
 +#define BLOCK 512"
     cmp saxpy.cu "$FIXTURES/saxpy.cu"
