@@ -439,6 +439,42 @@ CU
     fails_with 2 "scale_ref.cu.tmpl:2: two runs of the reference kernel give different dst: 3 of 16387 elements differ, and nothing wrote the first of them, dst[16384]"
 }
 
+@test "a wrong sum by atomics is not blamed on the order, and elements without a value not on the kernel" {
+    cat >sum.cu <<'CU'
+/* autotune
+problem = { n = 4096 }
+launch = { grid = "ceil_div(n, 256)", block = 256 }
+sizes = { x = "n", total = "1" }
+reference = at.reference { template = "sum_ref.cu.tmpl", grid = 1, block = 32 }
+tolerance = 1e-5
+*/
+__global__ void sum(const float *x, float *total, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        atomicAdd(total, x[i]);
+}
+CU
+    cat >sum_ref.cu.tmpl <<'CU'
+extern "C" __global__ void reference(const float *x, float *total, int n)
+{
+    float sum = 1;
+    for (int i = 0; threadIdx.x == 0 && i < n; i++)
+        sum += x[i];
+    if (threadIdx.x == 0)
+        *total += sum;
+}
+CU
+    tool check sum.cu
+    [ "$status" -eq 1 ] || { echo "exit $status: $output"; return 1; }
+    says "1 of 1 elements of total are wrong"
+    says_nothing_of "depends on the order"
+    sed -i 's/^outputs.*//; s/total = "1"/total = "2"/; /tolerance/a outputs = { "total" }' sum.cu
+    sed -i 's/sum = 1/sum = 0/; s/+= sum/= sum/' sum_ref.cu.tmpl
+    tool check sum.cu
+    fails_with 2 "1 of 2 elements differ, and nothing wrote the first of them, total[1]"
+}
+
 @test "words of bits, bytes and vectors over a buffer of floats are no mistake" {
     cp "$FIXTURES"/scale*.tmpl "$FIXTURES"/scale.lua .
     for type in 'const unsigned' 'const char' 'const void' 'const float4'; do
