@@ -475,6 +475,12 @@ CU
     fails_with 2 "1 of 2 elements differ, and nothing wrote the first of them, total[1]"
 }
 
+@test "a constraint that a configuration breaks is named with its values, and --set for its own" {
+    cp "$FIXTURES"/scale*.tmpl "$FIXTURES"/scale.lua .
+    tool check scale.lua --set n=1001 --config vec=2
+    fails_with 2 "scale.lua:20: no valid configuration has these values, because they break a constraint: n % vec == 0 or vec == 1, where n is 1001 (by --set), vec is 2; the nearest valid one has vec=1"
+}
+
 @test "words of bits, bytes and vectors over a buffer of floats are no mistake" {
     cp "$FIXTURES"/scale*.tmpl "$FIXTURES"/scale.lua .
     for type in 'const unsigned' 'const char' 'const void' 'const float4'; do

@@ -202,6 +202,11 @@ bool script_constraint_varies(const script *s, size_t constraint);
  * 'b'". Writes "" if the constraint reads no derived value. */
 void script_describe_derived(const script *s, size_t constraint, char *text, size_t size_bytes);
 
+/* Writes the values that a constraint reads: ", where cols is 7 (by --set), vec is 2". Writes "" if
+ * the constraint reads none. */
+void script_describe_values(const script *s, size_t constraint, problem_kind problem,
+                            const uint16_t *indices, char *text, size_t size_bytes);
+
 /* Evaluates a feature. `indices` is read only if the feature is of_configuration. AT_SCRIPT, with
  * the line, if the evaluation fails or gives no finite number. */
 at_status script_feature(script *s, problem_kind problem, size_t feature, const uint16_t *indices,

@@ -238,7 +238,7 @@ static at_status refuse_broken(script *s, problem_kind problem, const uint16_t *
 {
     const pattern *p = script_pattern(s);
     const bool none[PATTERN_MAX_PARAMETERS] = {false};
-    char derived[512], near[512];
+    char derived[512], values[512], near[512];
     uint16_t nearest[PATTERN_MAX_PARAMETERS];
     bool changed = false;
     memcpy(nearest, indices, p->parameter_count * sizeof *nearest);
@@ -246,10 +246,11 @@ static at_status refuse_broken(script *s, problem_kind problem, const uint16_t *
         changed = false;
     changed_text(s, indices, nearest, near, sizeof near);
     script_describe_derived(s, broken, derived, sizeof derived);
+    script_describe_values(s, broken, problem, indices, values, sizeof values);
     return error_set_at(
         error, AT_USAGE, p->path, p->constraints[broken].line,
-        "no valid configuration has these values, because they break a constraint: %s%s%s%s",
-        p->constraints[broken].text, derived, changed ? "; the nearest valid one has" : "",
+        "no valid configuration has these values, because they break a constraint: %s%s%s%s%s",
+        p->constraints[broken].text, derived, values, changed ? "; the nearest valid one has" : "",
         changed ? near : "");
 }
 
