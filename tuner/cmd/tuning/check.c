@@ -264,13 +264,15 @@ static void note_hang(checking *c, const proof *one)
 }
 
 /* Returns the error for the case that no variant compiles. The first compiler error was printed. */
-static at_status refuse_source(const checking *c, const char *why, at_error *error)
+static at_status refuse_source(const checking *c, const proof *one, at_error *error)
 {
+    char text[CONFIGURATION_BYTES];
     if (c->last_message)
         return error_set(error, AT_SCRIPT,
                          "none of the %zu variants compiles: the script or a template is wrong",
                          c->count);
-    return error_set(error, AT_SCRIPT, "%s%s", why,
+    script_format_configuration(c->script, c->indices + one->id * width(c), text, sizeof text);
+    return error_set(error, AT_SCRIPT, "%s%s%s%s", text, *text ? ": " : "", one->message,
                      c->count > 1 ? "\nNone of the variants compiles." : "");
 }
 
@@ -320,9 +322,8 @@ static at_status prove(checking *c, const options *o, at_error *error)
             progress_clear(shown);
             c->uncompiled += one.uncompiled;
             status = one.is_script_wrong ? error_set(error, AT_SCRIPT, "%s", one.message)
-                     : one.uncompiled && c->uncompiled == c->count
-                         ? refuse_source(c, one.message, error)
-                         : report(c, o, &one, error);
+                     : one.uncompiled && c->uncompiled == c->count ? refuse_source(c, &one, error)
+                                                                   : report(c, o, &one, error);
             note_hang(c, &one);
             proof_deinit(&one);
             c->done++;
