@@ -336,7 +336,7 @@ END
     sed -i 's/^problem.*/&\nragged = { rows = 1 << 20 }/' tall.cu
     tool check tall.cu --device sim:sm_90 --config BY=2 --set rows=8192
     [ "$status" -eq 1 ]
-    says 'but is 524288, where rows is 1048576, BY is 2'
+    says 'but is 524288, where rows is 1048576 (in the ragged problem), BY is 2'
 }
 
 @test "simulated devices leave out a small problem of gigabytes at once, and check on the ragged ones" {
@@ -479,6 +479,9 @@ CU
     cp "$FIXTURES"/scale*.tmpl "$FIXTURES"/scale.lua .
     tool check scale.lua --set n=1001 --config vec=2
     fails_with 2 "scale.lua:20: no valid configuration has these values, because they break a constraint: n % vec == 0 or vec == 1, where n is 1001 (by --set), vec is 2; the nearest valid one has vec=1"
+    sed -i 's/ragged  = { n = 1003 }/ragged = { n = 0 }/' scale.lua
+    tool check scale.lua
+    fails_with 2 "must be 1 at least, but is 0, where n is 0 (in the ragged problem)"
 }
 
 @test "words of bits, bytes and vectors over a buffer of floats are no mistake" {

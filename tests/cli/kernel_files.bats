@@ -469,7 +469,7 @@ CU
     grep -q 'ROWS = at.pow2(1, 4)' copy.cu
     sed -i 's/ROWS = at.pow2(1, 4)/ROWS = { 0, 1 }/' copy.cu
     tool check copy.cu --config ROWS=0
-    fails_with 2 "bad argument #2 to 'ceil_div' (must be positive), where n is 32768, ROWS is 0"
+    fails_with 2 "bad argument #2 to 'ceil_div' (must be positive), where n is 32768 (in the small problem), ROWS is 0"
 }
 
 @test "the costs of a line have the line number of the kernel's own file" {

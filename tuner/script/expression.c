@@ -322,6 +322,18 @@ int expression_push(script *s, const expression *e, problem_kind problem, const 
     return (int)e->input_count;
 }
 
+/* Returns from where a variable has its value, or "" if the script's tuned problem gives it. */
+static const char *origin_of(const script *s, problem_kind problem, size_t variable)
+{
+    /* --set gives the tuned problem's value. Other problems may have another one. */
+    if (value_equal(s->problems[problem][variable].value,
+                    s->problems[PROBLEM_TUNED][variable].value))
+        return s->is_set[variable] ? " (by --set)" : "";
+    return problem < PROBLEM_RAGGED   ? " (in the small problem)"
+           : problem < PROBLEM_LARGER ? " (in the ragged problem)"
+                                      : "";
+}
+
 const char *expression_values(const script *s, const expression *e, problem_kind problem,
                               const uint16_t *indices, char *text, size_t size_bytes)
 {
@@ -332,14 +344,12 @@ const char *expression_values(const script *s, const expression *e, problem_kind
         const value v = input.is_parameter
                             ? s->space.parameters[input.index].values[indices[input.index]]
                             : s->problems[problem][input.index].value;
-        /* --set gives the tuned problem's value. Other problems may have another one. */
-        const bool by_set = !input.is_parameter && s->is_set[input.index] &&
-                            value_equal(v, s->problems[PROBLEM_TUNED][input.index].value);
+        const char *origin = input.is_parameter ? "" : origin_of(s, problem, input.index);
         char one[64];
         value_format(v, one, sizeof one);
         const size_t room = size_bytes - length;
         const int n = snprintf(text + length, room, "%s%s is %s%s", i ? ", " : ", where ",
-                               expression_input_name(s, input), one, by_set ? " (by --set)" : "");
+                               expression_input_name(s, input), one, origin);
         if ((size_t)n >= room) {
             text[length] = '\0';
             break;
