@@ -349,9 +349,9 @@ function eval(node)
     -- A number in the place of a template's parameter: all places of one parameter have one value.
     local v = last(node) and eval(last(node))
     if not is_plain(v) or math.type(v.n) ~= "integer" then return v or open_value(nil, node) end
-    local key = text_of(node) .. "=" .. v.n
-    state.constants[key] = state.constants[key] or given(text_of(node), v, node)
-    return state.constants[key]
+    local key, constants = text_of(node) .. "=" .. v.n, state.launches.constants
+    constants[key] = constants[key] or given(text_of(node), v, node)
+    return constants[key]
   elseif kind == "MemberRefExpr" or kind == "ArraySubscriptExpr" or kind == "UnaryOperator" and node.op == "*" then
     return cell_of(node).v
   elseif kind == "ParenExpr" or kind == "UnexposedExpr" and #node.children < 2 or string.find(kind, "Cast") then
@@ -586,7 +586,7 @@ end
 --- "file:line" where it is used, to { name, n, at }. With `recurs`, follows functions that call themselves.
 local function run(wanted, macros, recurs)
   if not recurs then syntax.parse() end
-  state = { steps = 0, depth = 0, globals = { cells = {} }, launches = { values = {}, places = {} }, called = {}, active = {}, recurs = recurs, constants = {}, uncertain = 0, macros = macros }
+  state = { steps = 0, depth = 0, globals = { cells = {} }, launches = { values = {}, places = {}, constants = {} }, called = {}, active = {}, recurs = recurs, uncertain = 0, macros = macros }
   local functions = syntax.host_functions(host.syntax(), {})
   local function start(decl)
     for _, one in ipairs(state.launches) do

@@ -130,7 +130,14 @@ for _, name in ipairs { "ceil", "floor", "sqrt", "log", "log2", "log10", "abs" }
   known[name] = function(args) return computed(name, args[1]) end
   known[name .. "f"] = known[name]
 end
-for _, name in ipairs { "min", "max", "pow" } do known[name] = function(args) return computed(name, args[1], args[2]) end end
+for _, name in ipairs { "min", "max" } do known[name] = function(args) return computed(name, args[1], args[2]) end end
+function known.pow(args) -- a small power is a product, which follows the base
+  local base, n = args[1], args[2] and args[2].n
+  if not n or n ~= 1 and n ~= 2 and n ~= 3 or not is_number(base) then return computed("pow", base, args[2]) end
+  local product = base
+  for _ = 2, n do product = computed("*", product, base) end
+  return values.converted(product, "double")
+end
 known.powf, known.fabs, known.fabsf = known.pow, known.abs, known.abs
 
 -- member functions of std::vector

@@ -138,6 +138,22 @@ local function is_replaced(decl) return string.find(decl.file or "", "kernel_fil
 -- Tells whether a header that is not here declares this.
 local function is_unknown(decl) return string.find(decl.file or "", "/autotune/unknown.h", 1, true) ~= nil end
 
+--- Returns the names of the parameters of a class template of the file; nil if there is no such template.
+local function template_parameters(name, within)
+  for _, id in ipairs((within or host.syntax()).children) do
+    local decl, list = node_of(id), {}
+    if decl.kind == "ClassTemplate" and decl.name == name then
+      for _, inner in ipairs(decl.children) do
+        local parameter = node_of(inner)
+        if string.find(parameter.kind, "^%w*Template%w*Parameter$") then list[#list + 1] = parameter.name end
+      end
+      return list
+    end
+    list = decl.kind == "Namespace" and template_parameters(name, decl)
+    if list then return list end
+  end
+end
+
 -- Lists the host functions that have a body, in the order of the file.
 local function host_functions(root, list)
   for _, id in ipairs(root.children) do
@@ -154,7 +170,63 @@ local function host_functions(root, list)
   return list
 end
 
+-- ---- the kernel's own code ----
+
+-- Returns whether a call may write to its k-th child: the object of a method, or an argument passed by reference.
+local function may_write(node, k)
+  local decl = node.ref and node_of(node.ref)
+  if not decl then return false end
+  if k == 1 then return decl.kind == "CXXMethod" and not string.find(decl.type, "const$") end
+  local p = parameters_of(decl)[k - 1]
+  return p ~= nil and string.find(p.type, "&$") and not string.find(p.type, "^const ")
+end
+
+local only_use
+
+-- Returns "read" or "write" if a call does only that through the pointer that is its i-th argument; nil if it does both or
+-- the code does not tell.
+local function passed_use(call, i, depth)
+  local decl = call.ref and node_of(call.ref)
+  local type = decl and not is_unknown(decl) and parameters_of(decl)[i] and parameters_of(decl)[i].type or ""
+  if string.find(type, "^const .*%*$") then return "read" end
+  return string.find(type, "%*$") and body_of(decl) and depth < 4 and only_use(decl, i, host.syntax_text(decl.id), depth + 1) or nil
+end
+
+-- Returns "read" or "write" if the kernel does only that through its i-th parameter, or through the member `field` of this
+-- parameter; nil if it does both or the code does not tell.
+function only_use(decl, i, text, depth, field)
+  local parameter, seen, uses = decl and parameters_of(decl)[i], 0, {}
+  if not parameter then return nil end
+  local function walk(node, use)
+    local kind, base = node.kind, field and node.kind == "MemberRefExpr" and last(node)
+    if base and base.kind == "DeclRefExpr" and base.ref == parameter.id and node.name ~= field then return end
+    if kind == "DeclRefExpr" and node.ref == parameter.id then
+      seen, uses[use] = seen + 1, true
+      return
+    end
+    for k, id in ipairs(node.children) do
+      local child, inner = node_of(id), "value"
+      local passes = kind == "ParenExpr" or kind == "UnexposedExpr" or string.find(kind, "Cast") or kind == "MemberRefExpr"
+      if passes then inner = use
+      elseif kind == "ArraySubscriptExpr" and k == 1 or kind == "UnaryOperator" and node.op == "*" then inner = use == "value" and "read" or use
+      elseif kind == "BinaryOperator" and node.op == "=" and k == 1 then inner = use == "value" and "write" or "both"
+      elseif kind == "CompoundAssignOperator" and k == 1 then inner = "both"
+      elseif kind == "CallExpr" and use == "value" and k > 1 and passed_use(node, k - 1, depth or 0) then inner = passed_use(node, k - 1, depth or 0)
+      elseif kind == "CallExpr" and (may_write(node, k) or string.find(node.name, "^operator[^%[%(]") and id == node.arguments[1]) then inner = "both"
+      elseif kind == "UnaryOperator" and (node.op == "&" or node.op == "++" or node.op == "--") then inner = "both" end
+      walk(child, inner)
+    end
+  end
+  local body = body_of(decl)
+  if body then walk(body, "value") end
+  local plain, words = string.gsub(string.gsub(text, "/%*.-%*/", " "), "//[^\n]*", " "), 0
+  local written = "%f[%w_.]" .. parameter.name .. (field and "%s*%.%s*" .. field or "") .. "%f[^%w_]"
+  for _ in string.gmatch(plain, written) do words = words + 1 end
+  local is_one = not (uses.both or uses.value or uses.read and uses.write) and seen + (field and 0 or 1) == words
+  return is_one and (uses.read and "read" or uses.write and "write") or nil
+end
+
 return {
   parse = parse, node_of = node_of, place = place, text_of = text_of, last = last, body_of = body_of, parameters_of = parameters_of,
-  always_ends = always_ends, kernel_of = kernel_of, parts_of_for = parts_of_for, is_replaced = is_replaced, is_unknown = is_unknown, host_functions = host_functions,
+  always_ends = always_ends, kernel_of = kernel_of, parts_of_for = parts_of_for, template_parameters = template_parameters, is_replaced = is_replaced, is_unknown = is_unknown, only_use = only_use, host_functions = host_functions,
 }

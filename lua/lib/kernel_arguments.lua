@@ -35,8 +35,8 @@ local function tell(request, had, what)
     if inner ~= "" then text = inner .. " = { " .. text .. " }" end
     lines[#lines + 1] = "  " .. outer .. " = { " .. text .. " }   -- " .. table.concat(one.whys, ", ")
   end
-  fail({}, "%s does not say everything that a launch needs. Add these fields, with the right values:\n%s", what,
-       table.concat(lines, "\n"))
+  fail({}, "%s does not say everything that a launch needs. Add these fields, with the right values:\n%s\n"
+    .. "If a launch of the program was captured, add --captured DIR instead, also to apply its results", what, table.concat(lines, "\n"))
 end
 
 local SCALARS = {

@@ -12,6 +12,7 @@ local captured = host.own "captured.lua"
 local early = host.own "early.lua"
 local arguments = host.own "kernel_arguments.lua"
 local constants = host.own "kernel_constants.lua"
+local kernel_text = host.own "kernel_text.lua"
 local macros = host.own "kernel_macros.lua"
 local complete_problems = host.own("stand_ins.lua").complete
 local definition = host.own("written.lua").definition
@@ -163,6 +164,21 @@ local function may_be_macro(name)
   return true
 end
 
+-- Refuses a kernel whose code launches kernels. The compiler may stop at other errors.
+local function refuse_launch(file, kernels)
+  for _, text in ipairs(host.kernel_texts()) do
+    local plain, line = string.gsub(text, "//[^\n]*", ""), 0
+    local at = (string.find(plain, "__global__", 1, true) or string.find(plain, "__device__", 1, true)) and string.find(plain, "<<<", 1, true)
+    for _, k in ipairs(at and kernels or {}) do
+      local own = k.text == text and string.find(plain, "%f[%w_]" .. k.name .. "%s*%(")
+      if own then file, line = k.file, k.line + select(2, string.gsub(string.sub(plain, own, at), "\n", "")) end
+    end
+    if at then
+      host.fail_in(file, line, "this kernel launches another kernel from the device, which is not supported: tune the launched kernel alone, kernel = { entry = \"...\" }")
+    end
+  end
+end
+
 -- Asks the compiler for the kernel's type. If a name of the pattern is undefined in the file, it is a macro and is
 -- added to `defines`.
 local function ask_signature(entry, roots, defines, scope, file, facts, own)
@@ -175,20 +191,26 @@ local function ask_signature(entry, roots, defines, scope, file, facts, own)
   end
   while true do
     host.cut_kernel(roots, defines, is_device)
-    local signature, message, undefined = host.kernel_signature(entry_in(entry, scope), definitions(defines, scope), options)
+    local signature, message, log = host.kernel_signature(entry_in(entry, scope), definitions(defines, scope), options)
     if signature then return signature end
-    local grew = false
+    local grew, undefined = false, {}
+    for name in string.gmatch(log, 'identifier "([^"\n]+)" is undefined') do
+      local known = false
+      for _, other in ipairs(undefined) do known = known or other == name end
+      if not known then undefined[#undefined + 1] = name end
+    end
     for _, name in ipairs(undefined) do
       local known = false
       for _, d in ipairs(defines) do known = known or d == name end
       local sketches = host.sketches() and not string.find(name, "^__") and may_be_macro(name)
       if not known and not helpers[name] and (scope[name] ~= nil or sketches) then
         defines[#defines + 1], grew = name, true
-        if scope[name] == nil then scope[name] = host.is_type_like(name) and "float" or SKETCHED end
+        if scope[name] == nil then scope[name] = kernel_text.is_type_like(name) and "float" or SKETCHED end
       end
     end
     if not grew then
       local meant_by = find_kernels(facts, entry)
+      refuse_launch(file, meant_by)
       refuse_overloads(file, entry, meant_by)
       if host.sketches() and meant_by[1] and meant_by[1].template ~= "" then
         message = message .. "\nTried was " .. entry .. " of template <" .. string.gsub(meant_by[1].template, "%s+", " ")
@@ -335,8 +357,10 @@ end
 -- A space that is a product of lists may have blocks with too many threads. A constraint excludes these.
 local MOST_THREADS = 1024
 
-local function bound_blocks(description)
+local function bound_blocks(description, candidates)
   local fields = {}
+  local bounds = #candidates == 1 and string.match(candidates[1].text, "__launch_bounds__%s*%(%s*(%d+)%s*[,)]")
+  local most_threads = math.min(tonumber(bounds) or MOST_THREADS, MOST_THREADS)
   if description.where ~= nil and type(description.where) ~= "string" and type(description.where) ~= "table" then return end
   local where, values = early.where_of(description), read_space(description.space)
   local most = early.with_problem({}, description)
@@ -354,8 +378,8 @@ local function bound_blocks(description)
     end
     local product = table.concat(sides, " * ")
     local v = evaluate(product, scope_of(most, early.derived_of(description)))
-    if varies and not (type(v) == "number" and v <= MOST_THREADS) then
-      where[#where + 1] = product .. " <= " .. MOST_THREADS
+    if varies and not (type(v) == "number" and v <= most_threads) then
+      where[#where + 1] = product .. " <= " .. most_threads
       fields[#where] = { ... }
     end
   end
@@ -518,7 +542,7 @@ function kernel_file.complete(description)
     ask(request, "launch", "grid = \"ceil_div(n, BLOCK)\", block = \"BLOCK\"",
         launch and "the program launched " .. captured.show(launch) or "how many blocks, of how many threads")
   end
-  bound_blocks(description)
+  bound_blocks(description, candidates)
   macros.settle(facts, description, values)
   macros.refuse_misspelt(facts, space_names)
   local parameters = {}
@@ -526,7 +550,7 @@ function kernel_file.complete(description)
     for _, p in ipairs(k.params) do parameters[p.name] = true end
   end
   host.cut_kernel(roots, {}, false)
-  local defines = macros.find_defines(description, facts, host.template_words(), space_names, parameters)
+  local defines = macros.find_defines(description, facts, kernel_text.template_words(), space_names, parameters)
   macros.complete_derived(description, facts, values)
   local baseline = macros.complete_baseline(description, facts, values, space_names)
   local known = early.with_problem(baseline, description)

@@ -5,6 +5,7 @@ local host = ...
 
 local check = host.own "check.lua"
 local early = host.own "early.lua"
+local kernel_text = host.own "kernel_text.lua"
 local fail = check.fail
 local parse_c, evaluate, scope_of = early.parse_c, early.evaluate, early.scope_of
 
@@ -45,7 +46,7 @@ function macros.find_defines(description, facts, template_words, space_names, pa
   local defines = {}
   local function add(name, always)
     if template_words[name] or parameters[name] then return end
-    if not facts.macros[name] and host.is_declared(name) then return end -- const int N = gridDim.x * 4;
+    if not facts.macros[name] and kernel_text.is_declared(name) then return end -- const int N = gridDim.x * 4;
     local constant = string.find(name, "^[%u_][%u%d_]*$") -- in capital letters; an #if may use it
     if facts.macros[name] or facts.words[name] and (always or constant) then defines[#defines + 1] = name end
   end

@@ -11,6 +11,7 @@ local syntax = host.own "host_syntax.lua"
 local values = host.own "host_values.lua"
 local arguments = host.own "kernel_arguments.lua"
 local expressions = host.own "kernel_expressions.lua"
+local kernel_text = host.own "kernel_text.lua"
 local helpers, parse_c = early.helpers, early.parse_c
 local is_number, is_plain, same = values.is_number, values.is_plain, values.same
 local quoted, ask, remark, number_text, source_of, why, question =
@@ -28,48 +29,6 @@ local function values_around(v)
   if v == 0 then return "{ 0, 1 }" end
   if helpers.is_pow2(v) then return "at.pow2(" .. math.max(1, v // 4) .. ", " .. math.max(v, math.min(v * 4, 1024)) .. ")" end
   return "{ " .. math.max(1, v // 2) .. ", " .. v .. ", " .. 2 * v .. " }"
-end
-
--- ---- the kernel's own code ----
-
--- Returns whether a call may write to its k-th child: the object of a method, or an argument passed by reference.
-local function may_write(node, k)
-  local decl = node.ref and syntax.node_of(node.ref)
-  if not decl then return false end
-  if k == 1 then return decl.kind == "CXXMethod" and not string.find(decl.type, "const$") end
-  local p = syntax.parameters_of(decl)[k - 1]
-  return p ~= nil and string.find(p.type, "&$") and not string.find(p.type, "^const ")
-end
-
--- Returns "read" or "write" if the kernel does only that through its i-th parameter; nil if it does both or the code
--- does not tell.
-local function only_use(decl, i, text)
-  local parameter, seen, uses = decl and syntax.parameters_of(decl)[i], 0, {}
-  if not parameter then return nil end
-  local function walk(node, use)
-    local kind = node.kind
-    if kind == "DeclRefExpr" and node.ref == parameter.id then
-      seen, uses[use] = seen + 1, true
-      return
-    end
-    for k, id in ipairs(node.children) do
-      local child, inner = syntax.node_of(id), "value"
-      local passes = kind == "ParenExpr" or kind == "UnexposedExpr" or string.find(kind, "Cast") or kind == "MemberRefExpr"
-      if passes then inner = use
-      elseif kind == "ArraySubscriptExpr" and k == 1 or kind == "UnaryOperator" and node.op == "*" then inner = use == "value" and "read" or use
-      elseif kind == "BinaryOperator" and node.op == "=" and k == 1 then inner = use == "value" and "write" or "both"
-      elseif kind == "CompoundAssignOperator" and k == 1 then inner = "both"
-      elseif kind == "CallExpr" and (may_write(node, k) or string.find(node.name, "^operator[^%[%(]") and id == node.arguments[1]) then inner = "both"
-      elseif kind == "UnaryOperator" and (node.op == "&" or node.op == "++" or node.op == "--") then inner = "both" end
-      walk(child, inner)
-    end
-  end
-  local body = syntax.last(decl)
-  if body.kind == "CompoundStmt" then walk(body, "value") end
-  local plain, words = string.gsub(string.gsub(text, "/%*.-%*/", " "), "//[^\n]*", " "), 0
-  for _ in string.gmatch(plain, "%f[%w_.]" .. parameter.name .. "%f[^%w_]") do words = words + 1 end
-  local is_one = not (uses.both or uses.value or uses.read and uses.write) and seen + 1 == words
-  return is_one and (uses.read and "read" or uses.write and "write") or nil
 end
 
 -- ---- the instance ----
@@ -100,7 +59,7 @@ local function instance(launch, template, shapes, in_data)
   end
   for _ = 1, 2 do -- again for those before the parameter that they follow
     for _, one in ipairs(whole) do
-      local name, v = (not shapes or shapes[one.own]) and one.own, one.v
+      local name, v = shapes[one.own] and one.own, one.v
       while v and name do -- no size of a buffer may depend on a parameter
         if in_data and in_data[v] then name = nil end
         v = v.of
@@ -114,9 +73,9 @@ local function instance(launch, template, shapes, in_data)
   return parts, numbers, sources, whole
 end
 
--- Returns the words of host.shaping_words(), and the words in the values of macros among them.
+-- Returns the words of shaping_words(), and the words in the values of macros among them.
 local function shaping(facts)
-  local found = host.shaping_words()
+  local found = kernel_text.shaping_words()
   for _ = 1, 4 do
     for name in pairs(early.copied(found)) do
       for inner in early.names_in(facts.macros[name] and facts.macros[name].value or "") do found[inner] = true end
@@ -127,7 +86,10 @@ end
 
 -- ---- structures by value ----
 
--- Lists the members of a structure. Returns false if a member has an unknown type.
+local read_buffer
+
+-- Lists the members of a structure. A pointer to memory of the device becomes a buffer. Returns false if a member has an
+-- unknown type.
 local function members(self, class, v, name, list)
   local fine = class ~= nil
   for _, id in ipairs(class and class.children or {}) do
@@ -135,10 +97,18 @@ local function members(self, class, v, name, list)
     if field.kind == "FieldDecl" then
       local cell = v and v.fields and v.fields[field.name]
       local one, kind = cell and cell.v, field.type == "bool" and "bool" or C_TYPES[field.type]
+      local to = string.match(string.gsub(field.type, "^const ", ""), "^(.-) %*$")
       if kind then
         local is_bare = one and one.is_field and is_plain(one.of) and not self:name_of(one) -- no size depends on the number
         local text = one and one.n and (is_bare and number_text(one.n) or self:render(one, "data", 0))
         list[#list + 1] = "at." .. kind .. "(" .. (text and (tonumber(text) and text or quoted(text)) or ask(name .. "." .. field.name .. " is " .. (one and question(one) or "set at run time"))) .. ")"
+      elseif one and one.object and to and C_TYPES[to] then
+        local own = field.name
+        while self.taken[own] do own = own .. "_" end
+        self.taken[own] = true
+        read_buffer(self, { pointer = true, const = string.find(field.type, "^const ") ~= nil, type = C_TYPES[to], lanes = 1, bytes = arguments.bytes_of(to), is_member = true },
+                    { name = own, text = field.type .. field.name, field = field.name }, one, self.launch.decl, self.position, self.kernel, {})
+        list[#list + 1] = quoted(own)
       elseif field.class and not string.find(field.type, "[%]*]") then
         fine = members(self, syntax.node_of(field.class), one, name .. "." .. field.name, list) and fine
       else
@@ -248,22 +218,22 @@ local function read_block(self, launch, numbers, words)
       for node in function(_, at) if at == nil then return v end return at.of end do self.named[node] = name end
       self.tuned[name] = self.tuned[name] or numbers[name]
     end
-    list[i] = name or self:render(v, "launch", 0) or ask(question(v))
+    list[i] = name or v
   end
   return list
 end
 
 -- Adds the buffer of a pointer, with its type, size and contents.
-local function read_buffer(self, a, param, v, decl, i, found, words)
+function read_buffer(self, a, param, v, decl, i, found, words)
   local name, object = param.name, v and v.object
   local role = a.const and "input" or "inout"
   if is_plain(v) and v.n == 0 then
     self:add("args", name, "at.uint64(0)", "the host passes a null pointer")
     return
   end
-  local use = not a.const and only_use(decl, i, found.text)
+  local use = not a.const and syntax.only_use(decl, i, found.text, 0, param.field)
   if use == "read" then role = "input" elseif use == "write" and not (object and v.zero) then role = "output" end
-  local known = a.type and arguments.SCALARS[a.type] and a.type ~= "bool"
+  local known = a.type and arguments.SCALARS[a.type] and a.type ~= "bool" and not a.is_member
   local width = a.bytes > 0 and a.bytes or 1
   local elements, place_why = nil, object and object.at .. ": " .. (object.text or "") or ""
   if object and object.bytes then
@@ -297,23 +267,27 @@ local function read_buffer(self, a, param, v, decl, i, found, words)
     self:add("buffers", name, ask(param.text .. " leads to addresses: at.scratch { dtype = \"uint64\", count = ... } if an earlier launch writes them; if the host does, this kernel cannot be tuned"), "")
     return
   elseif not known then
-    local unit, unit_bytes = arguments.unit_of(a)
+    local unit, unit_bytes = a.type, width
+    if not a.is_member then unit, unit_bytes = arguments.unit_of(a) end
     local factor = width // unit_bytes
     extra[1] = "dtype = " .. (a.bytes == 0 and ask("what " .. param.text .. " leads to") or quoted(unit))
     if elements then extra[2] = "count = " .. quoted(factor > 1 and factor .. " * " .. (string.find(elements, "[^%w_]") and "(" .. elements .. ")" or elements) or elements)
     else extra[2] = "count = " .. size end
   end
   local filled = object and string.find(a.type or "", "int") and role ~= "output" and ((v.from or object).fill or {}) or {}
-  local limit, is_index = filled.kind and self:render(filled.limit, "data", 0), string.find(a.type or "", "int") and host.is_index_array(name)
+  local is_index = string.find(a.type or "", "int") and kernel_text.is_index_array(string.gsub(name, "_$", ""))
   local count_why = place_why
   if filled.kind then place_why = filled.at .. ": " .. filled.text end
+  -- Random numbers show more than a constant, unless they are indices or addresses.
+  local is_constant = filled.kind == "constant" and (is_index or words.asm)
+  local limit = (is_constant or filled.kind == "below") and not v.zero and not v.part and self:render(filled.limit, "data", 0)
   if object and v.zero then
     extra[#extra + 1] = "fill = \"zero\""
   elseif object and v.part then
     extra[#extra + 1] = "fill = " .. ask("zeros, but for the part that the host copies, " .. v.part)
   elseif filled.kind == "below" and limit then
     extra[#extra + 1] = "fill = \"below\", limit = " .. (tonumber(limit) and limit or quoted(limit))
-  elseif filled.kind == "constant" and limit and (is_index or words.asm) then -- otherwise random numbers show more
+  elseif is_constant and limit then
     extra[#extra + 1] = "fill = at.constant(" .. (tonumber(limit) and limit or quoted(limit)) .. ")"
   elseif filled.kind == "index" and is_index then
     extra[#extra + 1] = "fill = \"index\""
@@ -406,7 +380,7 @@ return function(entry, kernel, names, facts, guess, compile)
   end
   -- The compiler reports the parameters for this launch's template instance.
   local self = early.copied(expressions.context)
-  for key, v in pairs({ named = {}, tuned = {}, literal = {}, taken = {}, symbols = {}, of_data = {}, in_data = {}, of_block = {}, numbers = {}, shared = {}, written = {}, both = {}, launch = launch,
+  for key, v in pairs({ named = {}, tuned = {}, literal = {}, taken = {}, symbols = {}, of_data = {}, in_data = {}, of_block = {}, numbers = {}, shared = {}, written = {}, both = {}, launch = launch, kernel = kernel,
                               fields = { problem = {}, derived = {}, space = {}, args = {}, launch = {}, baseline = {}, sizes = {}, outputs = {}, buffers = {}, oracle = {} } }) do self[key] = v end
   local is_template = kernel.template ~= "" and not string.find(entry, "<", 1, true)
   local plain, numbers, sure = entry, {}, true
@@ -425,21 +399,22 @@ return function(entry, kernel, names, facts, guess, compile)
       return true
     end)
   end
-  for _, v in pairs(launch and launch.args or {}) do
+  local function mark_sizes(v)
     mark(v.object and v.object.bytes, of_data)
     walk(v.object and v.object.bytes, function(x)
       self.in_data[x] = true
       return true
     end)
+    for _, cell in pairs(v.fields or {}) do mark_sizes(cell.v) end
   end
+  for _, v in pairs(launch and launch.args or {}) do mark_sizes(v) end
   if is_template and sure then
     local sources
     parts, numbers, sources, all = instance(launch, kernel.template, shapes, self.in_data)
     if early.is_empty(numbers) and launch then -- a number that is the block's size
-      parts, numbers = instance(launch, kernel.template, nil, self.in_data)
       local kept = {}
-      for own, n in pairs(numbers) do
-        for _, side in ipairs(launch.block) do kept[own] = kept[own] or n > 1 and side.n == n or nil end
+      for _, one in ipairs(all) do
+        for _, side in ipairs(launch.block) do kept[one.own] = kept[one.own] or one.n > 1 and side.n == one.n or nil end
       end
       parts, numbers, sources, all = instance(launch, kernel.template, kept, self.in_data)
     end
@@ -500,7 +475,7 @@ return function(entry, kernel, names, facts, guess, compile)
         host.fail_in(kernel.file, kernel.line, string.format("nothing defines %s, which %s reads; did you mean '%s'?", name, kernel.name, meant))
       end
       self.tuned[name] = -1
-      self:add("space", name, ask("nothing defines " .. name .. (host.is_type_like(name) and ", a type: { \"float\" }, say" or ": the values to try")), "")
+      self:add("space", name, ask("nothing defines " .. name .. (kernel_text.is_type_like(name) and ", a type: { \"float\" }, say" or ": the values to try")), "")
     end
   end
   local block = launch and read_block(self, launch, numbers, words)
@@ -510,11 +485,15 @@ return function(entry, kernel, names, facts, guess, compile)
       self.named[v], v = name, v.of
     end
   end
+  for i, side in ipairs(block or {}) do -- the kernel's parameters have their names now
+    if type(side) ~= "string" then block[i] = self:render(side, "launch", 0) or ask(question(side)) end
+  end
   local function read_numbers(are_structs)
     for i, a in ipairs(signature) do
       local p = params[i]
       local is_struct = a.lanes ~= 1 or not a.type
       if not a.pointer and not a.empty and p.name ~= "" and is_struct == are_structs and not (launch and launch.args[i] == nil and string.find(p.text, "=", 1, true)) then
+        self.position = i
         read_number(self, a, p, launch and launch.args[i])
       end
     end
@@ -559,6 +538,17 @@ return function(entry, kernel, names, facts, guess, compile)
   for _, one in ipairs(all) do -- an argument that is a variable of the problem follows this variable
     local name = not numbers[one.own] and one.v and (self:name_of(one.v) or one.v.macro)
     if name and find(self.fields.problem, name) then parts[one.i] = "${" .. name .. "}" end
+  end
+  for i, part in ipairs(parts or {}) do -- also the arguments of a class, such as traits
+    local class, inner = string.match(part, "^([%w_:]+)(%b<>)$")
+    local own = class and syntax.template_parameters(string.match(class, "[%w_]+$"))
+    local list = own and early.split(string.sub(inner, 2, -2), true) or {}
+    for k, text in ipairs(list) do
+      local v = launches.constants[(own[k] or "") .. "=" .. text]
+      local name = v and self:name_of(v)
+      if name and find(self.fields.problem, name) then list[k] = "${" .. name .. "}" end
+    end
+    if own then parts[i] = class .. "<" .. table.concat(list, ", ") .. ">" end
   end
   local of_kernel, whole = {}, parts and entry .. "<" .. table.concat(parts, ", ") .. ">" or plain
   if #names > 1 or whole ~= entry or string.find(entry, "<", 1, true) then

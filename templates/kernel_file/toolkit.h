@@ -119,6 +119,16 @@ typedef curandState curandStateXORWOW_t, curandState_t;
 struct cuComplex { float x, y; };
 struct cuDoubleComplex { double x, y; };
 typedef cuComplex cuFloatComplex;
+namespace nvcuda { namespace wmma {
+struct matrix_a; struct matrix_b; struct accumulator; struct row_major; struct col_major;
+enum layout_t { mem_row_major, mem_col_major };
+namespace precision { struct tf32; struct u4; struct s4; struct b1; }
+template <class Use, int m, int n, int k, class T, class Layout = void> struct fragment { T x[16]; int num_elements; };
+template <class F, class T> __device__ void load_matrix_sync(F &f, const T *p, unsigned stride, layout_t layout = mem_row_major);
+template <class F, class T> __device__ void store_matrix_sync(T *p, const F &f, unsigned stride, layout_t layout) { *p = f.x[0]; }
+template <class F, class T> __device__ void fill_fragment(F &f, T v);
+template <class D, class A, class B, class C> __device__ void mma_sync(D &d, const A &a, const B &b, const C &c);
+} }
 extern __device__ const uint3 threadIdx, blockIdx;
 extern __device__ const dim3 blockDim, gridDim;
 extern __device__ const int warpSize;

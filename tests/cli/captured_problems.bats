@@ -241,3 +241,9 @@ END
     tool "$FIXTURES/captured.cu" --captured seen --after first.cu@nowhere --device cuda:0 --no-record --quiet
     fails_with 2 '--after first.cu@nowhere'
 }
+
+@test "'apply' without the captured launch on which a kernel was tuned names the missing option" {
+    cp "$FIXTURES/captured.cu" .
+    tool apply captured.cu --config BLOCK=64
+    fails_with 2 "If a launch of the program was captured, add --captured DIR instead"
+}

@@ -268,3 +268,107 @@ CU
     tool new --from nested.cu
     fails_with 2 "nested.cu:5: this kernel launches another kernel from the device"
 }
+
+@test "pointers in a structure by value are buffers, read or written as the kernel uses the members" {
+    cat >soa.cu <<'CU'
+#define SIZE 65536
+struct cells { int *left; const float *weight; float *sum; int count; };
+__global__ void add(cells c) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < c.count) c.sum[i] = c.left[i] * c.weight[i]; }
+int main()
+{
+    cells c;
+    float *weight;
+    cudaMalloc(&c.left, SIZE * sizeof(int));
+    cudaMalloc(&weight, SIZE * sizeof(float));
+    cudaMalloc(&c.sum, SIZE * sizeof(float));
+    c.weight = weight;
+    c.count = SIZE;
+    add<<<SIZE / 128, 128>>>(c);
+}
+CU
+    tool new --from soa.cu --write
+    succeeds
+    says 'args = { c = at.struct { "left", "weight", "sum", at.int32("SIZE") } }'
+    says 'left = at.input { dtype = "int32", count = "SIZE" }'
+    says 'weight = at.input { dtype = "float", count = "SIZE" }'
+    says 'sum = at.output { dtype = "float", count = "SIZE" }'
+    tool check soa.cu --budget 1
+    succeeds
+}
+
+@test "numbers of a class that is a template argument follow the problem, and __launch_bounds__ bounds the block" {
+    cat >traits.cu <<'CU'
+template <int THREADS_, int ITEMS_, typename T_> struct traits { static constexpr int threads = THREADS_, items = ITEMS_; typedef T_ T; };
+template <typename K> __global__ void twice(const typename K::T *in, typename K::T *out, int n)
+{
+    for (int k = 0, i = blockIdx.x * K::threads * K::items + threadIdx.x; k < K::items; k++, i += K::threads) if (i < n) out[i] = 2 * in[i];
+}
+template <typename K> void start(const typename K::T *in, typename K::T *out, int n)
+{
+    twice<K><<<(n + K::threads * K::items - 1) / (K::threads * K::items), K::threads>>>(in, out, n);
+}
+int main()
+{
+    int n = 1 << 16;
+    float *in, *out;
+    cudaMalloc(&in, n * sizeof(float));
+    cudaMalloc(&out, n * sizeof(float));
+    start<traits<128, 4, float>>(in, out, n);
+}
+CU
+    tool new --from traits.cu --write
+    succeeds
+    says 'entry = "twice<traits<${THREADS_}, ${ITEMS_}, float>>"'
+    tool check traits.cu --set THREADS_=64 --budget 1
+    succeeds
+    cat >bounds.cu <<'CU'
+__global__ void __launch_bounds__(128, 2) clear(float *x, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) x[i] = 0; }
+int main() { int n = 4096; float *x; cudaMalloc(&x, n * sizeof(float)); clear<<<(n + 127) / 128, 128>>>(x, n); }
+CU
+    tool new --from bounds.cu --write
+    succeeds
+    tool space bounds.cu
+    says "BLOCK <= 128"
+}
+
+@test "a block and a size follow the variables from which min and pow compute them" {
+    program powers.cu <<'CU'
+int main()
+{
+    int n = 32, most = 256;
+    int total = (int)(pow((float)n, 2.0f) / 2), block = total < most ? total : most;
+    float *in, *out;
+    cudaMalloc(&in, total * sizeof(float));
+    cudaMalloc(&out, total * sizeof(float));
+    twice<<<1, block>>>(in, out, n);
+}
+CU
+    tool new --from powers.cu
+    succeeds
+    says 'in_ = "n * n // 2"'
+    says 'block = "min(n * n // 2, most)"'
+}
+
+@test "a pointer that a function takes as const is read, and a function with a body shows what it writes" {
+    cat >calls.cu <<'CU'
+__device__ float load(const float *p, int i) { return p[i]; }
+__device__ void store(float *p, int i, float v) { p[i] = v; }
+__global__ void twice(float *in, float *out, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) store(out, i, 2 * load(in, i));
+}
+int main()
+{
+    int n = 4096;
+    float *in, *out;
+    cudaMalloc(&in, n * sizeof(float));
+    cudaMalloc(&out, n * sizeof(float));
+    twice<<<(n + 127) / 128, 128>>>(in, out, n);
+}
+CU
+    tool new --from calls.cu
+    succeeds
+    says 'outputs = { "out" }'
+    says 'in_ = at.input {}'
+}

@@ -36,19 +36,4 @@ typedef struct cpp_assignment {
 /* Finds up to `capacity` assignments to `name`, in the order of the text. Returns their number. */
 size_t cpp_assignments(cpp_span text, cpp_span name, cpp_assignment *out, size_t capacity);
 
-/* Tells whether the text declares a variable: a type stands before its name, as in int N = 4. */
-bool cpp_is_declared(cpp_span text, const char *name);
-
-/* Tells whether the name is used like a type: before another name, or after const. */
-bool cpp_is_type_like(cpp_span text, const char *name);
-
-/* Tells whether elements of the array are indices of other arrays: an element, or a variable
- * computed from an element, is used in brackets or in a sum with an address. */
-bool cpp_is_index_array(cpp_span text, const char *name);
-
-/* Finds words that probably change a kernel's speed but not its result: extents of shared memory,
- * factors of unrolling, steps of loops, factors of an index of a block or thread. A word may occur
- * several times. Returns their number, at most `capacity`. */
-size_t cpp_shaping_words(cpp_span text, cpp_span *out, size_t capacity);
-
 #endif

@@ -188,7 +188,16 @@ static at_status ask_headers(kernel_file *k, const script_compiler *compiler, at
 /* Tells whether a name of std is in templates/kernel_file/std_few.h. */
 static bool is_of_few(cpp_token t)
 {
-    static const char *const names[] = {"abs",
+    static const char *const names[] = {"numeric_limits",
+                                        "int16_t",
+                                        "int32_t",
+                                        "int64_t",
+                                        "int8_t",
+                                        "uint16_t",
+                                        "uint32_t",
+                                        "uint64_t",
+                                        "uint8_t",
+                                        "abs",
                                         "ceil",
                                         "cos",
                                         "exp",
@@ -197,10 +206,6 @@ static bool is_of_few(cpp_token t)
                                         "fma",
                                         "fmax",
                                         "fmin",
-                                        "int16_t",
-                                        "int32_t",
-                                        "int64_t",
-                                        "int8_t",
                                         "isinf",
                                         "isnan",
                                         "log",
@@ -212,11 +217,6 @@ static bool is_of_few(cpp_token t)
                                         "size_t",
                                         "sqrt",
                                         "tanh",
-                                        "uint16_t",
-                                        "uint32_t",
-                                        "uint64_t",
-                                        "uint8_t",
-                                        "numeric_limits",
                                         NULL};
     return cpp_is_any(t, names);
 }

@@ -49,13 +49,12 @@ at_status kernel_cut(kernel_file *k, const cpp_span *roots, size_t root_count,
                      const script_compiler *compiler, at_error *error);
 
 /* Compiles the file with `defines` ("#define NAME VALUE\n" ...) before it and reads the parameters
- * of the kernel `entry`. If the file does not compile, returns AT_COMPILE with the compiler's log;
- * *undefined, which the caller frees, then has an empty line and the undefined names, one per
- * line. */
+ * of the kernel `entry`. Returns AT_COMPILE if the file does not compile. The caller frees *log,
+ * the compiler's log, which may be NULL. */
 at_status kernel_signature(const kernel_file *k, const char *entry, const char *defines,
                            const char *const *options, size_t option_count, const char *host_dir,
                            const script_compiler *compiler, cpp_argument out[CPP_MAX_PARAMETERS],
-                           size_t *count, char **undefined, at_error *error);
+                           size_t *count, char **log, at_error *error);
 
 /* Adds the header that writes kernels' parameters into PTX (cpp/signature.h). *name is its name.
  * AT_IO, AT_NO_MEMORY. */

@@ -1,4 +1,4 @@
-/* Functions for lua/lib/kernel_file.lua and kernel_sketch.lua: the kernel's own file. */
+/* Functions for lua/lib/kernel_file.lua and the modules beside it: the kernel's own file. */
 #include <lauxlib.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -184,21 +184,8 @@ static void push_argument(lua_State *L, const cpp_argument *a)
     set_boolean(L, "empty", a->type == CPP_TYPE_EMPTY);
 }
 
-static void push_lines(lua_State *L, const char *text)
-{
-    lua_newtable(L);
-    for (lua_Integer n = 0; text && *text;) {
-        size_t length = strcspn(text, "\n");
-        if (length > 0) {
-            lua_pushlstring(L, text, length);
-            lua_rawseti(L, -2, ++n);
-        }
-        text += length + (text[length] == '\n');
-    }
-}
-
 /* host.kernel_signature(entry, defines, options) returns the kernel's parameters, or, if the file
- * does not compile, nil, the compiler's message and the undefined names. */
+ * does not compile, nil, a message and the compiler's log. */
 static int host_kernel_signature(lua_State *L)
 {
     script *s = script_of(L);
@@ -212,18 +199,18 @@ static int host_kernel_signature(lua_State *L)
         lua_pop(L, 1);
     }
     at_error error = {0};
-    char *undefined;
+    char *log;
     at_status status = kernel_signature(
         &s->kernel_source, luaL_checkstring(L, 1), luaL_checkstring(L, 2), options, option_count,
-        s->from.template_dir, &s->options.compiler, arguments, &count, &undefined, &error);
+        s->from.template_dir, &s->options.compiler, arguments, &count, &log, &error);
     if (status == AT_COMPILE) {
         lua_pushnil(L);
         lua_pushstring(L, error.message);
-        push_lines(L, undefined);
-        free(undefined);
+        lua_pushstring(L, log ? log : "");
+        free(log);
         return 3;
     }
-    free(undefined);
+    free(log);
     if (status)
         sandbox_raise_error(L, &error);
     lua_createtable(L, (int)count, 0);
@@ -255,18 +242,6 @@ static int host_kernel_words(lua_State *L)
                     lua_pop(L, 1);
                 }
             }
-    return 1;
-}
-
-/* host.template_words() returns the words of the template parameters that the kernel needs. */
-static int host_template_words(lua_State *L)
-{
-    const kernel_file *k = &script_of(L)->kernel_source;
-    lua_newtable(L);
-    for (size_t u = 0; u < k->count; u++)
-        for (size_t i = 0; i < k->units[u].declaration_count; i++)
-            if (k->units[u].declarations[i].wanted)
-                add_words(L, k->units[u].declarations[i].template_of);
     return 1;
 }
 
@@ -396,20 +371,18 @@ static int host_texts(lua_State *L)
     return 1;
 }
 
-/* host.shaping_words() returns words that decide how the kernel computes (cpp/usage.h), as keys. */
-static int host_shaping_words(lua_State *L)
+/* host.kernel_texts() returns the texts of the declarations that the kernel needs. */
+static int host_kernel_texts(lua_State *L)
 {
     const kernel_file *k = &script_of(L)->kernel_source;
+    lua_Integer n = 0;
     lua_newtable(L);
     for (size_t u = 0; u < k->count; u++)
         for (size_t i = 0; i < k->units[u].declaration_count; i++) {
-            cpp_span words[256];
             if (!k->units[u].declarations[i].wanted)
                 continue;
-            const size_t n = cpp_shaping_words(k->units[u].declarations[i].span, words,
-                                               sizeof words / sizeof *words);
-            for (size_t w = 0; w < n; w++)
-                add_word(L, words[w]);
+            push_span(L, k->units[u].declarations[i].span);
+            lua_rawseti(L, -2, ++n);
         }
     return 1;
 }
@@ -437,42 +410,6 @@ static int host_sketch(lua_State *L)
     sandbox_raise(L, AT_NOT_FOUND, s->from.path, 0, "no pattern is made of a sketch");
 }
 
-static int push_if_any(lua_State *L, bool (*holds)(cpp_span, const char *))
-{
-    const kernel_file *k = &script_of(L)->kernel_source;
-    const char *name = luaL_checkstring(L, 1);
-    bool found = false;
-    for (size_t u = 0; u < k->count && !found; u++)
-        found = holds((cpp_span){k->units[u].text, k->units[u].length}, name);
-    lua_pushboolean(L, found);
-    return 1;
-}
-
-static int host_is_declared(lua_State *L)
-{
-    return push_if_any(L, cpp_is_declared);
-}
-
-static int host_is_type_like(lua_State *L)
-{
-    return push_if_any(L, cpp_is_type_like);
-}
-
-/* host.is_index_array(name) tells whether the array's elements are indices into other arrays. */
-static int host_is_index_array(lua_State *L)
-{
-    const kernel_file *k = &script_of(L)->kernel_source;
-    const char *name = luaL_checkstring(L, 1);
-    bool found = false;
-    for (size_t u = 0; u < k->count && !found; u++)
-        for (size_t i = 0; i < k->units[u].declaration_count && !found; i++) {
-            const cpp_declaration *d = &k->units[u].declarations[i];
-            found = d->wanted && d->kind == CPP_FUNCTION && cpp_is_index_array(d->span, name);
-        }
-    lua_pushboolean(L, found);
-    return 1;
-}
-
 /* host.variable_line(name) returns the line and file that declare a variable or an enumerator. */
 static int host_variable_line(lua_State *L)
 {
@@ -494,16 +431,12 @@ const luaL_Reg host_kernel_functions[] = {
     {"cut_kernel", host_cut_kernel},
     {"kernel_signature", host_kernel_signature},
     {"kernel_words", host_kernel_words},
-    {"template_words", host_template_words},
     {"variables", host_variables},
     {"launches", host_launches},
     {"texts", host_texts},
-    {"shaping_words", host_shaping_words},
+    {"kernel_texts", host_kernel_texts},
     {"sketches", host_sketches},
     {"sketch", host_sketch},
-    {"is_declared", host_is_declared},
-    {"is_type_like", host_is_type_like},
-    {"is_index_array", host_is_index_array},
     {"variable_line", host_variable_line},
     {NULL, NULL},
 };

@@ -83,27 +83,6 @@ static void add_log(char *text, size_t size_bytes, const char *log)
         text[--n] = '\0';
 }
 
-static char *undefined_names(const char *log)
-{
-    static const char before[] = "identifier \"", after[] = "\" is undefined";
-    pack names = {0};
-    pack_append_text(&names, "\n");
-    for (const char *at = log; (at = strstr(at, before)) != NULL;) {
-        at += sizeof before - 1;
-        const size_t length = strcspn(at, "\"\n");
-        char line[130];
-        snprintf(line, sizeof line, "\n%.*s\n", length < 120 ? (int)length : 120, at);
-        pack_append(&names, "", 1);
-        if (names.failed)
-            break;
-        names.size_bytes--;
-        if (strncmp(at + length, after, sizeof after - 1) == 0 &&
-            !strstr((const char *)names.bytes, line))
-            pack_append_text(&names, line + 1);
-    }
-    return pack_take_text(&names);
-}
-
 static int open_brace(cpp_span text)
 {
     int lines[64] = {0}, depth = 0;
@@ -118,43 +97,12 @@ static int open_brace(cpp_span text)
     return depth > 0 && depth <= 64 ? lines[depth - 1] : 0;
 }
 
-/* Returns the line at which the kernel's code launches a kernel, and sets the file's name. Returns
- * 0 without such a line. The compiler may stop at other errors before it. */
-static int device_launch(const kernel_file *k, const char **file)
-{
-    static const char *const words[] = {"__global__", "__device__", NULL};
-    for (size_t u = 0; u < k->count; u++) {
-        cpp_lexer l = cpp_lexer_make(k->units[u].text, k->units[u].length, 1);
-        cpp_token t = cpp_next(&l);
-        for (size_t i = 0; i < k->units[u].declaration_count; i++) {
-            const cpp_declaration *d = &k->units[u].declarations[i];
-            if (!d->wanted || d->kind != CPP_FUNCTION ||
-                !cpp_text_has(k->units, k->count, d->head, words))
-                continue;
-            for (; t.kind != CPP_END && t.span.text < d->span.text + d->span.length;
-                 t = cpp_next(&l))
-                if (t.span.text >= d->span.text && strncmp(t.span.text, "<<<", 3) == 0) {
-                    *file = k->names[u];
-                    return t.line;
-                }
-        }
-    }
-    return 0;
-}
-
 /* Sets the error for a kernel that does not compile. An undefined name may belong to a missing
  * header. */
 static at_status refuse(const kernel_file *k, const char *log, at_error *error)
 {
     char said[1024], missing[400] = "", includer[NAME_MAX + 1], around[NAME_MAX + 80] = "";
     add_log(said, sizeof said, log ? log : "");
-    const char *launcher = NULL;
-    const int launch_line = device_launch(k, &launcher);
-    if (launch_line > 0)
-        return error_set_at(
-            error, AT_SCRIPT, launcher, launch_line,
-            "this kernel launches another kernel from the device, which is not supported: tune the "
-            "launched kernel alone, kernel = { entry = \"...\" }");
     const int open = open_brace((cpp_span){k->units[0].text, k->units[0].length});
     if (strncmp(said, signature_name, strlen(signature_name)) == 0 && open > 0)
         snprintf(said, sizeof said, "the brace that opens in line %d is never closed", open);
@@ -185,12 +133,12 @@ at_status kernel_signature_header(included *to, const char *host_dir, const char
 at_status kernel_signature(const kernel_file *k, const char *entry, const char *defines,
                            const char *const *options, size_t option_count, const char *host_dir,
                            const script_compiler *compiler, cpp_argument out[CPP_MAX_PARAMETERS],
-                           size_t *count, char **undefined, at_error *error)
+                           size_t *count, char **log, at_error *error)
 {
-    *undefined = NULL;
+    *log = NULL;
     included headers;
     pack source = {0};
-    char *text = NULL, *ptx = NULL, *log = NULL;
+    char *text = NULL, *ptx = NULL;
     at_status status = included_copy(&k->headers, &headers, error);
     if (!status)
         status = kernel_header_add(&headers, host_dir, "signature.h", NULL, signature_name, error);
@@ -214,11 +162,9 @@ at_status kernel_signature(const kernel_file *k, const char *entry, const char *
                                                       .header_count = headers.count,
                                                       .options = options,
                                                       .option_count = option_count},
-                                     &ptx, &log, error);
-    if (!status && (!ptx || !cpp_signature_read(ptx, "autotune_signature", out, count))) {
-        status = refuse(k, log, error);
-        *undefined = undefined_names(log ? log : "");
-    }
+                                     &ptx, log, error);
+    if (!status && (!ptx || !cpp_signature_read(ptx, "autotune_signature", out, count)))
+        status = refuse(k, *log, error);
     if (!status && *count > CPP_MAX_PARAMETERS)
         status = error_set_at(error, AT_SCRIPT, k->path, 0,
                               "the kernel %s takes %zu arguments; at most %d are allowed: put some "
@@ -227,7 +173,6 @@ at_status kernel_signature(const kernel_file *k, const char *entry, const char *
     included_deinit(&headers);
     free(text);
     free(ptx);
-    free(log);
     return status;
 }
 
