@@ -459,6 +459,68 @@ static void loops()
     printf("\n");
 }
 
+// "marches": blocks of 32 * 8 threads, 8 on each SM, go through planes of 512 * 512 words. A thread
+// reads a word of its column, and with HALO the four words above and below it in the plane: those of
+// the neighbouring blocks, or of the block's own copy of them.
+enum Halo { NO_HALO, SHARED_HALO, OWN_HALO };
+static const int MARCH_PLANES = 256, MARCH_BLOCKS = 1024; // blocks of a plane
+
+__device__ unsigned long long nanoseconds()
+{
+    unsigned long long t;
+    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(t));
+    return t;
+}
+
+template <int HALO>
+__global__ void __launch_bounds__(256, 8) march(const float *u, float *v, int depth, unsigned long long *ends)
+{
+    const int block = blockIdx.y * 16 + blockIdx.x, z0 = blockIdx.z * depth;
+    const int plane = HALO == OWN_HALO ? MARCH_BLOCKS * 16 * 32 : 520 * 512, row = HALO == OWN_HALO ? 32 : 512;
+    const int place = HALO == OWN_HALO ? (block * 16 + threadIdx.y + 4) * 32 + threadIdx.x
+                                       : (blockIdx.y * 8 + threadIdx.y + 4) * 512 + blockIdx.x * 32 + threadIdx.x;
+    const float *p = u + size_t(z0) * plane + place;
+    float *q = v + size_t(z0) * 512 * 512 + (blockIdx.y * 8 + threadIdx.y) * 512 + blockIdx.x * 32 + threadIdx.x;
+#pragma unroll 1
+    for (int z = 0; z < depth; z++, p += plane, q += 512 * 512) {
+        float sum = p[0];
+        for (int i = 1; HALO != NO_HALO && i <= 4; i++)
+            sum += p[i * row] + p[-i * row];
+        *q = sum;
+    }
+    if (ends && threadIdx.x + threadIdx.y == 0)
+        ends[blockIdx.z * MARCH_BLOCKS + block] = nanoseconds();
+}
+
+template <int HALO>
+static void march_by_depth(const char *name)
+{
+    unsigned long long *ends = reinterpret_cast<unsigned long long *>(other);
+    printf("%-12s", name);
+    for (int depth : {4, 16, 64, 256}) {
+        const dim3 grid(16, MARCH_BLOCKS / 16, MARCH_PLANES / depth), block(32, 8);
+        const size_t count = size_t(MARCH_BLOCKS) * grid.z;
+        const float *u = reinterpret_cast<float *>(from);
+        float *v = reinterpret_cast<float *>(to);
+        const double us = time_of([&] { march<HALO><<<grid, block>>>(u, v, depth, nullptr); }, true, 11) / 1e3;
+        std::vector<unsigned long long> at(count);
+        march<HALO><<<grid, block>>>(u, v, depth, ends);
+        CHECK(cudaMemcpy(at.data(), ends, count * sizeof at[0], cudaMemcpyDeviceToHost));
+        std::sort(at.begin(), at.end());
+        const auto before_last = [&](double share) { return (at.back() - at[size_t(share * double(count - 1))]) / 1e3; };
+        printf(" | %3d: %7.1f; %6.1f %6.1f %6.1f", depth, us, before_last(0), before_last(0.1), before_last(0.5));
+    }
+    printf("\n");
+}
+
+static void marches()
+{
+    printf("by planes of a block: us; us from the end of the first block, the first tenth, and half of the blocks to the last\n");
+    march_by_depth<NO_HALO>("no halo");
+    march_by_depth<SHARED_HALO>("shared halo");
+    march_by_depth<OWN_HALO>("own halo");
+}
+
 // "beside runs": runs of wide << shift vectors at random addresses; each block accesses 1 << shift
 // vectors of a run, its neighbours the rest.
 template <bool WRITES>
@@ -599,7 +661,7 @@ int main(int argc, char **argv)
         void (*run)();
     } all[] = {{"beside", beside_all}, {"stores", stores}, {"constant", constant}, {"l1 of blocks", l1_of_blocks},
                {"l1 lines", l1_lines}, {"atomics", atomics}, {"overlap", overlap}, {"pieces", pieces}, {"waves", waves},
-               {"loops", loops}, {"beside runs", beside_runs}, {"base", base}, {"last", last}};
+               {"loops", loops}, {"marches", marches}, {"beside runs", beside_runs}, {"base", base}, {"last", last}};
     start();
     for (const auto &one : all) {
         bool asked = argc == 1;
