@@ -232,6 +232,30 @@ TEST(a_buffer_that_the_l2_holds_comes_from_dram_once)
     assert_true(predict(&p).dram_read_bytes > alone / 2 && predict(&p).dram_read_bytes < alone);
 }
 
+/* Returns the profile of 2^24 reads of random words of 64 MiB. The sampled warps of a wave draw
+ * sectors with repetition. A wave has more blocks if they are smaller, so more sectors are read
+ * twice; `later` counts those that two waves draw. */
+static sim_profile random_reads(uint64_t threads)
+{
+    const double sectors = 1 << 21, read = (double)threads, drawn = 132 * 2048 / read * 32;
+    const double first = sectors * (1 - exp(-drawn / sectors)) / drawn;
+    const double later = first * exp(-drawn / sectors);
+    sim_profile p = {.blocks = (1 << 24) / threads, .threads = threads, .sampled = 16, .loads = 1};
+    p.read = (sim_traffic){
+        .sectors = read, .distinct = read, .missed = read, .fresh = read, .runs = read};
+    p.wave = (sim_wave){1, 0, first, later, drawn * first * read};
+    p.buffers[0] = (sim_buffer_reads){32 * sectors, read, read, read, first, later, 0, 0};
+    p.critical_clocks = 1200;
+    return p;
+}
+
+TEST(random_reads_miss_equally_often_in_blocks_of_any_shape)
+{
+    const sim_profile small = random_reads(64), large = random_reads(1024);
+    const double misses = predict_on("h200", &small, 0).dram_read_bytes;
+    assert_float_equal(predict_on("h200", &large, 0).dram_read_bytes, misses, 0.02 * misses);
+}
+
 TEST(data_read_again_after_its_eviction_comes_from_dram)
 {
     sim_profile p = transpose_like();
