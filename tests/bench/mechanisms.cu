@@ -521,6 +521,46 @@ static void marches()
     march_by_depth<OWN_HALO>("own halo");
 }
 
+// "windows": each thread reads ITEMS random words of a table of 64 MiB. With 1 << shift windows, it
+// goes through the table window by window; with `alone`, all words are in the first window.
+template <int ITEMS>
+__global__ void __launch_bounds__(256, 4) by_windows(const unsigned *table, int shift, bool alone, unsigned *out)
+{
+    const int bits = 24 - shift;
+    unsigned at[ITEMS], sum = 0;
+#pragma unroll
+    for (int k = 0; k < ITEMS; k++) {
+        const unsigned i = mixed((blockIdx.x * ITEMS + k) * 256 + threadIdx.x) & 0xffffff;
+        at[k] = alone ? i & ((1u << bits) - 1) : i;
+    }
+#pragma unroll 1
+    for (unsigned w = 0; w < (alone ? 1u : 1u << shift); w++)
+#pragma unroll
+        for (int k = 0; k < ITEMS; k++)
+            if (at[k] >> bits == w)
+                sum += load<NONE>(table + at[k]);
+    if (sum == 1)
+        *out = sum;
+}
+
+static void windows()
+{
+    const unsigned *table = reinterpret_cast<unsigned *>(from);
+    const auto row = [&](const char *name, bool alone, auto launch) {
+        printf("%-28s", name);
+        for (int shift = 0; shift <= 6; shift++)
+            printf(" %6.1f", time_of([&] { launch(table, shift, alone); }) / 1e3);
+        printf("\n");
+    };
+    const auto few = [](const unsigned *p, int shift, bool alone) { by_windows<8><<<8192, 256>>>(p, shift, alone, out); };
+    const auto many = [](const unsigned *p, int shift, bool alone) { by_windows<32><<<2048, 256>>>(p, shift, alone, out); };
+    printf("us of 2^24 words by windows 1 2 4 8 16 32 64 of 64 MiB\n");
+    row("8 of a thread, in turn", false, few);
+    row("8 of a thread, one window", true, few);
+    row("32 of a thread, in turn", false, many);
+    row("32 of a thread, one window", true, many);
+}
+
 // "beside runs": runs of wide << shift vectors at random addresses; each block accesses 1 << shift
 // vectors of a run, its neighbours the rest.
 template <bool WRITES>
@@ -661,7 +701,7 @@ int main(int argc, char **argv)
         void (*run)();
     } all[] = {{"beside", beside_all}, {"stores", stores}, {"constant", constant}, {"l1 of blocks", l1_of_blocks},
                {"l1 lines", l1_lines}, {"atomics", atomics}, {"overlap", overlap}, {"pieces", pieces}, {"waves", waves},
-               {"loops", loops}, {"marches", marches}, {"beside runs", beside_runs}, {"base", base}, {"last", last}};
+               {"loops", loops}, {"marches", marches}, {"windows", windows}, {"beside runs", beside_runs}, {"base", base}, {"last", last}};
     start();
     for (const auto &one : all) {
         bool asked = argc == 1;
