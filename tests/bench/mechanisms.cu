@@ -561,6 +561,71 @@ static void windows()
     row("32 of a thread, one window", true, many);
 }
 
+// "l1 passes": loads of words that the L1 has; SHAPE gives the word of each lane.
+enum Shape { ALIGNED, BY_1, BY_4, BY_8, HALVES_APART, HALVES_MEET, ROWS_MEET, ROWS_APART, LINES_8, LINES_16, LINES_32, RANDOM, SHAPES };
+static const char *const shape_names[] = {
+    "32 adjacent words of a line", "the same, 1 word further", "4 words further", "8 words further",
+    "2 lines, other halves of the same sectors", "2 lines, same halves of the same sectors",
+    "4 lines, 8 words at the same place", "4 lines, 8 words at other places", "8 lines, 4 words at other places",
+    "16 lines, 2 words at other places", "32 lines, a word at other places", "random words of 16 KiB"};
+
+__device__ unsigned word_of(int shape, unsigned lane)
+{
+    switch (shape) {
+    case BY_1:
+        return lane + 1;
+    case BY_4:
+        return lane + 4;
+    case BY_8:
+        return lane + 8;
+    case HALVES_APART:
+        return lane / 16 * 36 + lane % 16 / 4 * 8 + lane % 4;
+    case HALVES_MEET:
+        return lane / 16 * 32 + lane % 16 / 4 * 8 + lane % 4;
+    case ROWS_MEET:
+        return lane / 8 * 32 + lane % 8;
+    case ROWS_APART:
+        return lane / 8 * 32 + lane;
+    case LINES_8:
+        return lane / 4 * 32 + lane;
+    case LINES_16:
+        return lane / 2 * 32 + lane;
+    case LINES_32:
+        return lane * 32 + lane;
+    case RANDOM:
+        return mixed(lane + 1) & 2047;
+    default:
+        return lane;
+    }
+}
+
+__global__ void __launch_bounds__(256, 8) l1_load(const unsigned *table, int shape, int rounds, unsigned *out)
+{
+    const unsigned *p = table + word_of(shape, threadIdx.x % 32);
+    unsigned sum = 0;
+#pragma unroll 1
+    for (int k = 0; k < rounds; k++)
+#pragma unroll
+        for (int u = 0; u < 8; u++) {
+            unsigned v;
+            asm volatile("ld.global.ca.u32 %0,[%1];" : "=r"(v) : "l"(p + u * 256));
+            sum += v;
+        }
+    if (sum == 1)
+        *out = sum;
+}
+
+static void l1_passes()
+{
+    printf("clocks a load of a warp on a full SM\n");
+    for (int shape = 0; shape < SHAPES; shape++) {
+        const auto time = [&](int rounds) {
+            return time_of([&] { l1_load<<<8 * sms, 256>>>(reinterpret_cast<unsigned *>(from), shape, rounds, out); }, false);
+        };
+        printf("%-44s %6.2f\n", shape_names[shape], (time(512) - time(256)) * clocks_a_ns / (256 * 8 * 64));
+    }
+}
+
 // "beside runs": runs of wide << shift vectors at random addresses; each block accesses 1 << shift
 // vectors of a run, its neighbours the rest.
 template <bool WRITES>
@@ -700,7 +765,7 @@ int main(int argc, char **argv)
         const char *name;
         void (*run)();
     } all[] = {{"beside", beside_all}, {"stores", stores}, {"constant", constant}, {"l1 of blocks", l1_of_blocks},
-               {"l1 lines", l1_lines}, {"atomics", atomics}, {"overlap", overlap}, {"pieces", pieces}, {"waves", waves},
+               {"l1 lines", l1_lines}, {"l1 passes", l1_passes}, {"atomics", atomics}, {"overlap", overlap}, {"pieces", pieces}, {"waves", waves},
                {"loops", loops}, {"marches", marches}, {"windows", windows}, {"beside runs", beside_runs}, {"base", base}, {"last", last}};
     start();
     for (const auto &one : all) {
