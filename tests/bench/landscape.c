@@ -7,8 +7,9 @@
  *
  * A line of a landscape has "config" (in the form of --config) and "time_ns"; a line with features
  * also has "launches". For each variant, `predict` prints time, predicted time and its interval,
- * the terms of the model and the configuration, separated by tabs; variants that were not simulated
- * are skipped. No GPU is needed. tests/bench/predicted.py judges the output of `predict`. */
+ * the terms of the model, the mechanism of the interval and the configuration, separated by tabs;
+ * variants that were not simulated are skipped. No GPU is needed. tests/bench/predicted.py judges
+ * the output of `predict`. */
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -287,7 +288,8 @@ static at_status count_all(work *w, at_error *error)
 static void predict(const work *w, json_t *line)
 {
     const json_t *launches = json_object_get(line, "launches");
-    double time_ns = 0, low_ns = 0, high_ns = 0, terms[SIM_TERM_COUNT] = {0};
+    const char *mechanism = "";
+    double time_ns = 0, low_ns = 0, high_ns = 0, longest_ns = 0, terms[SIM_TERM_COUNT] = {0};
     if (!launches)
         return;
     for (size_t i = 0; i < json_array_size(launches); i++) {
@@ -302,6 +304,10 @@ static void predict(const work *w, json_t *line)
             .spill_bytes = (uint32_t)json_integer_value(json_object_get(one, "spill_bytes"))};
         const double rounds = json_number_value(json_object_get(one, "rounds"));
         sim_model_predict(&profile, &needs, &w->chip, &p);
+        if (rounds * p.time_ns > longest_ns) {
+            longest_ns = rounds * p.time_ns;
+            mechanism = p.mechanism;
+        }
         time_ns += rounds * p.time_ns;
         low_ns += rounds * p.low_ns;
         high_ns += rounds * p.high_ns;
@@ -312,7 +318,7 @@ static void predict(const work *w, json_t *line)
            low_ns, high_ns);
     for (int t = 0; t < SIM_TERM_COUNT; t++)
         printf("\t%.0f", terms[t]);
-    printf("\t%s\n", json_string_value(json_object_get(line, "config")));
+    printf("\t%s\t%s\n", mechanism, json_string_value(json_object_get(line, "config")));
 }
 
 static at_status measured_chip(work *w, const char *path, at_error *error)

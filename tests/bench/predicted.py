@@ -6,12 +6,12 @@ A LANDSCAPE is a file FOLDER/PATTERN.jsonl(.gz) with features (tests/bench/lands
 on which it was measured. No GPU is needed. For each landscape it prints the number of variants and the start of the
 slowest tenth relative to the best; Spearman's rank correlation of predicted with measured time; by how much the
 first predicted variant, and the best of the first 20, are slower than the best measured; the mean error of time; the
-share of measured times that are in the interval of their prediction, and in an interval that contains nine of ten
-errors of the other patterns with the same longest term. With --before OUTPUT (an output of this script), the old
-rank, first and error are printed in brackets. Last, it prints the targets that are missed, and the interval's
-factors from all landscapes together."""
+share of measured times that are in the interval of their prediction, and in an interval that the other patterns give.
+With --before OUTPUT (an output of this script), the old rank, first and error are printed in brackets. Last, it prints
+the targets that are missed, and the interval's factors from all landscapes together (print_intervals())."""
 import gzip
 import json
+import math
 import os
 import subprocess
 import sys
@@ -46,7 +46,7 @@ def spearman(a, b):
 
 
 def judge(rows):
-    """rows: (measured, predicted, terms, configuration, whether measured is in the interval)"""
+    """rows: (measured, predicted, terms, configuration, whether measured is in the interval, mechanism, factor)"""
     measured = [r[0] for r in rows]
     best = min(measured)
     order = sorted(rows, key=lambda r: r[1])
@@ -70,37 +70,102 @@ def predict(build, chip, device, lines):
     rows = []
     for line in found.splitlines():
         cells = line.split("\t")
-        rows.append((float(cells[0]), float(cells[1]), [float(c) for c in cells[4:-1]], cells[-1],
-                     float(cells[2]) <= float(cells[0]) <= float(cells[3])))
+        rows.append((float(cells[0]), float(cells[1]), [float(c) for c in cells[4:-2]], cells[-1],
+                     float(cells[2]) <= float(cells[0]) <= float(cells[3]), cells[-2], float(cells[3]) / float(cells[1])))
     return rows
 
 
-def factor(row):
-    """Returns the factor by which the prediction is off, in either direction."""
-    return max(row[0] / row[1], row[1] / row[0])
+def error(row):
+    """Returns the logarithm of the factor by which the prediction is off, in either direction."""
+    return abs(math.log(row[1] / row[0]))
 
 
-def limit(row):
-    return max(range(len(row[2])), key=lambda t: row[2][t])
+def nine_of_ten(values):
+    values = sorted(values)
+    return values[math.ceil(len(values) * 9 / 10) - 1]
 
 
-def nine_of_ten(rows):
-    """Returns {longest term: the factor within which nine of ten predictions are}."""
+def of_mechanism(rows_of, mechanism):
+    """Returns {pattern: errors of its predictions by the mechanism}; all mechanisms if it is None."""
     found = {}
-    for row in rows:
-        found.setdefault(limit(row), []).append(factor(row))
-    return {t: sorted(f)[min(len(f) * 9 // 10, len(f) - 1)] for t, f in found.items()}
+    for name, rows in rows_of.items():
+        for row in rows:
+            if mechanism in (None, row[5]):
+                found.setdefault(name.split()[0], []).append(error(row))
+    return found
+
+
+def without(errors, pattern):
+    return {p: e for p, e in errors.items() if p != pattern}
+
+
+def pooled(errors):
+    return nine_of_ten([e for own in errors.values() for e in own])
+
+
+def in_others(errors):
+    """Returns the errors of each pattern relative to the error that holds nine in ten of the other patterns."""
+    return {p: [e / pooled(without(errors, p)) for e in own] for p, own in errors.items()}
+
+
+def bound(errors):
+    """Returns the error within which nine of ten predictions for a new pattern are: that of the known patterns, times
+    the factor that makes the other patterns hold nine in ten of each pattern. None if there is only one pattern."""
+    return pooled(errors) * pooled(in_others(errors)) if len(errors) > 1 else None
+
+
+def share(values, most):
+    return sum(v <= most + 1e-9 for v in values) / len(values)
+
+
+def mean_share(errors, most_of):
+    """Returns the share of all errors that are at most most_of(pattern), or None."""
+    most = {p: most_of(p) for p in errors}
+    if not errors or None in most.values():
+        return None
+    return sum(share(e, most[p]) * len(e) for p, e in errors.items()) / sum(map(len, errors.values()))
 
 
 def held_out(name, rows_of):
-    """Returns the share of a landscape's rows within the factors of all other patterns."""
-    pattern = name.split()[0]
-    others = [r for other, rows in rows_of.items() if other.split()[0] != pattern for r in rows]
-    if not others:
+    """Returns the share of a landscape's rows within the bounds that all other patterns give."""
+    pattern, found = name.split()[0], {}
+    for row in rows_of[name]:
+        found.setdefault(row[5], []).append(error(row))
+    everything = bound(without(of_mechanism(rows_of, None), pattern))
+    if everything is None:
         return None
-    factors, all_terms = nine_of_ten(others), sorted(factor(r) for r in others)[len(others) * 9 // 10]
-    rows = rows_of[name]
-    return sum(factor(r) <= factors.get(limit(r), all_terms) for r in rows) / len(rows)
+    held = 0
+    for mechanism, own in found.items():
+        most = bound(without(of_mechanism(rows_of, mechanism), pattern))
+        held += len(own) * share(own, everything if most is None else most)
+    return held / len(rows_of[name])
+
+
+def percent(value):
+    return "not tested" if value is None else f"{100 * value:.0f}"
+
+
+def print_intervals(rows_of):
+    """Prints the factor of each mechanism. "held out": the share of the variants within the error that nine in ten of the
+    other patterns have, times the factor from all patterns. "nested": the same, with both from the other patterns."""
+    model, patterns = {}, {name.split()[0] for name in rows_of}
+    for rows in rows_of.values():
+        for row in rows:
+            model.setdefault(row[5], row[6])
+    if len(patterns) < 2:
+        return
+    print("\nmechanism    |    n | patterns | factor | in the model | held out % | nested %   | patterns equal %")
+    for mechanism in sorted(model) + [None]:
+        errors = of_mechanism(rows_of, mechanism)
+        tested = len(errors) > 1
+        most = bound(errors if tested else of_mechanism(rows_of, None))
+        spread = pooled(in_others(errors)) if tested else None
+        out = mean_share(errors, lambda p: spread * pooled(without(errors, p))) if tested else None
+        nested = {p: bound(without(errors, p)) for p in errors}
+        equal = sum(share(e, nested[p]) for p, e in errors.items()) / len(errors) if None not in nested.values() else None
+        print(f"{mechanism or 'all':12s} | {sum(map(len, errors.values())):4d} | {len(errors):8d} | {math.exp(most):6.2f} | "
+              f"{f'{model[mechanism]:.2f}' if mechanism in model else '':>12s} | {percent(out):10s} | {percent(mean_share(errors, nested.get)):10s} | "
+              f"{percent(equal)}")
 
 
 def read_before(path):
@@ -116,9 +181,6 @@ def read_before(path):
 
 def chip_of(gpu):
     return next((c for c in ("h200", "h100", "a100") if c in gpu.lower()), "sm_90")
-
-
-TERMS = "DRAM latency blocks issue L1 shared constant L2 atomics last turns".split()
 
 
 def main(arguments):
@@ -152,9 +214,7 @@ def main(arguments):
         missed += [f"{name}: {bar} {abs(value):.3f}, the bar is {abs(most):.2f}"
                    for bar, value, most in bars if value > most]
     print("\n".join(["", "missed:"] + missed) if missed else "\nno bar is missed")
-    everything = [r for rows in rows_of.values() for r in rows]
-    print("\nnine of ten are within: " + ", ".join(
-        f"{TERMS[t]} {f:.2f}" for t, f in sorted(nine_of_ten(everything).items())) if everything else "")
+    print_intervals(rows_of)
     return 0
 
 

@@ -59,6 +59,7 @@ typedef struct sim_prediction {
                                         launch */
     sim_term limit; /* the mechanism that gives the time. DRAM and latency count as one, by the name
                        of the longer */
+    const char *mechanism; /* name of the group of limits that have this interval */
     occupancy occupancy;
     double waves; /* number of blocks, divided by the number that the chip holds at a time */
     double dram_read_bytes, dram_written_bytes;
