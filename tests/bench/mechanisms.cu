@@ -561,7 +561,8 @@ static void windows()
     row("32 of a thread, one window", true, many);
 }
 
-// "l1 passes": loads of words that the L1 has; SHAPE gives the word of each lane.
+// "l1 passes": loads of words that the L1 has; SHAPE gives the word of each lane. The address depends
+// on the round, so that the compiler keeps the loads in the loop.
 enum Shape { ALIGNED, BY_1, BY_4, BY_8, HALVES_APART, HALVES_MEET, ROWS_MEET, ROWS_APART, LINES_8, LINES_16, LINES_32, RANDOM, SHAPES };
 static const char *const shape_names[] = {
     "32 adjacent words of a line", "the same, 1 word further", "4 words further", "8 words further",
@@ -608,7 +609,7 @@ __global__ void __launch_bounds__(256, 8) l1_load(const unsigned *table, int sha
 #pragma unroll
         for (int u = 0; u < 8; u++) {
             unsigned v;
-            asm volatile("ld.global.ca.u32 %0,[%1];" : "=r"(v) : "l"(p + u * 256));
+            asm volatile("ld.global.ca.u32 %0,[%1];" : "=r"(v) : "l"(p + (k & 3) * 2048 + u * 256));
             sum += v;
         }
     if (sum == 1)
