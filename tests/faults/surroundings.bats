@@ -150,3 +150,11 @@ as_another() { # as_another COMMAND...: runs it as a user without a name, a home
     end_run
     is_whole
 }
+
+@test "a run on a GPU that opens late has a winner within its budget" {
+    few
+    # The search has 4.1 s of the budget.
+    FAKE_CUDA_OPEN_MS=4500 tool "$TIMED" --device cuda:0 --budget 6s --quiet --results results
+    succeeds
+    says 'best        a='
+}

@@ -253,6 +253,10 @@ static bool must_stop(tune *t)
     stop_reason reason = stopping_check(&t->stopping, tune_elapsed_s(t));
     if (reason == STOP_GAIN && t->settles && may_win(t))
         reason = STOP_NONE;
+    /* Until a variant works, the time of the race belongs to the search. */
+    if (reason == STOP_SECONDS && !tune_best_ns(t) && !tune_is_over(t) &&
+        tune_elapsed_s(t) < t->limits.seconds)
+        reason = STOP_NONE;
     if (!reason && tune_is_quick_enough(t))
         reason = STOP_SECONDS;
     if (reason)
