@@ -271,14 +271,6 @@ static void open_prover(tune *t)
         prover_tell_results(t->prover);
 }
 
-/* Returns true if the run tries most of the space before it can settle. Then the order hardly
- * matters, and compilers get groups from the start. */
-static bool tries_most(const tune *t)
-{
-    const stopping none = {0};
-    return t->settles && space_count(t->session.space) < 2 * stopping_expected(&none);
-}
-
 /* Opens the pipeline. A quick run that one of the `named` configurations wins would wait for ragged
  * problems at the end, so these are compiled at once if there are enough compile workers. */
 static void open_pipeline(tune *t, size_t named)
@@ -296,7 +288,7 @@ static void open_pipeline(tune *t, size_t named)
                             .samples = tune_samples(t),
                             .kept = t->has_baseline ? &t->baseline : NULL,
                             .racing = races ? rules.prior_ratio : 0,
-                            .is_blind = blind || tries_most(t),
+                            .is_blind = blind,
                             .defers_ragged =
                                 races && !o->prove_all &&
                                 (tune_is_quick(t) || tune_evaluations(t) > race_probe_pays(&rules)),
