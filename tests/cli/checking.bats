@@ -506,7 +506,7 @@ CU
 @test "a source that does not compile is a mistake of the script's, for check and for tune" {
     cp "$FIXTURES"/scale*.tmpl "$FIXTURES"/scale.lua .
     sed -i '/^{$/s/$/ int unused; undefined_name = 1;/' scale.cu.tmpl
-    tool check scale.lua --arch sm_90
+    tool check scale.lua --device sim:sm_90
     fails_with 2 'block=256,vec=1,cached=true: the variant does not compile for the simulated device'
     fails_with 2 'identifier "undefined_name" is undefined'
     [[ $errors != *warning* ]]
