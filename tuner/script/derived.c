@@ -39,13 +39,6 @@ void script_describe_derived(const script *s, size_t constraint, char *text, siz
         }
 }
 
-void script_describe_values(const script *s, size_t constraint, problem_kind problem,
-                            const uint16_t *indices, char *text, size_t size_bytes)
-{
-    expression_values(s, &s->space.constraint_tests[constraint], problem, indices, text,
-                      size_bytes);
-}
-
 /* Appends `form` for each name that a value reads, with the name in place of each '@'. */
 static void add_names(lua_State *L, luaL_Buffer *b, const expression *read, const char *form,
                       const char *between)

@@ -359,6 +359,13 @@ const char *expression_values(const script *s, const expression *e, problem_kind
     return text;
 }
 
+void script_describe_values(const script *s, size_t constraint, problem_kind problem,
+                            const uint16_t *indices, char *text, size_t size_bytes)
+{
+    expression_values(s, &s->space.constraint_tests[constraint], problem, indices, text,
+                      size_bytes);
+}
+
 int expression_raise_value(lua_State *L, const expression *e, problem_kind problem,
                            const uint16_t *indices, const char *format, ...)
 {
