@@ -69,9 +69,12 @@ end
 
 -- Marks numbers as unknown that later iterations of a loop change.
 local function widen(trail_from, node)
+  local seen = {}
   for i = trail_from, #memory.trail do
     local cell, before = memory.trail[i][1], memory.trail[i][2]
-    local is_kept = cell.v and cell.v.kept and rawequal(cell.v.kept, before) -- only the user's input is another value
+    -- Is the value that the variable had before, unless the user's input is another?
+    local is_kept = seen[cell] or rawequal(cell.v, before) or cell.v and cell.v.kept and values.same(cell.v.kept, before)
+    seen[cell] = true
     if is_number(cell.v) and cell.v and not cell.v.open and not is_kept then write(cell, open_value(cell.v.name, node, "changes in a loop")) end
   end
 end
@@ -170,6 +173,11 @@ local function construct(node, args)
   local v = library.construct(node, args)
   if v then return v end
   v = { fields = {}, class = node.class }
+  for _, id in ipairs(node.class and node_of(node.class).children or {}) do -- the initialisers in the class
+    local field = node_of(id)
+    local init = field.kind == "FieldDecl" and not string.find(field.type, "%]$") and last(field)
+    if init and not string.find(init.kind, "Ref$") then v.fields[field.name] = { v = given(field.name, eval(init), field), name = field.name } end
+  end
   if node.ref then invoke(node_of(node.ref), args, { v = v }, node) end
   return v
 end

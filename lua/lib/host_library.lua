@@ -142,7 +142,14 @@ known.powf, known.fabs, known.fabsf = known.pow, known.abs, known.abs
 
 -- member functions of std::vector
 local methods = {
-  size = function(v) return v.count end,
+  size = function(v, _, node)
+    v.count = v.count or open_value("size", node, "set at run time: the elements of a list")
+    return v.count
+  end,
+  push_back = function(v)
+    v.count = nil
+    return literal(0)
+  end,
   resize = function(v, args, node)
     v.count = args[1]
     v.object = new_object(computed("*", args[1], literal(v.width)), node).object
@@ -170,7 +177,8 @@ local function construct(node, args)
     for i, side in ipairs { "x", "y", "z" } do fields[side] = { v = args[i] or literal(1), name = side } end
     return { fields = fields, class = node.class }
   end
-  if args[1] and (args[1].fields and #args == 1 or args[1].string) then return copied(args[1]) end
+  local is_alike = args[1] and (args[1].lambda or args[1].fields and (args[1].class or node.class) == node.class)
+  if is_alike and #args == 1 or args[1] and args[1].string then return copied(args[1]) end
   if string.find(name, "^std::vector<") or string.find(name, "^thrust::[%w]+_vector<") then
     local element_type, width = string.match(name, "<(.*)>$"), nil
     for _, child in ipairs(node_of(node.ref).children) do width = node_of(child).kind == "ParmDecl" and node_of(child).pointee_bytes or width end

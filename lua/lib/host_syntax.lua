@@ -185,11 +185,12 @@ local only_use
 
 -- Returns "read" or "write" if a call does only that through the pointer that is its i-th argument; nil if it does both or
 -- the code does not tell.
-local function passed_use(call, i, depth)
+local function passed_use(call, i, depth, field)
   local decl = call.ref and node_of(call.ref)
   local type = decl and not is_unknown(decl) and parameters_of(decl)[i] and parameters_of(decl)[i].type or ""
   if string.find(type, "^const .*%*$") then return "read" end
-  return string.find(type, "%*$") and body_of(decl) and depth < 4 and only_use(decl, i, host.syntax_text(decl.id), depth + 1) or nil
+  local passes = string.find(type, "%*$") or field and type ~= "" and not string.find(type, "&$")
+  return passes and body_of(decl) and depth < 4 and only_use(decl, i, host.syntax_text(decl.id), depth + 1, field) or nil
 end
 
 -- Returns "read" or "write" if the kernel does only that through its i-th parameter, or through the member `field` of this
@@ -199,19 +200,20 @@ function only_use(decl, i, text, depth, field)
   if not parameter then return nil end
   local function walk(node, use)
     local kind, base = node.kind, field and node.kind == "MemberRefExpr" and last(node)
-    if base and base.kind == "DeclRefExpr" and base.ref == parameter.id and node.name ~= field then return end
-    if kind == "DeclRefExpr" and node.ref == parameter.id then
-      seen, uses[use] = seen + 1, true
+    local is_other = base and base.kind == "DeclRefExpr" and base.ref == parameter.id and node.name ~= field
+    if is_other or kind == "DeclRefExpr" and node.ref == parameter.id then
+      seen, uses[is_other and "other" or use] = seen + 1, true
       return
     end
     for k, id in ipairs(node.children) do
       local child, inner = node_of(id), "value"
-      local passes = kind == "ParenExpr" or kind == "UnexposedExpr" or string.find(kind, "Cast") or kind == "MemberRefExpr"
+      local copies = kind == "CallExpr" and field and #node.arguments == 1 and node.ref and node_of(node.ref).kind == "CXXConstructor"
+      local passes = copies or kind == "ParenExpr" or kind == "UnexposedExpr" or string.find(kind, "Cast") or kind == "MemberRefExpr"
       if passes then inner = use
       elseif kind == "ArraySubscriptExpr" and k == 1 or kind == "UnaryOperator" and node.op == "*" then inner = use == "value" and "read" or use
       elseif kind == "BinaryOperator" and node.op == "=" and k == 1 then inner = use == "value" and "write" or "both"
       elseif kind == "CompoundAssignOperator" and k == 1 then inner = "both"
-      elseif kind == "CallExpr" and use == "value" and k > 1 and passed_use(node, k - 1, depth or 0) then inner = passed_use(node, k - 1, depth or 0)
+      elseif kind == "CallExpr" and use == "value" and k > 1 and passed_use(node, k - 1, depth or 0, field) then inner = passed_use(node, k - 1, depth or 0, field)
       elseif kind == "CallExpr" and (may_write(node, k) or string.find(node.name, "^operator[^%[%(]") and id == node.arguments[1]) then inner = "both"
       elseif kind == "UnaryOperator" and (node.op == "&" or node.op == "++" or node.op == "--") then inner = "both" end
       walk(child, inner)
@@ -220,9 +222,8 @@ function only_use(decl, i, text, depth, field)
   local body = body_of(decl)
   if body then walk(body, "value") end
   local plain, words = string.gsub(string.gsub(text, "/%*.-%*/", " "), "//[^\n]*", " "), 0
-  local written = "%f[%w_.]" .. parameter.name .. (field and "%s*%.%s*" .. field or "") .. "%f[^%w_]"
-  for _ in string.gmatch(plain, written) do words = words + 1 end
-  local is_one = not (uses.both or uses.value or uses.read and uses.write) and seen + (field and 0 or 1) == words
+  for _ in string.gmatch(plain, "%f[%w_.]" .. parameter.name .. "%f[^%w_]") do words = words + 1 end
+  local is_one = not (uses.both or uses.value or uses.read and uses.write) and seen + 1 == words
   return is_one and (uses.read and "read" or uses.write and "write") or nil
 end
 

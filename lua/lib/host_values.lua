@@ -55,7 +55,7 @@ end
 
 -- Merges two values of which a variable has one at run time. Prefers a value that does not depend on the user's input.
 local function merged(a, b, node)
-  if same(a, b) then return a end
+  if same(a, b) then return b and b.note and b or a end
   if a and not is_number(a) then return a end
   if b and not is_number(b) then return b end
   for _, pair in ipairs { { a, b }, { b, a } } do
@@ -173,8 +173,8 @@ local function note_fill(cell, v, node, text)
   local function is_among(x, y) return x.kind == "constant" and y.kind == "below" and x.limit.n >= 0 and y.limit.n and x.limit.n < y.limit.n end
   local new = { kind = kind, limit = limit, at = place(node), text = text }
   if not old or kind and is_among(old, new) then cell.owner.fill = new
-  elseif kind ~= old.kind or kind ~= "index" and not same(limit, old.limit) then
-    if not (kind and is_among(new, old)) then old.kind = nil end
+  elseif not (kind and is_among(new, old)) and (kind ~= old.kind or kind ~= "index" and not same(limit, old.limit)) then
+    old.kind = nil
   end
 end
 

@@ -11,7 +11,6 @@ local kernel = host.own "kernel.lua"
 local captured = host.own "captured.lua"
 local early = host.own "early.lua"
 local arguments = host.own "kernel_arguments.lua"
-local constants = host.own "kernel_constants.lua"
 local kernel_text = host.own "kernel_text.lua"
 local macros = host.own "kernel_macros.lua"
 local complete_problems = host.own("stand_ins.lua").complete
@@ -164,9 +163,28 @@ local function may_be_macro(name)
   return true
 end
 
+local OWN_HEADER, MOST_LINES, MOST_BYTES = "autotune_signature.h", 10, 900
+
+-- Returns the message for a kernel that does not compile. An undefined name may belong to a missing header, or to the
+-- file `includer`, which includes the kernel's file.
+local function compile_message(log, missing, includer)
+  local said = string.sub(string.match("\n" .. log, "\n([^\n]*error.*)") or log, 1, MOST_BYTES)
+  local own = string.find(said, OWN_HEADER .. "(", 2, true) -- such errors follow from an error in the file
+  said = string.match(string.sub(said, 1, own and own - 1), "^" .. string.rep("[^\n]*\n?", MOST_LINES))
+  said = string.gsub(said, "\n+$", "")
+  if string.find(said, OWN_HEADER, 1, true) == 1 then
+    local line = kernel_text.open_brace(host.texts()[1])
+    said = line and string.format("the brace that opens in line %d is never closed", line)
+      or "the compiler finds no such kernel: an #if excludes it, a CUDA header has a function of its name, or the entry's arguments do not fit its template"
+  end
+  if missing then said = said .. "\nThese headers were not found and are left out; -I DIR names a folder that has them: " .. string.sub(missing, 1, 300) end
+  if includer then said = said .. "\n" .. includer .. " includes this file and may define what is missing: give that file instead" end
+  return "the kernel does not compile:\n" .. said
+end
+
 -- Refuses a kernel whose code launches kernels. The compiler may stop at other errors.
 local function refuse_launch(file, kernels)
-  for _, text in ipairs(host.kernel_texts()) do
+  for _, text in ipairs(host.texts(true)) do
     local plain, line = string.gsub(text, "//[^\n]*", ""), 0
     local at = (string.find(plain, "__global__", 1, true) or string.find(plain, "__device__", 1, true)) and string.find(plain, "<<<", 1, true)
     for _, k in ipairs(at and kernels or {}) do
@@ -191,13 +209,11 @@ local function ask_signature(entry, roots, defines, scope, file, facts, own)
   end
   while true do
     host.cut_kernel(roots, defines, is_device)
-    local signature, message, log = host.kernel_signature(entry_in(entry, scope), definitions(defines, scope), options)
+    local signature, log, missing, includer = host.kernel_signature(entry_in(entry, scope), definitions(defines, scope), options)
     if signature then return signature end
-    local grew, undefined = false, {}
+    local grew, undefined, is_listed = false, {}, {}
     for name in string.gmatch(log, 'identifier "([^"\n]+)" is undefined') do
-      local known = false
-      for _, other in ipairs(undefined) do known = known or other == name end
-      if not known then undefined[#undefined + 1] = name end
+      if not is_listed[name] then undefined[#undefined + 1], is_listed[name] = name, true end
     end
     for _, name in ipairs(undefined) do
       local known = false
@@ -209,7 +225,7 @@ local function ask_signature(entry, roots, defines, scope, file, facts, own)
       end
     end
     if not grew then
-      local meant_by = find_kernels(facts, entry)
+      local message, meant_by = compile_message(log, missing, includer), find_kernels(facts, entry)
       refuse_launch(file, meant_by)
       refuse_overloads(file, entry, meant_by)
       if host.sketches() and meant_by[1] and meant_by[1].template ~= "" then
@@ -286,7 +302,7 @@ local function share_buffers(description, request, found, signature, named)
   local launches = host.launches(found.name)
   local owner, texts = {}, {}
   for k, launch in ipairs(launches) do
-    for i, text in ipairs(early.split(launch.arguments)) do
+    for i, text in ipairs(early.split((string.gsub(launch.arguments, "//[^\n]*", "")))) do
       texts[i] = texts[i] or {}
       texts[i][k] = text ~= "nullptr" and text ~= "NULL" and string.match(text, "^[%a_][%w_%.]*$") or nil
     end
@@ -582,7 +598,7 @@ function kernel_file.complete(description)
     if #request.order == 0 then arguments.check(description, signature, found.params, target.of.args) end
   end
   if not launch then
-    constants.complete(description, request, given, facts, file)
+    macros.complete_constants(description, request, given, facts, file)
     macros.complete_derived(description, facts, values) -- again, for counts of the file's variables
   end
   check_names(description.sizes, { "sizes" }, params, given.constants)

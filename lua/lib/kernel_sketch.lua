@@ -35,7 +35,7 @@ end
 
 -- Returns the template arguments of the launch as texts, the numbers that become parameters, the host's values of
 -- these, and all whole numbers among the arguments, each { i, own, n, v }.
-local function instance(launch, template, shapes, in_data)
+local function instance(launch, template, shapes, in_data, of_data)
   local decl, numbers = launch and launch.decl, {}
   local names = early.split(template, true)
   local given = decl and decl.printed and string.match(decl.printed, "%f[%w_]" .. decl.name .. "%s*(%b<>)")
@@ -54,14 +54,14 @@ local function instance(launch, template, shapes, in_data)
     local n = math.tointeger(tonumber((string.gsub(parts[i], "[uUlL]+$", ""))))
     if string.find(C_TYPES[kind] or "", "int") and n then
       local v = count == #launch.instance and launch.instance[position[head]]
-      whole[#whole + 1] = { i = i, own = own, n = n, v = v and (v.name or v.macro) and v or nil }
+      whole[#whole + 1] = { i = i, own = own, n = n, v = v and (v.name or v.macro) and v or nil, is_computed = v and v.op and not v.name }
     end
   end
   for _ = 1, 2 do -- again for those before the parameter that they follow
     for _, one in ipairs(whole) do
-      local name, v = shapes[one.own] and one.own, one.v
+      local name, v = shapes[one.own] and not one.is_computed and (one.v and one.v.macro or one.own), one.v
       while v and name do -- no size of a buffer may depend on a parameter
-        if in_data and in_data[v] then name = nil end
+        if in_data and (in_data[v] or of_data[v.macro or ""]) then name = nil end
         v = v.of
       end
       for _, other in ipairs(whole) do
@@ -104,6 +104,7 @@ local function members(self, class, v, name, list)
         list[#list + 1] = "at." .. kind .. "(" .. (text and (tonumber(text) and text or quoted(text)) or ask(name .. "." .. field.name .. " is " .. (one and question(one) or "set at run time"))) .. ")"
       elseif one and one.object and to and C_TYPES[to] then
         local own = field.name
+        if self.taken[own] then own = string.gsub(name, "%.", "_") .. "_" .. own end
         while self.taken[own] do own = own .. "_" end
         self.taken[own] = true
         read_buffer(self, { pointer = true, const = string.find(field.type, "^const ") ~= nil, type = C_TYPES[to], lanes = 1, bytes = arguments.bytes_of(to), is_member = true },
@@ -332,6 +333,7 @@ local function read_number(self, a, param, v)
       self:add("problem", name, ask("not a number in the file: " .. param.text), self.launch.at)
     elseif v.n == nil and not derived then
       self:add("problem", name, ask(question(v, name)), "")
+      self.numbers[#self.numbers + 1] = { name = name, v = v }
     elseif derived then
       local e = self:render(self:core(v, name), "launch", 0)
       self:add(e and "derived" or "problem", name, e and quoted(e) or v.n and number_text(v.n) or ask(question(v, name)), reason ~= "" and reason or self.launch.at)
@@ -410,13 +412,13 @@ return function(entry, kernel, names, facts, guess, compile)
   for _, v in pairs(launch and launch.args or {}) do mark_sizes(v) end
   if is_template and sure then
     local sources
-    parts, numbers, sources, all = instance(launch, kernel.template, shapes, self.in_data)
+    parts, numbers, sources, all = instance(launch, kernel.template, shapes, self.in_data, of_data)
     if early.is_empty(numbers) and launch then -- a number that is the block's size
       local kept = {}
       for _, one in ipairs(all) do
         for _, side in ipairs(launch.block) do kept[one.own] = kept[one.own] or one.n > 1 and side.n == one.n or nil end
       end
-      parts, numbers, sources, all = instance(launch, kernel.template, kept, self.in_data)
+      parts, numbers, sources, all = instance(launch, kernel.template, kept, self.in_data, of_data)
     end
     for own, v in pairs(sources or {}) do
       while v and v.name do self.named[v], v = own, v.of end

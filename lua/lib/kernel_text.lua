@@ -52,7 +52,7 @@ end
 --- factors of unrolling, steps of loops, factors of an index of a block or thread.
 local function shaping_words()
   local words = {}
-  for _, text in ipairs(host.kernel_texts()) do
+  for _, text in ipairs(host.texts(true)) do
     local list, is_shared = tokens(text), false
     for factor in string.gmatch(text, "#%s*pragma%s+unroll([^\n]*)") do add_until(tokens(factor), 1, "", "", words) end
     for i, t in ipairs(list) do
@@ -68,7 +68,7 @@ end
 --- Returns the words of the parameters of templates, as keys.
 local function template_words()
   local words = {}
-  for _, text in ipairs(host.kernel_texts()) do
+  for _, text in ipairs(host.texts(true)) do
     for head in string.gmatch(text, "%f[%w_]template%s*(%b<>)") do add_until(tokens(head), 1, "", "", words) end
   end
   return words
@@ -93,7 +93,7 @@ end
 --- Tells whether elements of the array are indices of other arrays: an element, or a variable computed from an element,
 --- is used in brackets or in a sum with an address.
 local function is_index_array(name)
-  for _, text in ipairs(host.kernel_texts()) do
+  for _, text in ipairs(host.texts(true)) do
     local list, names = tokens(text), { [name] = true }
     for step = 1, MOST_STEPS do
       local computed = {}
@@ -134,4 +134,18 @@ local function is_type_like(name)
   return false
 end
 
-return { template_words = template_words, is_declared = is_declared, is_type_like = is_type_like, shaping_words = shaping_words, is_index_array = is_index_array }
+--- Returns the line of the innermost brace that is never closed, or nil.
+local function open_brace(text)
+  local lines, depth, line = {}, 0, 1
+  text = string.gsub(text, "/%*.-%*/", function(comment) return (string.gsub(comment, "[^\n]", "")) end)
+  text = string.gsub(string.gsub(string.gsub(text, "//[^\n]*", ""), '"[^"\n]*"', ""), "'.'", "")
+  for sign in string.gmatch(text, "[{}\n]") do
+    line = line + (sign == "\n" and 1 or 0)
+    depth = depth + (sign == "{" and 1 or sign == "}" and -1 or 0)
+    if sign == "{" then lines[depth] = line end
+    if depth < 0 then return nil end
+  end
+  return depth > 0 and lines[depth] or nil
+end
+
+return { open_brace = open_brace, template_words = template_words, is_declared = is_declared, is_type_like = is_type_like, shaping_words = shaping_words, is_index_array = is_index_array }

@@ -372,3 +372,69 @@ CU
     says 'outputs = { "out" }'
     says 'in_ = at.input {}'
 }
+
+@test "options that the program reads itself, members with initialisers and classes of one structure keep their numbers" {
+    program options.cu <<'CU'
+struct config { int rows = 8, columns = 1024; };
+class solver {
+public:
+    solver(const config &c) : c_(c) { cudaMalloc(&in_, bytes()); cudaMalloc(&out_, bytes()); }
+    void run(int n) { twice<<<(n + 255) / 256, 256>>>(in_, out_, n); }
+    size_t bytes() const { return c_.rows * c_.columns * sizeof(float); }
+private:
+    config c_;
+    float *in_, *out_;
+};
+int main(int argc, char **argv)
+{
+    int n = 1024, times = 10;
+    for (int i = 1; i < argc; i++) {
+        if (!strcmp(argv[i], "-n")) n = atoi(argv[++i]);
+        else if (!strcmp(argv[i], "-t")) times = atoi(argv[++i]);
+        else return 1;
+    }
+    config c;
+    solver s(c);
+    s.run(n);
+}
+CU
+    tool new --from options.cu
+    succeeds
+    says 'n = 1024,'
+    says 'in_ = "rows * columns"'
+    says 'columns = 1024'
+    says_nothing_of at.ask
+}
+
+@test "a macro in the instance is one parameter, and an argument that is computed from a macro is none" {
+    cat >stencil.cu <<'CU'
+#define TILE 16
+#define WIDTH 5
+template <int T, int R> __global__ void sum(const float *in, float *out, int n)
+{
+    __shared__ float s[T + 2 * R];
+    int i = blockIdx.x * T + threadIdx.x;
+    s[threadIdx.x] = i < n ? in[i] : 0;
+    __syncthreads();
+    float v = 0;
+    for (int k = 0; k < 2 * R + 1; k++) v += i < n ? in[(i + k) % n] : 0;
+    if (i < n) out[i] = v + s[T - 1 - (T - 1 - threadIdx.x)];
+}
+int main()
+{
+    int n = 4096;
+    float *in, *out;
+    cudaMalloc(&in, n * sizeof(float));
+    cudaMalloc(&out, n * sizeof(float));
+    sum<TILE, WIDTH / 2><<<(n + TILE - 1) / TILE, TILE>>>(in, out, n);
+}
+CU
+    tool new --from stencil.cu --write
+    succeeds
+    says 'entry = "sum<${TILE}, 2>"'
+    says 'block = "TILE"'
+    says_nothing_of 'R ='
+    says_nothing_of 'T ='
+    tool check stencil.cu --budget 1
+    succeeds
+}

@@ -185,7 +185,8 @@ static void push_argument(lua_State *L, const cpp_argument *a)
 }
 
 /* host.kernel_signature(entry, defines, options) returns the kernel's parameters, or, if the file
- * does not compile, nil, a message and the compiler's log. */
+ * does not compile, nil, the compiler's log, the missing headers, and a file that includes the
+ * file. */
 static int host_kernel_signature(lua_State *L)
 {
     script *s = script_of(L);
@@ -204,11 +205,14 @@ static int host_kernel_signature(lua_State *L)
         &s->kernel_source, luaL_checkstring(L, 1), luaL_checkstring(L, 2), options, option_count,
         s->from.template_dir, &s->options.compiler, arguments, &count, &log, &error);
     if (status == AT_COMPILE) {
+        char includer[NAME_MAX + 1];
         lua_pushnil(L);
-        lua_pushstring(L, error.message);
         lua_pushstring(L, log ? log : "");
         free(log);
-        return 3;
+        lua_pushstring(L, s->kernel_source.missing); /* pushes nil for NULL */
+        lua_pushstring(
+            L, kernel_includer(s->kernel_source.path, includer, sizeof includer) ? includer : NULL);
+        return 4;
     }
     free(log);
     if (status)
@@ -322,22 +326,6 @@ static int host_variables(lua_State *L)
     return 1;
 }
 
-static void set_plain(lua_State *L, const char *field, cpp_span s)
-{
-    luaL_Buffer b;
-    luaL_buffinit(L, &b);
-    const char *end = s.text;
-    cpp_lexer l = cpp_lexer_make(s.text, s.length, 1);
-    for (cpp_token t = cpp_next(&l); t.kind != CPP_END; t = cpp_next(&l)) {
-        if (luaL_bufflen(&b) > 0 && t.span.text > end)
-            luaL_addchar(&b, ' ');
-        luaL_addlstring(&b, t.span.text, t.span.length);
-        end = t.span.text + t.span.length;
-    }
-    luaL_pushresult(&b);
-    lua_setfield(L, -2, field);
-}
-
 /* host.launches(kernel) returns the launches of a kernel, each { arguments, at }. */
 static int host_launches(lua_State *L)
 {
@@ -350,7 +338,7 @@ static int host_launches(lua_State *L)
     lua_createtable(L, (int)n, 0);
     for (size_t i = 0; i < n; i++) {
         lua_createtable(L, 0, 2);
-        set_plain(L, "arguments", found[i].arguments);
+        set_span(L, "arguments", found[i].arguments);
         const char *file = k->names[found[i].unit], *slash = strrchr(file, '/');
         lua_pushfstring(L, "%s:%d", slash ? slash + 1 : file, found[i].line);
         lua_setfield(L, -2, "at");
@@ -359,31 +347,24 @@ static int host_launches(lua_State *L)
     return 1;
 }
 
+/* host.texts(needed) returns the texts of the file and its headers, or those of the declarations
+ * that the kernel needs. */
 static int host_texts(lua_State *L)
 {
     const kernel_file *k = &script_of(L)->kernel_source;
-    lua_createtable(L, (int)k->count, 0);
-    for (size_t u = 0; u < k->count; u++) {
-        sandbox_charge(L, k->units[u].length / 4);
-        lua_pushlstring(L, k->units[u].text, k->units[u].length);
-        lua_rawseti(L, -2, (lua_Integer)u + 1);
-    }
-    return 1;
-}
-
-/* host.kernel_texts() returns the texts of the declarations that the kernel needs. */
-static int host_kernel_texts(lua_State *L)
-{
-    const kernel_file *k = &script_of(L)->kernel_source;
+    const bool needed = lua_toboolean(L, 1);
     lua_Integer n = 0;
     lua_newtable(L);
-    for (size_t u = 0; u < k->count; u++)
-        for (size_t i = 0; i < k->units[u].declaration_count; i++) {
-            if (!k->units[u].declarations[i].wanted)
+    for (size_t u = 0; u < k->count; u++) {
+        sandbox_charge(L, k->units[u].length / 4);
+        for (size_t i = 0; i < (needed ? k->units[u].declaration_count : 1); i++) {
+            const cpp_span whole = {k->units[u].text, k->units[u].length};
+            if (needed && !k->units[u].declarations[i].wanted)
                 continue;
-            push_span(L, k->units[u].declarations[i].span);
+            push_span(L, needed ? k->units[u].declarations[i].span : whole);
             lua_rawseti(L, -2, ++n);
         }
+    }
     return 1;
 }
 
@@ -434,7 +415,6 @@ const luaL_Reg host_kernel_functions[] = {
     {"variables", host_variables},
     {"launches", host_launches},
     {"texts", host_texts},
-    {"kernel_texts", host_kernel_texts},
     {"sketches", host_sketches},
     {"sketch", host_sketch},
     {"variable_line", host_variable_line},

@@ -35,9 +35,7 @@ static bool includes(const char *text, const char *name)
     return false;
 }
 
-/* Finds the first C or C++ file in the folder of `path` that includes the file, or writes "". That
- * file may define types and macros above its #include line; then the user should name it. */
-static bool find_includer(const char *path, char *out, size_t size_bytes)
+bool kernel_includer(const char *path, char *out, size_t size_bytes)
 {
     char folder[PATH_MAX], beside[PATH_MAX];
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -64,64 +62,6 @@ static bool find_includer(const char *path, char *out, size_t size_bytes)
 }
 
 static const char signature_name[] = "autotune_signature.h";
-
-static void add_log(char *text, size_t size_bytes, const char *log)
-{
-    const char *error_line = strstr(log, "error");
-    while (error_line && error_line > log && error_line[-1] != '\n')
-        error_line--;
-    snprintf(text, size_bytes, "%.900s", error_line ? error_line : log);
-    /* Drops errors in the tool's own header, which follow from an error in the file. */
-    char *own = strstr(text, "autotune_signature.h(");
-    if (own && own > text)
-        *own = '\0';
-    size_t lines = 0;
-    for (char *c = text; *c; c++)
-        if (*c == '\n' && ++lines == 10)
-            *c = '\0';
-    for (size_t n = strlen(text); n > 0 && text[n - 1] == '\n';)
-        text[--n] = '\0';
-}
-
-static int open_brace(cpp_span text)
-{
-    int lines[64] = {0}, depth = 0;
-    cpp_lexer l = cpp_lexer_make(text.text, text.length, 1);
-    for (cpp_token t = cpp_next(&l); t.kind != CPP_END; t = cpp_next(&l)) {
-        if (cpp_is(t, "{") && depth < 64)
-            lines[depth] = t.line;
-        depth += cpp_is(t, "{") - cpp_is(t, "}");
-        if (depth < 0)
-            return 0;
-    }
-    return depth > 0 && depth <= 64 ? lines[depth - 1] : 0;
-}
-
-/* Sets the error for a kernel that does not compile. An undefined name may belong to a missing
- * header. */
-static at_status refuse(const kernel_file *k, const char *log, at_error *error)
-{
-    char said[1024], missing[400] = "", includer[NAME_MAX + 1], around[NAME_MAX + 80] = "";
-    add_log(said, sizeof said, log ? log : "");
-    const int open = open_brace((cpp_span){k->units[0].text, k->units[0].length});
-    if (strncmp(said, signature_name, strlen(signature_name)) == 0 && open > 0)
-        snprintf(said, sizeof said, "the brace that opens in line %d is never closed", open);
-    else if (strncmp(said, signature_name, strlen(signature_name)) == 0)
-        snprintf(said, sizeof said,
-                 "the compiler finds no such kernel: an #if excludes it, a CUDA header has a "
-                 "function of its name, or the entry's arguments do not fit its template");
-    if (k->missing)
-        snprintf(missing, sizeof missing,
-                 "\nThese headers were not found and are left out; -I DIR names a folder that has "
-                 "them: %.300s",
-                 k->missing);
-    if (find_includer(k->path, includer, sizeof includer))
-        snprintf(around, sizeof around,
-                 "\n%s includes this file and may define what is missing: give that file instead",
-                 includer);
-    return error_set_at(error, AT_COMPILE, k->path, 0, "the kernel does not compile:\n%s%s%s", said,
-                        missing, around);
-}
 
 at_status kernel_signature_header(included *to, const char *host_dir, const char **name,
                                   at_error *error)
@@ -164,7 +104,7 @@ at_status kernel_signature(const kernel_file *k, const char *entry, const char *
                                                       .option_count = option_count},
                                      &ptx, log, error);
     if (!status && (!ptx || !cpp_signature_read(ptx, "autotune_signature", out, count)))
-        status = refuse(k, *log, error);
+        status = error_set_at(error, AT_COMPILE, k->path, 0, "the kernel does not compile");
     if (!status && *count > CPP_MAX_PARAMETERS)
         status = error_set_at(error, AT_SCRIPT, k->path, 0,
                               "the kernel %s takes %zu arguments; at most %d are allowed: put some "
