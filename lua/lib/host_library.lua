@@ -146,10 +146,7 @@ local methods = {
     v.count = v.count or open_value("size", node, "set at run time: the elements of a list")
     return v.count
   end,
-  push_back = function(v)
-    v.count = nil
-    return literal(0)
-  end,
+  push_back = function(v) v.count = nil end,
   resize = function(v, args, node)
     v.count = args[1]
     v.object = new_object(computed("*", args[1], literal(v.width)), node).object

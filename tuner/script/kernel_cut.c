@@ -5,19 +5,10 @@
 #include <string.h>
 
 /* Types that headers of the Toolkit's libraries take from other headers of the Toolkit. */
-static const char *const library_types[] = {"half",
-                                            "__half",
-                                            "half2",
-                                            "__half2",
-                                            "__nv_bfloat16",
-                                            "nv_bfloat16",
-                                            "__nv_bfloat162",
-                                            "nv_bfloat162",
-                                            "cuComplex",
-                                            "cuFloatComplex",
-                                            "cuDoubleComplex",
-                                            "cudaDataType",
-                                            NULL};
+static const char *const library_types[] = {
+    "__nv_bfloat16", "nv_bfloat162", "half2",     "__nv_bfloat162", "__half",
+    "cudaDataType",  "__half2",      "cuComplex", "cuFloatComplex", "cuDoubleComplex",
+    "half",          "nv_bfloat16",  NULL};
 
 /* Headers that a text of our own replaces, if the kernel uses one of the words, or always if the
  * list is empty. A name may be the beginning of several headers' names. */

@@ -178,19 +178,10 @@ static at_status read_file(const char *path, const char *prelude, const char *mo
 {
     enum { MOST = 64 };
     static const char unknown[] = "/autotune/unknown.h"; /* only in memory */
-    static const char *const fixed[] = {"-x",
-                                        "cuda",
-                                        "--cuda-host-only",
-                                        "-nocudainc",
-                                        "-nocudalib",
-                                        "--cuda-gpu-arch=sm_80",
-                                        "-std=c++17",
-                                        "-nostdinc",
-                                        "-nostdinc++",
-                                        "-ferror-limit=0",
-                                        "-fno-spell-checking",
-                                        "-w",
-                                        "-include"};
+    static const char *const fixed[] = {
+        "-ferror-limit=0",       "-std=c++17",  "-w",      "-nocudainc", "-nostdinc",
+        "-fno-spell-checking",   "-nostdinc++", "-x",      "cuda",       "--cuda-host-only",
+        "--cuda-gpu-arch=sm_80", "-nocudalib",  "-include"};
     const char *arguments[MOST];
     size_t count = sizeof fixed / sizeof *fixed;
     memcpy(arguments, fixed, sizeof fixed);
