@@ -132,11 +132,13 @@ for _, name in ipairs { "ceil", "floor", "sqrt", "log", "log2", "log10", "abs" }
 end
 for _, name in ipairs { "min", "max" } do known[name] = function(args) return computed(name, args[1], args[2]) end end
 function known.pow(args) -- a small power is a product, which follows the base
-  local base, n = args[1], args[2] and args[2].n
-  if not n or n ~= 1 and n ~= 2 and n ~= 3 or not is_number(base) then return computed("pow", base, args[2]) end
-  local product = base
+  local base, n, product = args[1], args[2] and args[2].n, args[1]
+  if n ~= 1 and n ~= 2 and n ~= 3 or not is_number(base) then return computed("pow", base, args[2]) end
   for _ = 2, n do product = computed("*", product, base) end
   return values.converted(product, "double")
+end
+for name, kind in pairs { iota = "index", shuffle = "permutation", random_shuffle = "permutation" } do
+  known[name] = function(args, node) if args[1] and args[1].object then args[1].object.fill = { kind = kind, at = place(node), text = text_of(node) } end end
 end
 known.powf, known.fabs, known.fabsf = known.pow, known.abs, known.abs
 

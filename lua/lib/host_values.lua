@@ -158,8 +158,6 @@ local function element(v, index, node)
   return object.cells[i]
 end
 
-local function is_random(v) return v.open and v.why == "set by rand" end
-
 -- Notes that a loop set an element of an array to the value: { kind, limit, at, text }. All elements are
 -- a "constant" limit, or "index", or random and "below" the limit; other values have no kind.
 local function note_fill(cell, v, node, text)
@@ -167,8 +165,8 @@ local function note_fill(cell, v, node, text)
   while is_number(v) and v and (v.of or v.op == "int" or v.op == "float") and not rawequal(v, cell.index) do v = v.of or v.a end
   if not is_number(v) or not v then limit = nil
   elseif rawequal(v, cell.index) then kind = "index"
-  elseif v.op == "%" and is_random(v.a) then kind, limit = "below", v.b
-  elseif v.op == "&" and is_random(v.a) and is_plain(v.b) then kind, limit = "below", literal(v.b.n + 1)
+  elseif v.op == "%" and v.a.why == "set by rand" then kind, limit = "below", v.b
+  elseif v.op == "&" and v.a.why == "set by rand" and is_plain(v.b) then kind, limit = "below", literal(v.b.n + 1)
   elseif v.n and (is_plain(v) or v.macro) then kind = "constant" end
   local function is_among(x, y) return x.kind == "constant" and y.kind == "below" and x.limit.n >= 0 and y.limit.n and x.limit.n < y.limit.n end
   local new = { kind = kind, limit = limit, at = place(node), text = text }

@@ -50,7 +50,7 @@ local function instance(launch, template, shapes, in_data, of_data)
   end
   for i, head in ipairs(#names == #parts and names or {}) do
     local own = string.match(string.gsub(head, "%s*=.*$", ""), "([%w_]+)$") or ""
-    local kind = string.match(string.gsub(head, "%f[%w_]const%f[^%w_]", ""), "^%s*([%w_]+)%s+" .. own) or ""
+    local kind = string.match(string.gsub(head, "%f[%w_]const%f[^%w_]", ""), "^%s*(.-)%s+" .. own) or ""
     local n = math.tointeger(tonumber((string.gsub(parts[i], "[uUlL]+$", ""))))
     if string.find(C_TYPES[kind] or "", "int") and n then
       local v = count == #launch.instance and launch.instance[position[head]]
@@ -60,6 +60,7 @@ local function instance(launch, template, shapes, in_data, of_data)
   for _ = 1, 2 do -- again for those before the parameter that they follow
     for _, one in ipairs(whole) do
       local name, v = shapes[one.own] and not one.is_computed and (one.v and one.v.macro or one.own), one.v
+      for _, side in ipairs(launch.block) do v = v or one.n > 1 and side.n == one.n and side or nil end
       while v and name do -- no size of a buffer may depend on a parameter
         if in_data and (in_data[v] or of_data[v.macro or ""]) then name = nil end
         v = v.of
@@ -290,8 +291,8 @@ function read_buffer(self, a, param, v, decl, i, found, words)
     extra[#extra + 1] = "fill = \"below\", limit = " .. (tonumber(limit) and limit or quoted(limit))
   elseif is_constant and limit then
     extra[#extra + 1] = "fill = at.constant(" .. (tonumber(limit) and limit or quoted(limit)) .. ")"
-  elseif filled.kind == "index" and is_index then
-    extra[#extra + 1] = "fill = \"index\""
+  elseif is_index and (filled.kind == "index" or filled.kind == "permutation") then
+    extra[#extra + 1] = "fill = " .. quoted(filled.kind)
   elseif is_index then
     -- If the kernel reads array[i] and array[i + 1], the elements are offsets of rows.
     local is_offsets = string.find(found.text, "%f[%w_]" .. string.gsub(name, "_$", "") .. "%s*%[[^%]]*%+%s*1%s*%]")
@@ -538,7 +539,7 @@ return function(entry, kernel, names, facts, guess, compile)
     end
   end
   for _, one in ipairs(all) do -- an argument that is a variable of the problem follows this variable
-    local name = not numbers[one.own] and one.v and (self:name_of(one.v) or one.v.macro)
+    local name = not numbers[one.own] and (one.v and (self:name_of(one.v) or one.v.macro) or one.n > 1 and one.n == launch.block[1].n and block[1])
     if name and find(self.fields.problem, name) then parts[one.i] = "${" .. name .. "}" end
   end
   for i, part in ipairs(parts or {}) do -- also the arguments of a class, such as traits

@@ -39,15 +39,6 @@ local function add_factors(list, at, words)
   end
 end
 
--- Returns the place of the third part of for (;;). `at` is behind the bracket.
-local function step_of(list, at)
-  local parts = 0
-  while list[at] and parts < 2 do
-    parts, at = parts + (list[at] == ";" and 1 or 0), at + 1
-  end
-  return at
-end
-
 --- Returns words, as keys, that probably change the kernel's speed but not its result: extents of shared memory,
 --- factors of unrolling, steps of loops, factors of an index of a block or thread.
 local function shaping_words()
@@ -59,7 +50,10 @@ local function shaping_words()
       is_shared = (is_shared or t == "__shared__") and t ~= ";"
       if is_shared and t == "[" then add_until(list, i + 1, "[", "]", words) end
       if t == "blockIdx" or t == "threadIdx" then add_factors(list, i, words) end
-      if t == "(" and list[i - 1] == "for" then add_until(list, step_of(list, i + 1), "(", ")", words) end
+      if t == "(" and list[i - 1] == "for" then -- the step of for (;;)
+        local at = add_until(list, add_until(list, i + 1, "", ";", {}), "", ";", {})
+        add_until(list, at, "(", ")", words)
+      end
     end
   end
   return words

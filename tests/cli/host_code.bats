@@ -1,4 +1,3 @@
-#!/usr/bin/env bats
 # What 'new --from' reads in the host code of a file: values that follow the program's variables, fills, questions.
 
 load helpers
@@ -436,5 +435,44 @@ CU
     says_nothing_of 'R ='
     says_nothing_of 'T ='
     tool check stencil.cu --budget 1
+    succeeds
+}
+
+@test "a number in the instance that equals a block on which a size depends follows this block" {
+    cat >reduce.cu <<'CU'
+template <class T, unsigned int SIZE> __global__ void reduce(const int *places, const T *in, T *out, unsigned n)
+{
+    __shared__ T s[SIZE];
+    unsigned i = blockIdx.x * SIZE + threadIdx.x;
+    s[threadIdx.x] = i < n ? in[places[i]] : 0;
+    __syncthreads();
+    for (int k = SIZE / 2; k > 0; k /= 2) {
+        if (threadIdx.x < k) s[threadIdx.x] += s[threadIdx.x + k];
+        __syncthreads();
+    }
+    if (threadIdx.x == 0) out[blockIdx.x] = s[0];
+}
+int main()
+{
+    int size = 1 << 14, threads = 128, *places, *in, *out;
+    std::vector<int> host(size);
+    std::iota(host.begin(), host.end(), 0);
+    std::shuffle(host.begin(), host.end(), std::mt19937(1));
+    cudaMalloc(&places, size * sizeof(int));
+    cudaMalloc(&in, size * sizeof(int));
+    cudaMalloc(&out, (size + threads - 1) / threads * sizeof(int));
+    cudaMemcpy(places, host.data(), size * sizeof(int), cudaMemcpyHostToDevice);
+    switch (threads) {
+    case 64: reduce<int, 64><<<(size + threads - 1) / threads, threads>>>(places, in, out, size); break;
+    case 128: reduce<int, 128><<<(size + threads - 1) / threads, threads>>>(places, in, out, size); break;
+    }
+}
+CU
+    tool new --from reduce.cu --write
+    succeeds
+    says 'entry = "reduce<int, ${threads}>"'
+    says 'space   = {}'
+    says 'places = at.input { fill = "permutation" }'
+    tool check reduce.cu --set threads=64
     succeeds
 }
