@@ -7,16 +7,16 @@
 
 #include "device/field.h"
 
-/* Figures per SM: CUDA C++ Programming Guide 13.0, "Compute Capabilities", tables "Technical
- * Specifications per Compute Capability" and "Shared Memory Capacity per Compute Capability".
- * Common to all architectures (same guide): warps of 32, 1024 threads per block, 64 Ki registers
- * per SM, 255 registers per thread. From 8.0 on the system reserves 1 KiB of shared memory per
- * block (the guide, sections "Shared Memory").
- * The granularity of a warp's registers (256) and of shared memory (256 bytes before compute
- * capability 8.0, 128 from 8.0 on) are those of the Toolkit's cuda_occupancy.h:
- * cudaOccRegAllocationGranularity and cudaOccSMemAllocationGranularity.
- * Figures per chip (SMs, L2, boost clock, DRAM bandwidth) are of the product named above its
- * row. */
+/* Figures per SM are from the CUDA C++ Programming Guide 13.0, "Compute Capabilities", tables
+ * "Technical Specifications per Compute Capability" and "Shared Memory Capacity per Compute
+ * Capability". All architectures have warps of 32, 1024 threads per block, 64 Ki registers per SM
+ * and 255 registers per thread. From 8.0 on the system reserves 1 KiB of shared memory per block
+ * (sections "Shared Memory").
+ * The granularity of a warp's registers (256) and of shared memory (256 bytes before 8.0, 128 bytes
+ * from 8.0 on) are from the Toolkit's cuda_occupancy.h: cudaOccRegAllocationGranularity and
+ * cudaOccSMemAllocationGranularity.
+ * Figures per chip (SMs, L2, boost clock, DRAM bandwidth) are those of the product that the comment
+ * above each row names. */
 enum { WARP = 32, BLOCK_THREADS = 1024, SM_REGISTERS = 65536, THREAD_REGISTERS = 255, UNIT = 256 };
 
 #define KIB ((size_t)1024)
@@ -26,7 +26,6 @@ enum { WARP = 32, BLOCK_THREADS = 1024, SM_REGISTERS = 65536, THREAD_REGISTERS =
     .warp_size = WARP, .max_threads_per_block = BLOCK_THREADS, .registers_per_sm = SM_REGISTERS,   \
     .max_registers_per_thread = THREAD_REGISTERS, .register_unit = UNIT
 
-/* Resident threads and blocks per SM, shared memory per SM and per block. */
 #define TURING                                                                                     \
     COMMON, .max_threads_per_sm = 1024, .max_blocks_per_sm = 16, .shared_per_sm_bytes = 64 * KIB,  \
             .max_shared_per_block_bytes = 64 * KIB, .shared_reserved_bytes = 0,                    \
@@ -95,7 +94,7 @@ bool arch_is_named(const char *arch, const char *text)
     text += strlen(prefixes[i]);
     if (strcmp(text, digits) == 0)
         return true;
-    /* In "9.0" and "12.0a" the last digit is the minor version. */
+    /* In "9.0" and "12.0a" the minor version is one digit, without the letter. */
     length -= isdigit((unsigned char)digits[length]) ? 0 : 1;
     return strncmp(text, digits, length) == 0 && text[length] == '.' &&
            strcmp(text + length + 1, digits + length) == 0;
@@ -185,8 +184,8 @@ value device_field_value(const device_field *f, const arch_limits *device)
 }
 
 /* The rules are those of cudaOccMaxActiveBlocksPerMultiprocessor in the Toolkit's cuda_occupancy.h,
- * for compute capability 7.0 and later and the largest shared-memory carve-out. Each of an SM's
- * four partitions has registers for its own warps. */
+ * for compute capability 7.0 and later and the largest shared-memory carve-out. An SM has four
+ * partitions. Each partition has registers for its own warps. */
 enum { PARTITIONS = 4 };
 
 static int divide_up(int a, int b)
@@ -236,7 +235,7 @@ occupancy occupancy_compute(const arch_limits *arch, int threads, int registers,
     occupancy o = {.limit = OCCUPANCY_IMPOSSIBLE};
     if (threads <= 0 || registers < 0)
         return o;
-    /* The first of equal limits is reported. So resources that the author can change come first. */
+    /* The first of equal limits is reported: resources that the author can change come first. */
     const struct {
         occupancy_limit limit;
         int blocks;
@@ -270,18 +269,18 @@ const char *occupancy_limit_name(occupancy_limit limit)
     return (unsigned)limit < sizeof names / sizeof names[0] ? names[limit] : "unknown";
 }
 
-/* Measured on an H200 with 132 SMs, by cuOccupancyMaxActiveClusters and by the SMs that clusters
- * shared: one GPC of 8 SMs, five of 16, two of 18, and four pairs of SMs outside of GPCs. Clusters
- * of two blocks fit anywhere. For another number of SMs, those beyond the two large GPCs and the
- * pairs are assumed to be GPCs of 16 and one smaller GPC. On two other H200s this model predicts
- * matrix products better than seven GPCs of 16 and one of 12; on a further one, 6 of 170 products
- * took one block more, in nearly full rounds. No other GPU was measured. */
+/* The GPCs of an H200 with 132 SMs: one of 8 SMs, five of 16, two of 18, and four pairs of SMs
+ * outside of GPCs. They follow from cuOccupancyMaxActiveClusters and from the SMs that a cluster
+ * shared. Clusters of two blocks fit anywhere. A GPU with another number of SMs is assumed to have
+ * the two GPCs of 18, the four pairs, as many GPCs of 16 as fit, and one smaller GPC. On two other
+ * H200s this model predicts matrix products better than seven GPCs of 16 and one of 12 do. On a
+ * fourth H200, 6 of 170 products took one block more than predicted. No other GPU was measured. */
 enum { GPC = 16, LARGE = 18, LARGES = 2, PAIRS = 4, APART = LARGES * LARGE + 2 * PAIRS };
 
 /* Returns how many clusters of `blocks` blocks fit if each SM holds `each` blocks. */
 static int64_t slots(int64_t multiprocessors, int64_t blocks, int64_t each)
 {
-    /* A smaller GPU is assumed to be one GPC. */
+    /* A GPU with fewer SMs than APART is assumed to be one GPC. */
     if (blocks <= 2 || multiprocessors < APART)
         return multiprocessors * each / blocks;
     int64_t full = (multiprocessors - APART) / GPC, left = (multiprocessors - APART) % GPC;

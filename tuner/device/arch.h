@@ -11,14 +11,13 @@
 typedef struct arch_limits {
     char name[64];    /* "sm_90", or the name of a device */
     int major, minor; /* compute capability */
-    int sm_count;     /* number of SMs; for an architecture, of a typical chip */
+    int sm_count;     /* number of SMs; of a typical chip if `name` is an architecture */
     int warp_size;
     int max_threads_per_block, max_threads_per_sm, max_blocks_per_sm;
     int registers_per_sm, max_registers_per_thread;
     int register_unit; /* granularity of the registers of a warp */
     size_t shared_per_sm_bytes;
-    size_t max_shared_per_block_bytes; /* most shared memory of a block, with the opt-in
-                                        * attribute */
+    size_t max_shared_per_block_bytes; /* limit with the opt-in attribute */
     size_t shared_reserved_bytes;      /* reserved by the system, per block */
     size_t shared_unit_bytes;          /* granularity in which shared memory is allocated */
     size_t l2_bytes;
@@ -77,8 +76,8 @@ const char *occupancy_limit_name(occupancy_limit limit);
  *
  * How a launch of thread-block clusters fills a GPU, so that scripts can estimate its rounds. A
  * cluster lies within one GPC, so a GPU holds fewer clusters than its number of SMs suggests.
- * cuOccupancyMaxActiveClusters gives that number, but needs a GPU. Here all GPUs are assumed to
- * have the GPCs of one H200. templates/export/prelude.h has the same formula;
+ * cuOccupancyMaxActiveClusters tells how many, but needs a GPU. Here every GPU is assumed to have
+ * the GPCs of one H200. templates/export/prelude.h has the same formula;
  * tests/unit/cmd/export/test_functions.c compares both. */
 
 /* The largest arguments of cluster_load(), so that the result fits into 64 bits. */
@@ -86,10 +85,10 @@ const char *occupancy_limit_name(occupancy_limit limit);
 enum { CLUSTER_LOAD_MOST = 1024 /* limit of `multiprocessors`, `blocks` and `resident` */ };
 
 /* Returns the number of blocks that the busiest SM runs in a launch of `clusters` clusters of
- * `blocks` blocks, if each SM holds `resident` blocks at a time: `resident` in each round but the
- * last, and in the last round as few as the remaining clusters need. If no cluster fits, the result
- * is resident * clusters * blocks, more than any launch that fits, so that a minimum over
- * configurations avoids it. All arguments are positive and at most the limits above. */
+ * `blocks` blocks, if each SM holds `resident` blocks at a time. Each round but the last adds
+ * `resident` blocks. The last round adds as few as the remaining clusters need. If no cluster fits,
+ * the result is resident * clusters * blocks: larger than for any launch that fits, so that a
+ * minimum over configurations avoids it. Arguments are positive and at most the limits above. */
 int64_t cluster_load(int64_t multiprocessors, int64_t clusters, int64_t blocks, int64_t resident);
 
 #endif

@@ -38,7 +38,7 @@ typedef struct ceiling_info {
     const char *name;  /* name in scripts and files: "fp32" */
     const char *words; /* words after "92 % of": "the FP32 rate" */
     work_unit unit;
-    bool in_run; /* measured in each run, by copying as many bytes as the problem has */
+    bool in_run; /* measured in each run, by a copy of as many bytes as the problem has */
 } ceiling_info;
 
 /* Returns the row of a ceiling below CEILING_KINDS. The row of CEILING_DEFAULT is empty. */

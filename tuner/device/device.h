@@ -2,8 +2,8 @@
  *
  * An implementation (cuda/cuda.c, sim/sim.c) is a table of the functions that every device has,
  * with pointers to tables of optional capabilities. A device is used by one thread. Buffers have
- * guard bands of 64 KiB on both sides. After AT_DEVICE the device may be unusable: another process
- * replaces this one. */
+ * guard bands of 64 KiB on both sides. After AT_DEVICE the device may be unusable, so a new worker
+ * process replaces this process. */
 #ifndef AUTOTUNE_DEVICE_DEVICE_H
 #define AUTOTUNE_DEVICE_DEVICE_H
 
@@ -43,7 +43,7 @@ typedef struct device_image {
     uint32_t static_shared_bytes;
     uint32_t stack_bytes; /* per thread: local memory of arrays and spilled registers */
     uint32_t spill_bytes; /* per thread: bytes of spill loads and stores, each counted once */
-    const char *symbols;  /* names of the kernels in machine code: plan_symbol() */
+    const char *symbols;  /* names of the kernels in machine code, as for plan_symbol() */
     bool shared;          /* the image also has kernels of other variants */
 } device_image;
 
@@ -62,18 +62,18 @@ typedef struct device_comparison {
 typedef struct device_guard_report {
     bool intact;
     bool before;             /* the damage is before the buffer, not after it */
-    uint64_t distance_bytes; /* distance of the nearest damaged byte from the buffer, from 1 */
+    uint64_t distance_bytes; /* distance of the nearest damaged byte, 1 if it is adjacent */
 } device_guard_report;
 
-/* A problem of which the device runs only some blocks. All members are borrowed. */
+/* The plan of an excerpt: a problem of which only some blocks run. All members are borrowed. */
 typedef struct device_excerpt_plan {
     const problem_plan *problem;
     device_kernel *reference;
     const launch_plan *reference_launch;
     const device_image *filler; /* image of the kernel that fills inputs, or of size 0 */
     const launch_plan *filler_launch;
-    /* The contents of each buffer's file, and the expected results in files. An entry is NULL
-     * without a file. The contents must outlive the excerpt. */
+    /* The files of each buffer: its contents, and its expected results. An entry is NULL if there
+     * is no file. The files must outlive the excerpt. */
     const void *const *contents;
     const void *const *answers;
     device_whole whole;
@@ -92,7 +92,7 @@ typedef struct device_counting {
     const char *const *metrics; /* named as in Nsight Compute */
     size_t count;
     device_cache cache; /* DEVICE_CACHE_COLD: the L2 is flushed before each pass */
-    /* Restores the contents of the buffers; called before each pass. */
+    /* Restores the contents of the buffers. Called before each pass. */
     at_status (*renew)(void *context, at_error *error);
     void *context;
 } device_counting;
@@ -104,11 +104,11 @@ typedef struct device_before {
     device_buffer *const *buffers;
 } device_before;
 
-/* Hardware behind a driver. A device without this capability computes in this process and opens no
- * file after it has been opened. */
+/* The capability of hardware behind a driver. A device without this capability computes in this
+ * process, and opens no file after open(). */
 typedef struct device_hardware {
     /* Lists up to `capacity` devices with kind, spec and limits.name only, much faster than list().
-     * Fails if these are uncertain. */
+     * Fails if the names are uncertain. */
     at_status (*list_names)(device_properties *out, size_t capacity, size_t *count,
                             at_error *error);
     /* Prepares an opened device. Called before any other function. */
@@ -120,18 +120,16 @@ typedef struct device_hardware {
      * value of the buffer's type. Patterns 1 to 3 are other values. */
     at_status (*guard)(device *d, device_buffer *b, const buffer_plan *plan, int pattern,
                        at_error *error);
-    /* Fills the shared memory of all SMs with pattern 0 to 3, so that kernels find no useful
-     * data. */
+    /* Fills the shared memory of all SMs with pattern 0 to 3, to hide earlier data. */
     at_status (*scrub)(device *d, int pattern, at_error *error);
     /* Returns the time of the last launch by the device's clock, in ns, or 0 if it is unknown. A
      * first launch includes loading the kernel and allocating its stack. */
     int64_t (*launch_ns)(const device *d);
-    /* Keeps the chip busy until its clocks settle: at least 300 ms, or until the highest clock.
-     * Called once per session. */
+    /* Keeps the chip busy for 300 ms, or until its highest clock. Called once per session. */
     at_status (*warm_up)(device *d, at_error *error);
-    /* Measures the mean SM clock since the previous call by counters on the chip. `*khz` is 0 in
-     * the first call, and less than 1 ms after the previous call; the next call then includes this
-     * time. */
+    /* Sets `*khz` to the mean SM clock since the previous call, measured by counters on the chip.
+     * Sets it to 0 in the first call, and if the previous call was less than 1 ms ago. In the
+     * second case the next call measures from that previous call. */
     at_status (*sm_clock)(device *d, double *khz, at_error *error);
 } device_hardware;
 
@@ -171,7 +169,7 @@ typedef struct device_counters {
                        at_error *error);
 } device_counters;
 
-/* A device that chooses the order of threads and observes each of them. */
+/* The capability of a device that chooses the order of threads and observes each thread. */
 typedef struct device_analysis {
     /* Sets the plan of a buffer, for messages. The plan must outlive the buffer. */
     void (*describe)(device_buffer *b, const buffer_plan *plan);
@@ -184,19 +182,18 @@ typedef struct device_analysis {
      * variable was changed. In that case, and if `plan` is NULL, launches start with the initial
      * values. */
     const char *(*carry_on)(device *d, const device_kernel *k, const launch_plan *plan);
-    /* Limits the work of each following launch; `most_work` 0 means no limit, and the device may
-     * raise a small one. A launch that reaches the limit ends with a complaint, at the same
+    /* Limits the work of each following launch. If `most_work` is 0 there is no limit; the device
+     * may raise a small limit. A launch that reaches the limit ends with a complaint, at the same
      * position every time. The device chooses the unit of work. */
     void (*limit_work)(device *d, uint64_t most_work);
-    /* Returns the interval, in ns, for the last prediction; it holds the times of 90 % of
-     * variants. */
+    /* Returns the interval that holds 90 % of times, in ns, for the last prediction. */
     void (*interval)(const device *d, int64_t *low_ns, int64_t *high_ns);
     /* Returns the work of the last launch. */
     uint64_t (*work)(const device *d);
     /* Returns the facts of the last complaint. */
     const device_fault *(*fault)(const device *d);
-    /* Returns whether the last complaint may depend on the number of cores, except if launched
-     * alone. */
+    /* Returns whether the last complaint may depend on the number of host threads. A launch with
+     * `alone` (arrange()) uses one host thread, so its complaint does not. */
     bool (*varies)(const device *d);
     /* Returns whether the kernel's results may depend on the order of its threads. With `exactly`,
      * rounding differences count. */
@@ -209,8 +206,8 @@ typedef struct device_analysis {
     char *(*take_printed)(device *d);
     /* Sets `never`, `once`, `stores`, `stored` and `together` of `*coverage` from all launches.
      * `kernels` has the variant's kernel for each problem; a line counts as executed if it was
-     * executed for one problem. If coverage->once already names loops, only removes loops with a
-     * second iteration. */
+     * executed for one problem. If coverage->once already names loops, loops that had a second
+     * iteration are removed from it, and nothing is added. */
     at_status (*covered)(const device *d, const device_kernel *const *kernels, size_t count,
                          device_coverage *coverage, at_error *error);
     /* Sets a function that long launches call with the number of blocks that have run. */
@@ -218,28 +215,27 @@ typedef struct device_analysis {
                   void *context);
 } device_analysis;
 
-/* Excerpts: only some blocks run of a problem that is too large, and only accessed data are
- * allocated. */
+/* Excerpts of too large problems. Only some blocks run, and only accessed data are allocated. */
 typedef struct device_excerpts {
     at_status (*make)(device *d, const device_excerpt_plan *plan, device_excerpt **out,
                       at_error *error);
     void (*free)(device *d, device_excerpt *x); /* `x` may be NULL. */
-    /* Returns the buffers for device_api.sample(), with a NULL after the last. A kernel's first
-     * access makes their contents. */
+    /* Returns the buffers for device_api.sample(), with a NULL after the last. Their contents are
+     * made when a kernel first accesses them. */
     device_buffer *const *(*buffers)(const device_excerpt *x);
     /* Restores the initial contents of the buffers that a variant may have written. */
     void (*reset)(device_excerpt *x);
-    /* Runs all blocks of a variant if that is cheap enough (device_whole), otherwise some: corners
-     * of the grid, middles of its edges, and random neighbours. Adds to `*coverage` for the tuned
-     * problem. AT_COMPILE if the launch is refused. */
+    /* Runs all blocks of a variant if the cost is low enough (device_whole). Otherwise runs corners
+     * of the grid, middles of its edges, and random neighbours. Adds to `*coverage` what it ran of
+     * the tuned problem. AT_COMPILE if the launch is refused. */
     at_status (*check)(device *d, device_excerpt *x, device_kernel *k, const launch_plan *plan,
                        device_excerpt_result *out, device_coverage *coverage, at_error *error);
 } device_excerpts;
 
-/* A kind of device. A kernel argument may be NULL if the plan launches no kernel. */
+/* A kind of device. A device_kernel argument may be NULL if the plan launches no kernel. */
 typedef struct device_api {
     const char *kind; /* the part of a device name before the colon */
-    bool transfers;   /* supports plans that transfer data between device and host */
+    bool transfers;   /* the device supports plans that transfer data between device and host */
 
     /* Each capability has all of its functions, or is NULL if the device lacks it. */
     const device_hardware *hardware;
@@ -249,8 +245,7 @@ typedef struct device_api {
     const device_analysis *analysis;
     const device_excerpts *excerpts;
 
-    /* Describes up to `capacity` devices and sets `*count`. Returns AT_NO_DEVICE if there is no
-     * device. */
+    /* Describes up to `capacity` devices and sets `*count`. AT_NO_DEVICE without a device. */
     at_status (*list)(device_properties *out, size_t capacity, size_t *count, at_error *error);
     /* Finds and describes the device. For hardware, start() must be called next. */
     at_status (*open)(const char *spec, device **out, at_error *error);
@@ -277,8 +272,7 @@ typedef struct device_api {
                           at_error *error);
     at_status (*guards)(device *d, const device_buffer *b, device_guard_report *out,
                         at_error *error);
-    /* Compares the elements of the plan by its tolerance. The caller allows for its
-     * `mismatches`. */
+    /* Compares the plan's elements by its tolerance. The caller allows for `mismatches`. */
     at_status (*compare)(device *d, const device_buffer *found, const device_buffer *expected,
                          const buffer_plan *plan, device_comparison *out, at_error *error);
 

@@ -1,5 +1,5 @@
 /* The limits of a device by name: the fields of `device` in scripts, and of autotune_device in
- * exported headers. Apart from arch.h, because it needs the values of scripts. */
+ * exported headers. They are not in arch.h, because they need base/value.h. */
 #ifndef AUTOTUNE_DEVICE_FIELD_H
 #define AUTOTUNE_DEVICE_FIELD_H
 
@@ -29,7 +29,7 @@ const device_field *device_fields(size_t *count);
 /* Returns the field with that name, or NULL. */
 const device_field *device_field_find(const char *name);
 
-/* Return the kind of a field's value, and its value. A text is borrowed from `device`. */
+/* Return the kind of a field's value, and the value. A text is borrowed from `device`. */
 value_kind device_field_value_kind(const device_field *f);
 value device_field_value(const device_field *f, const arch_limits *device);
 

@@ -130,8 +130,7 @@ int64_t measurement_fastest_ns(const measurement *m)
     return fastest;
 }
 
-/* The bits nvmlClocksThrottleReason* of nvml.h, except 0x1 (idle), 0x2 (application clocks) and
- * 0x100 (display clocks). */
+/* Bits nvmlClocksThrottleReason* of nvml.h. Idleness and clocks that a user set are left out. */
 static const struct {
     uint64_t bit;
     const char *text;

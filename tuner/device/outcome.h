@@ -82,10 +82,8 @@ typedef struct device_coverage {
     char unwritten[2 * COVERAGE_TEXT_BYTES]; /* stores or outputs that no launch reached, so that
                                               * equal results mean nothing; may be empty */
     bool together; /* a block may depend on other blocks or on earlier launches */
-    char allowed[COVERAGE_TEXT_BYTES];   /* mismatches that the script allows: "2 of 4096 elements
-                                            of dst" */
-    char unwatched[COVERAGE_TEXT_BYTES]; /* buffers that were searched for races only partly, or
-                                            not at all */
+    char allowed[COVERAGE_TEXT_BYTES];   /* allowed mismatches: "2 of 4096 elements of dst" */
+    char unwatched[COVERAGE_TEXT_BYTES]; /* buffers not, or only partly, searched for races */
 } device_coverage;
 
 /* Records why a part of the check was left out. Keeps the first reason. */
@@ -126,7 +124,8 @@ const char *oracle_blame(oracle_kind kind);
 /* Finds an oracle by its name. Returns false if the name is unknown. */
 bool oracle_find(const char *name, oracle_kind *out);
 
-/* The size of a configuration as text ("tile=64,vec=4,..."), with its NUL. Scripts are checked. */
+/* The most bytes of a configuration as text ("tile=64,vec=4,..."), with its NUL. Reading a script
+ * checks this limit. */
 enum { CONFIGURATION_BYTES = 16 * 1024 };
 
 typedef struct measurement {
@@ -134,8 +133,7 @@ typedef struct measurement {
     const char *message;       /* reason of an outcome that is not ok; may be NULL or empty */
     const int64_t *samples_ns; /* in the order of measurement */
     size_t sample_count;
-    int64_t low_ns, high_ns;      /* interval that holds 90 % of times, if predicted; 0 if
-                                   * measured */
+    int64_t low_ns, high_ns;      /* interval of 90 % of predicted times; 0 if measured */
     int64_t compile_ns, check_ns; /* duration of compilation (0 if not compiled) and of the check */
     bool has_resources;           /* `resources` is set: the variant was compiled */
     kernel_resources resources;

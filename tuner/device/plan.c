@@ -60,7 +60,7 @@ uint64_t plan_work(const problem_plan *plan, work_unit unit)
                                 : plan->items;
 }
 
-/* The ratio of inputs to outputs, or its inverse, from which only the larger side counts. */
+/* If inputs have ONE_SIDED times the bytes of outputs, or the reverse, only the larger counts. */
 enum { ONE_SIDED = 16 };
 
 static ceiling_kind traffic_ceiling(const problem_plan *plan)
@@ -101,17 +101,17 @@ bool plan_transfers(const launch_plan *plan)
 /* Returns whether the plan uses the buffer of `array` except through that CUDA array. */
 static bool has_other_use(const launch_plan *plan, const view_plan *array)
 {
-    bool torn = false;
+    bool used = false;
     for (uint32_t i = 0; i < plan->argument_count; i++)
-        torn = torn || (plan->arguments[i].is_buffer && plan->arguments[i].buffer == array->buffer);
+        used = used || (plan->arguments[i].is_buffer && plan->arguments[i].buffer == array->buffer);
     for (uint32_t i = 0; i < plan->address_count; i++)
-        torn = torn || plan->addresses[i].buffer == array->buffer;
+        used = used || plan->addresses[i].buffer == array->buffer;
     for (uint32_t i = 0; i < plan->constant_count; i++)
-        torn = torn || plan->constants[i].buffer == array->buffer;
+        used = used || plan->constants[i].buffer == array->buffer;
     for (uint32_t i = 0; i < plan->view_count; i++)
-        torn = torn ||
+        used = used ||
                (plan->views[i].buffer == array->buffer && !view_same_array(&plan->views[i], array));
-    return torn;
+    return used;
 }
 
 uint32_t plan_conflicting_buffer(const launch_plan *plan)

@@ -18,12 +18,12 @@
 #include "device/outcome.h"
 #include "device/view.h"
 
-/* More elements than any device holds. The product with an element's size fits into 64 bits. */
+/* Limit of a buffer's elements. Its product with an element's size fits into 64 bits. */
 #define PLAN_MAX_ELEMENTS (UINT64_C(1) << 48)
 
 enum {
     PLAN_MAX_BUFFERS = 256,
-    PLAN_MAX_LAUNCHES = 32, /* different launches; a group of launches runs in rounds */
+    PLAN_MAX_LAUNCHES = 32, /* launches of a plan; a launch in a group counts once */
     PLAN_MAX_ROUNDS = 1 << 20,
     PLAN_MAX_ARGUMENTS = 1024,     /* arguments of all launches */
     PLAN_MAX_STRUCT_BYTES = 32768, /* bytes of all arguments larger than 8 bytes */
@@ -31,7 +31,7 @@ enum {
     PLAN_MAX_CLUSTER = 16,         /* blocks along a side; the chip also limits their product */
     PLAN_MAX_CONSTANTS = 4,
     PLAN_MAX_VIEWS = 8,   /* views of all launches */
-    PLAN_MAX_VALUES = 32, /* longer lists use FILL_FILE */
+    PLAN_MAX_VALUES = 32, /* numbers of a fill in the plan; longer lists use FILL_FILE */
     PLAN_NAME_BYTES = 64,
     PLAN_ENTRIES_BYTES = 4096 /* bytes of the names of all kernels, with a NUL after each */
 };
@@ -45,25 +45,23 @@ enum {
  * zeros of either sign as equal. */
 typedef enum tolerance_kind {
     TOLERANCE_EXACT,    /* equal bits */
-    TOLERANCE_SCALED,   /* error up to limit * the largest finite magnitude of all expected elements
-                         */
+    TOLERANCE_SCALED,   /* error up to limit * element_magnitude() of the expected elements */
     TOLERANCE_RELATIVE, /* error up to limit * the magnitude of the expected element */
     TOLERANCE_ABSOLUTE, /* error up to `limit` */
-    TOLERANCE_ULPS,     /* at most `limit` representable values away; for integers, at most
-                         * `limit` */
+    TOLERANCE_ULPS,     /* at most `limit` representable values away */
     TOLERANCE_KINDS
 } tolerance_kind;
 
 typedef struct tolerance {
     tolerance_kind kind;
     double limit;      /* 0 for TOLERANCE_EXACT */
-    double mismatches; /* elements that may be further away; below 1, their share */
+    double mismatches; /* number of elements that may be further away; below 1, their share */
 } tolerance;
 
 /* Returns the tolerance for a plain number in a script: exact for 0, otherwise TOLERANCE_SCALED. */
 tolerance tolerance_of(double limit);
 
-/* Returns the error of some sixty roundings; for integers, which are not rounded, exact. */
+/* Returns a tolerance of the error of about sixty roundings. It is exact for integers. */
 tolerance tolerance_of_rounding(dtype type);
 
 /* Returns whether the limit suits the kind, and `mismatches` is a share or a whole number. */
@@ -91,13 +89,13 @@ void element_format(dtype type, const void *element, char text[ELEMENT_TEXT_BYTE
 /* Returns the largest finite magnitude of the elements, 0 if no element is finite. */
 double element_magnitude(dtype type, const void *elements, uint64_t count);
 
-/* ---- transfers ---- A transfer task is the same for all variants of a problem: copy one buffer to
- * another, with one or both of them on the host. A transfer plan is how a variant performs the
- * task. */
+/* ---- transfers ----
+ * A transfer task is the same for all variants of a problem: copy one buffer to another, where one
+ * or both of the buffers are on the host. A transfer plan is how a variant performs the task. */
 
 enum { TRANSFER_MAX_STREAMS = 16 };
 
-/* More bytes than any host has. */
+/* The limit of a transfer in bytes, more than any host has. */
 #define TRANSFER_MAX_BYTES (UINT64_C(1) << 48)
 
 typedef enum transfer_direction {
@@ -170,8 +168,7 @@ typedef enum buffer_fill {
     FILL_SORTED,      /* random integers in [0, fill_limit), ascending; count * fill_limit < 2^63 */
     FILL_LOCAL,       /* as FILL_MODULO, but each block of `fill_block` elements has a window of
                          fill_block integers; the windows follow each other, from 0 */
-    FILL_SKEWED,      /* random integers in [0, fill_limit), v with a frequency of about 1 / (v + 1)
-                         (Zipf) */
+    FILL_SKEWED,      /* as FILL_MODULO, but v occurs 1 / (v + 1) times as often as 0 (Zipf) */
     FILL_OFFSETS, /* ascending from 0 to fill_limit, the last element: offsets of rows with random
                      lengths up to twice the mean; count > 1, count * fill_limit < 2^63 */
     FILL_FILE,    /* the first elements of a file, or of a long list (base/data_file.h) */
@@ -205,7 +202,8 @@ typedef struct buffer_plan {
 /* ---- launches ---- */
 
 typedef struct argument_plan {
-    uint64_t bits; /* bytes of a scalar, little-endian; offset in `structs`, or index in `views` */
+    uint64_t bits; /* bytes of a scalar or small struct, little-endian; offset of a larger struct in
+                      `structs`; index of a view in `views` */
     uint16_t size_bytes; /* 8 for a buffer; up to 8 for a scalar or a small struct */
     bool is_buffer, is_view;
     uint8_t buffer; /* index of the buffer if is_buffer */
@@ -282,10 +280,10 @@ typedef struct problem_plan {
     buffer_plan buffers[PLAN_MAX_BUFFERS]; /* undefined from index buffer_count on */
 } problem_plan;
 
-/* Returns the script's ceiling, or a ceiling that follows from the stated work. For traffic it is a
- * copy of the same bytes, a read or a write if inputs and outputs differ by a factor of 16, and a
- * pinned copy in each direction if variants transfer. For flops without traffic it is the FP32
- * rate, or the FP64 rate if a result is double. For items it is CEILING_NONE. */
+/* Returns the script's ceiling, or a ceiling for the work that the script states. For traffic it is
+ * a pinned copy if variants transfer, a read or a write if inputs and outputs differ by a factor of
+ * 16, and otherwise a copy. For flops without traffic it is the FP32 rate, or the FP64 rate if a
+ * result is double. For items it is CEILING_NONE. */
 ceiling_kind plan_ceiling(const problem_plan *plan);
 
 /* Returns the work of a launch in a unit, 0 if the script does not state it. */
@@ -381,8 +379,9 @@ void plan_copy_structs(const launch_plan *plan, plan_address_of *address_of, con
 const void *plan_argument_in(const argument_plan *argument, const unsigned char *structs);
 
 /* ---- packing ----
- * Write a plan to a pack, for another process or for a hash, and read it. Reading checks everything
- * (counts, enumerations, names, sizes); on a fault it returns false, and the pack has failed. */
+ * Write a plan to a pack, for another process or for a hash, and read it. The functions that read
+ * check everything (counts, enumerations, names, sizes). On a fault they return false, and the pack
+ * has failed. */
 
 void plan_put_problem(pack *m, const problem_plan *plan);
 bool plan_get_problem(pack *m, problem_plan *out);

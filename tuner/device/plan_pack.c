@@ -1,5 +1,4 @@
-/* Packs plans (device/plan.h). Keys contain packed plans, so the order of fields must not
- * change. */
+/* Packs plans (device/plan.h). Keys contain packed plans, so the order of fields is fixed. */
 #include <string.h>
 
 #include "device/plan.h"
@@ -99,7 +98,7 @@ static void put_buffer(pack *m, const buffer_plan *b)
     pack_put_fields(m, b, PACK_FIELDS(comparison_fields));
 }
 
-/* Reads the hash of the contents of a file. Without `wanted` it must be absent. */
+/* Reads the hash of a file's contents. If `wanted` is false, the hash must be absent. */
 static bool get_key(pack *m, bool wanted, data_key *out)
 {
     size_t size_bytes;

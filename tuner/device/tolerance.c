@@ -1,4 +1,4 @@
-/* Comparison of results with the expected ones: tolerances and multisets; elements as text. */
+/* Compares results by tolerances and as multisets, and writes elements as text. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -154,15 +154,14 @@ double element_magnitude(dtype type, const void *elements, uint64_t count)
     return largest;
 }
 
-/* Maps the bits of a float to an integer: neighbouring values differ by 1, and both zeros are
- * equal. */
+/* Maps a float to an integer: neighbouring values differ by 1, and both zeros are equal. */
 static uint64_t rank_of_float(uint64_t bits, int width)
 {
     const uint64_t middle = UINT64_C(1) << 63, sign = UINT64_C(1) << (width - 1);
     return bits & sign ? middle - (bits & (sign - 1)) : middle + bits;
 }
 
-/* Maps an element to an integer such that the difference of two is their distance in ULPs. */
+/* Maps an element to an integer, so that the difference of two is their distance in ULPs. */
 static uint64_t rank_of(dtype type, element v)
 {
     if (dtype_get(type)->is_float)
@@ -196,10 +195,10 @@ bool tolerance_accepts(tolerance t, double magnitude, dtype type, const void *fo
 /* ---- multisets ----
  *
  * Compares results whose order does not matter: two buffers as multisets of records of plan->record
- * elements. Exact records are matched by their bytes, but only if the sums of their hashes differ.
- * With a tolerance, a record is one element: both sides are sorted, NaNs last, and elements of the
- * same rank are compared. For an absolute tolerance this accepts the results if and only if some
- * matching accepts them. */
+ * elements. If the tolerance is exact, records are matched by their bytes, but only if the sums of
+ * their hashes differ. With a tolerance, a record is one element: both sides are sorted, NaNs last,
+ * and the i-th elements of both sides are compared. For an absolute tolerance this accepts the
+ * results if and only if some matching accepts them. */
 
 static uint64_t bits_at(const void *elements, uint64_t i, size_t size)
 {
@@ -349,7 +348,7 @@ at_status multiset_compare(const buffer_plan *plan, const void *found, const voi
             key_of(plan->type, bits_at(i < n ? found : expected, i < n ? i : i - n, size));
         keys[i] = is_nan(plan->type, key) ? top_of(size) | (top_of(size) - 1) : key;
     }
-    /* The second sort uses the row that the first sort left unused. */
+    /* The second sort uses the array that the first sort left unused. */
     uint64_t *spare = keys + 2 * n, *f = sort(keys, spare, n, size);
     spare = f == keys ? spare : keys;
     const uint64_t *e = sort(keys + n, spare, n, size);

@@ -5,9 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Limits of cuTensorMapEncodeTiled; for textures, the smallest limits of all devices of compute
- * capability 5.0 or newer (CUDA C++ Programming Guide, "Technical Specifications per Compute
- * Capability"). */
+/* Limits of cuTensorMapEncodeTiled; for textures, the smallest limits of all devices of capability
+ * 5.0 or newer (Programming Guide, "Technical Specifications per Compute Capability"). */
 #define MOST_TENSOR_SIZE (UINT64_C(1) << 32)
 #define MOST_TENSOR_STRIDE (UINT64_C(1) << 40)
 enum {

@@ -1,9 +1,9 @@
-/* Views of a buffer, which kernels get instead of its address: tensor maps, with which thread
- * blocks copy boxes between global and shared memory (compute capability 9.0 and newer), texture
- * objects and surface objects. Plain data; cuda/view.c makes the driver's objects.
+/* Views of a buffer, which kernels get instead of its address: tensor maps, texture objects and
+ * surface objects. With a tensor map, blocks of threads copy boxes between global and shared memory
+ * (compute capability 9.0 and newer). Views are plain data; cuda/view.c makes the driver's objects.
  *
  * Surfaces, and textures on request, use a CUDA array: memory in the driver's layout. The buffer is
- * copied to the array before the launches, and the array of a surface back after them. */
+ * copied to the array before the launches. After them, the array of a surface is copied back. */
 #ifndef AUTOTUNE_DEVICE_VIEW_H
 #define AUTOTUNE_DEVICE_VIEW_H
 
@@ -38,10 +38,10 @@ typedef enum view_address {
 typedef struct view_plan {
     view_kind kind;
     uint32_t buffer;
-    dtype type;                   /* element type of the buffer */
-    uint32_t rank;                /* arrays: 1 to 3, plus layers; other textures: 1 or 2 */
+    dtype type;    /* element type of the buffer */
+    uint32_t rank; /* dimensions; arrays: 1 to 3, plus layers; other textures: 1 or 2 */
     uint64_t size[VIEW_MAX_RANK]; /* innermost first; in elements (tensor maps) or texels */
-    uint64_t stride_bytes[VIEW_MAX_RANK - 1]; /* distance of rows, planes ... */
+    uint64_t stride_bytes[VIEW_MAX_RANK - 1]; /* from one row, plane ... to the next */
     /* The next members are for tensor maps only. */
     uint32_t box[VIEW_MAX_RANK];
     uint32_t swizzle;     /* index in view_swizzles(), the order of CUtensorMapSwizzle */
@@ -96,7 +96,6 @@ const char *const *view_address_names(size_t *count);
 /* Returns "tensor map", "texture" or "surface". */
 const char *view_kind_name(view_kind kind);
 
-/* Writes a view to a pack. */
 void view_put(pack *m, const view_plan *view);
 
 /* Reads a view and checks it. Returns false if it is not valid. */
