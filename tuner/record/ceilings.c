@@ -77,8 +77,8 @@ at_status ceilings_parse(const char *text, size_t size_bytes, const char *path, 
     return status;
 }
 
-/* Reads a file. If `gpu` is not NULL, the file must be of that GPU. `*root`, which the caller
- * frees, is NULL without a file. */
+/* Reads a file. If `gpu` is not NULL, the file must be of that GPU. Sets `*root` to the file's
+ * JSON, which the caller frees, or to NULL if there is no file. */
 static at_status read_file(const char *path, const char *gpu, ceiling_rates *out, json_t **root,
                            at_error *error)
 {
@@ -208,7 +208,7 @@ static const char *date_of(const json_t *ceiling)
     return date ? date : "";
 }
 
-/* Returns the change that merging the ceiling `one` makes. ISO dates in UTC sort like texts. */
+/* Returns the change that merging `one` makes. ISO dates in UTC are compared as texts. */
 static combine_change change_of(const json_t *one, const json_t *there)
 {
     if (!there)
@@ -235,7 +235,7 @@ static at_status combine(const combining *c, json_t *from, const char *gpu, cons
     json_t *into = json_object_get(root, "ceilings");
     json_object_foreach(json_object_get(from, "ceilings"), name, one)
     {
-        /* The file may come from another version or person: invalid names are not printed. */
+        /* The file may come from another version or person: invalid names are left out. */
         if (!done || !record_is_name(name))
             continue;
         const combine_change change = change_of(one, json_object_get(into, name));
@@ -286,7 +286,7 @@ at_status ceilings_combine(const char *from, const char *results_dir, bool dry,
 {
     combining c = {results_dir, dry, tell, context, faults, count};
     *count = 0;
-    /* `from` may be the folder of one GPU. */
+    /* `from` is the folder of one GPU or of all GPUs, so both are tried. */
     at_status status = combine_folder(&c, from, error);
     return status ? status : record_each_gpu(from, combine_folder, &c, error);
 }

@@ -1,5 +1,4 @@
-/* Faults: errors of readers, the parts of files that they leave out, and the lines of these
- * parts. */
+/* Faults: what a reader finds wrong in a file, and the part and line that it leaves out. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,13 +101,12 @@ static const char *skip_value(const char *at)
         } else {
             at += strcspn(at, ",:]} \t\r\n\"");
         }
-        /* A value that is not nested ends at the next comma or bracket. */
+        /* A number, string or word has depth 0, so the loop ends after it. */
     } while (*at && depth > 0);
     return at;
 }
 
-/* Returns whether the JSON string at `at` equals this part of a pointer. A name with JSON escapes
- * is only found as the text spells it. */
+/* Returns whether the JSON string at `at` equals `part`, without decoding JSON escapes. */
 static bool is_name(const char *at, const char *part, size_t length)
 {
     for (at++; length > 0; at++) {

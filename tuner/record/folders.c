@@ -162,7 +162,7 @@ void record_folders_text(const record_folders *f, char *text, size_t size_bytes)
                  f->paths[i]);
 }
 
-/* Returns whether the first `count` records have an entry for each of the record's questions. */
+/* Returns whether the first `count` records answer every question of `r` (record_find_question). */
 static bool adds_nothing(const record_set *all, size_t count, const record *r)
 {
     bool nothing = r->portfolio_count == 0 && r->entry_count > 0;

@@ -30,7 +30,7 @@ at_status record_replace(const char *path, const json_t *root, record_reader *re
     size_t length = strlen(text);
     status = reads(text, length, path, error);
     if (!status) {
-        text[length] = '\n'; /* replaces the NUL: a text file ends in a newline */
+        text[length] = '\n'; /* instead of the NUL, because a text file ends in a newline */
         status = file_replace(path, text, length + 1, error);
     }
     free(text);
@@ -62,7 +62,6 @@ static at_status read_or_start(const char *path, const arch_limits *gpu, const c
     return old->root ? AT_OK : error_no_memory(error);
 }
 
-/* Makes the folder of a GPU's records with all parent folders, and writes its path to `folder`. */
 static at_status make_folder(const char *results_dir, const char *gpu,
                              char folder[RECORD_PATH_BYTES], at_error *error)
 {
@@ -161,8 +160,8 @@ static bool measured_in_run(const run_summary *s, const record_values *configura
 }
 
 /* Returns whether the earlier entry stays, so that a short run does not replace the result of a
- * long run. The entry stays if it has the same script, template and oracle, is faster beyond its
- * interval, and its configuration was not measured in this run. */
+ * long run. The entry stays if it has the same script, template and oracle, its time interval lies
+ * below the new one, and this run did not measure its configuration. */
 static bool keep_earlier(const run_summary *s, const record_entry *old)
 {
     return *old->script_hash && *old->template_hash &&
@@ -278,11 +277,10 @@ static bool same_source(const record_entry *a, const record_entry *b)
            strcmp(a->template_hash, b->template_hash) == 0;
 }
 
-/* Returns whether the entry `there` stays when `other` answers the same question. `*why` is the
- * reason. */
+/* Returns whether `there` stays when `other` answers the same question. `*why` is the reason. */
 static bool stays(const record_entry *there, const record_entry *other, const char **why)
 {
-    /* ISO dates in UTC sort like texts. */
+    /* ISO dates in UTC are compared as texts. */
     bool other_is_newer = strcmp(other->date, there->date) > 0;
     const record_entry *newer = other_is_newer ? other : there,
                        *older = other_is_newer ? there : other;
@@ -408,7 +406,7 @@ at_status record_prune(const char *path, bool dry, combine_reason *reason, void 
     at_status status = dry ? AT_OK : lock_folder(folder, RECORD_LOCK_TIMEOUT_MS, &held, error);
     if (!status)
         status = record_read(path, &r, error);
-    /* The loop runs backwards, so that the indices of earlier entries stay valid. */
+    /* The loop runs backwards, so that the indices of the entries before `i` stay valid. */
     for (size_t i = r.entry_count; i-- > 0 && !status;) {
         const char *why = reason(reason_context, &r, &r.entries[i]);
         if (!why)

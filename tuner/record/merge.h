@@ -1,7 +1,7 @@
-/* Writing records: into the file of a GPU and pattern go the result of a run (record_merge() in
- * record/record.h), a portfolio, a decision of a tuning site, or the records of another folder. A
- * file is replaced whole, under the lock of its folder: an interrupt leaves the old file or the new
- * one. */
+/* Writes records. The result of a run (record_merge() in record/record.h), a portfolio, a decision
+ * of a tuning site, or the records of another folder are merged into the file of their GPU and
+ * pattern. A file is replaced whole, under the lock of its folder, so an interrupt leaves the old
+ * file or the new file. */
 #ifndef AUTOTUNE_RECORD_MERGE_H
 #define AUTOTUNE_RECORD_MERGE_H
 
@@ -12,7 +12,7 @@
 
 typedef struct record_store {
     char path[RECORD_PATH_BYTES];
-    record old; /* the file as it was read; changes to old.root are written */
+    record old; /* the file as it was read; record_store_write() writes old.root */
     lock *lock;
 } record_store;
 
@@ -51,22 +51,22 @@ at_status draft_merge(const char *results_dir, const portfolio_draft *d, char *p
                       size_t path_bytes, at_error *error);
 
 typedef enum combine_change {
-    COMBINE_ADDED,    /* there was no entry for its question */
+    COMBINE_ADDED,    /* the question had no entry */
     COMBINE_SAME,     /* an equal entry was there */
-    COMBINE_REPLACED, /* it replaces another entry */
-    COMBINE_KEPT,     /* the entry that was there stays */
+    COMBINE_REPLACED, /* the new entry replaces another entry */
+    COMBINE_KEPT,     /* the earlier entry stays */
     COMBINE_REMOVED
 } combine_change;
 
-/* Called for each change, with its reason: of the entry `e`, or, if that is NULL, of the portfolio
- * with the fixed variables `fixed`. */
+/* Called for each change, with the reason `why`. The change concerns the entry `e` or, if `e` is
+ * NULL, the portfolio with the fixed variables `fixed`. */
 typedef void combine_reporter(void *context, const record *r, const record_entry *e,
                               const record_values *fixed, combine_change change, const char *why);
 
 /* Merges `from` into the record of its GPU and pattern under `results_dir`. Of two entries for the
  * same question, the newer entry is taken, with one exception: both have the same script and
- * template, the older entry is faster beyond its interval, and the newer run did not time its
- * configuration. `dry` only calls `tell`. Errors as record_read() and record_merge(). */
+ * template, the older entry's time interval lies below the newer one, and the newer run did not
+ * time its configuration. `dry` only calls `tell`. Errors as record_read() and record_merge(). */
 at_status record_combine(const record *from, const char *results_dir, bool dry,
                          combine_reporter *tell, void *context, at_error *error);
 

@@ -10,16 +10,16 @@
 #include "record/schema.h"
 #include "record/summary.h"
 
-/* The most contenders that an entry keeps: the finals take this many beside the best. */
+/* The most contenders that an entry keeps, because the finals take this many beside the best. */
 enum { CONTENDERS = 4 };
 
-/* A landscape has about LANDSCAPE_TIMES times, at most LANDSCAPE_LEVELS values of its parameter. */
+/* A landscape (below) has about LANDSCAPE_TIMES times of at most LANDSCAPE_LEVELS values. */
 enum { LANDSCAPE_TIMES = 256, LANDSCAPE_LEVELS = 64 };
 
-/* Significant digits: figures are rounded to the precision of a measurement. */
+/* Significant digits of recorded figures, about the precision of a measurement. */
 enum { RATE_DIGITS = 5, FRACTION_DIGITS = 4, SECONDS_DIGITS = 4 };
 
-/* The members of an entry that this version writes. Other versions wrote any other member. */
+/* The members of an entry that this version writes. Members of other versions are kept. */
 static const char *const entry_members[] = {
     "problem",   "configuration", "time",     "gbps",       "ceiling_gbps", "ceiling_fraction",
     "speedup",   "traffic_bytes", "tied",     "energy",     "ceiling",      "ceiling_rate",
@@ -125,8 +125,7 @@ static json_t *pack_baseline(const run_summary *s, const run_result *r)
     return object;
 }
 
-/* Packs the variants that rank next to the best and raced against the default in the same
- * blocks. */
+/* Packs the variants that rank after the best and raced against the default. */
 static json_t *pack_contenders(const run_summary *s)
 {
     json_t *list = json_array();
@@ -145,7 +144,7 @@ static json_t *pack_contenders(const run_summary *s)
 
 /* ---- the landscape: the times of all variants, by the value of one parameter ---- */
 
-/* The occurring values of one parameter, with the times of their variants. */
+/* The values of one parameter that occur, with the times of their variants. */
 typedef struct landscape_levels {
     value values[LANDSCAPE_LEVELS];
     double sums[LANDSCAPE_LEVELS]; /* sums of log(time in ns) */
@@ -187,7 +186,7 @@ static double variance_between_values(const run_summary *s, size_t parameter, la
     return between;
 }
 
-/* Packs the times of the variants with one value: of many, every k-th, the first and the last. */
+/* Packs the times of the variants with one value: of many, every step-th and the last. */
 static json_t *pack_level(const run_summary *s, size_t parameter, const landscape_levels *all,
                           size_t level)
 {
@@ -332,7 +331,7 @@ static json_t *pack_node(const record_portfolio *p, const record_node *n)
     return object;
 }
 
-/* Returns NULL if no node tests a feature. */
+/* Packs the features that nodes test. Returns NULL if there are none. */
 static json_t *pack_features(const record_portfolio *p)
 {
     json_t *object = NULL;
@@ -386,7 +385,7 @@ json_t *record_pack_portfolio(const portfolio_draft *d)
     return root;
 }
 
-/* Returns JSON null if the text is empty. */
+/* Packs a text, or JSON null if the text is empty. */
 static json_t *text_json(const char *text)
 {
     return text[0] ? json_string(text) : json_null();

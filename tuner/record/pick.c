@@ -23,8 +23,7 @@ const char *pick_rule_name(pick_rule rule)
     return *name ? name : "unknown";
 }
 
-/* Evaluates a test of a feature. Sets `*known` to false if the target does not compute the
- * feature. */
+/* Tests a feature. Sets `*known` to false if the target does not compute the feature. */
 static bool is_feature_below(const record_portfolio *p, const record_node *n,
                              const pick_target *target, bool *known)
 {
@@ -205,8 +204,9 @@ bool pick_walk_next(pick_walk *w, pick_candidate *out)
     return true;
 }
 
-/* Returns the comparison with the default on the nearest problem on which the candidate's GPU timed
- * both, or NULL. Times with the data in the L2 cache are compared only with each other. */
+/* Returns the comparison of the candidate with the default, on the nearest problem on which the
+ * candidate's GPU timed both. Returns NULL if there is none. Times with the data in the L2 cache
+ * are compared only with each other. */
 static const record_comparison *nearest_seen(pick_walk *w, const pick_candidate *c)
 {
     const pick_record *r = w->table->records;

@@ -7,12 +7,13 @@
  * is skipped if its tree tests a feature that the script does not have.
  *
  * The first possible configuration is picked, with one exception. A configuration that was measured
- * on another problem must be faster than the pattern's default, beyond noise: on the nearest
- * problem on which its GPU timed both, or by its rank in the portfolio's tree, if that ranks the
- * default. Otherwise the default is picked, if it is possible. Before the default, only the other
- * configurations of the same portfolio are tried, because they were timed on the same problems. A
- * configuration that was never timed beside the default, which was wrong or not tried there, is
- * accepted.
+ * on another problem must be faster than the pattern's default, beyond noise. The order in the
+ * portfolio's tree decides, if it ranks the default. Otherwise a comparison on another problem
+ * decides: the nearest problem on which the configuration's GPU timed both. If the configuration is
+ * not faster, the default is picked, if it is possible. Before the default, only the other
+ * configurations of the same portfolio are tried, because they were timed on the same problems. If
+ * the default was never timed beside a configuration (it was wrong or not tried), the configuration
+ * is accepted.
  *
  * Picking is deterministic: among equals, the first in the records' order wins.
  * templates/export/pick_rules.h has the rules themselves, for this room and for exported headers; a
@@ -46,7 +47,7 @@ typedef struct pick_comparison {
 
 typedef struct pick_record {
     const record *from;
-    size_t place; /* index of its first candidate among all: portfolios come first, then entries */
+    size_t place;                /* index of its first candidate; portfolios come before entries */
     size_t kept_count;           /* number of configurations in the record's portfolios */
     uint32_t *portfolio_numbers; /* class numbers of these configurations */
     pick_entry *entries;         /* one for each entry of the record */
@@ -64,7 +65,7 @@ typedef struct pick_table {
     size_t column_count;
     const char **columns;   /* names of all variables */
     pick_cell *cells;       /* one row of columns for each problem */
-    size_t candidate_count; /* configurations of portfolios and entries, of all records */
+    size_t candidate_count; /* portfolios' configurations plus entries, in all records */
     size_t record_count;
     pick_record *records;
     const record_values *fallback; /* pick_default() */
@@ -81,8 +82,8 @@ void pick_table_deinit(pick_table *t);
  * out. */
 bool pick_table_distances(const pick_table *t, const record_values *problem, double *distances);
 
-/* Returns log2(1 + |x|), linear between powers of two, with the sign of x: sizes are compared by
- * their ratio. Needs only arithmetic. */
+/* Returns log2(1 + |x|), linear between powers of two, with the sign of x. With this scale sizes
+ * are compared by their ratio. */
 double pick_scale(double x);
 
 typedef enum pick_rule {
@@ -154,15 +155,15 @@ typedef struct pick_walk {
     pick_rule rule; /* the rule whose candidates are in `items` */
     size_t count, at;
     pick_candidate *items; /* candidates; those before `at` were returned */
-    bool lacks_memory;     /* memory is short: the walk has ended early */
+    bool lacks_memory;     /* the walk has ended early, because memory is short */
 } pick_walk;
 
 /* Begins a walk. The table and the target must outlive it. The caller calls pick_walk_end(). */
 void pick_walk_begin(pick_walk *w, const pick_table *t, const pick_target *target);
 void pick_walk_end(pick_walk *w);
 
-/* Gives the next candidate, last the default and candidates of unlike GPUs. Returns false after the
- * last, or with w->lacks_memory. */
+/* Gives the next candidate. The default and candidates of unlike GPUs come last. Returns false
+ * after the last candidate, or with w->lacks_memory. */
 bool pick_walk_next(pick_walk *w, pick_candidate *out);
 
 /* Judges a candidate of the walk. If a comparison shows that the candidate is no faster than the

@@ -21,7 +21,7 @@ const record_values *pick_default(const record_set *set)
     for (size_t r = 0; r < set->count; r++) {
         for (size_t i = 0; i < set->records[r].entry_count; i++) {
             const record_entry *e = &set->records[r].entries[i];
-            /* ISO dates in UTC sort like texts. */
+            /* ISO dates in UTC are compared as texts. */
             if (e->baseline.count > 0 && (!latest || strcmp(e->date, latest->date) > 0))
                 latest = e;
         }
@@ -103,8 +103,8 @@ static pick_cell cell_of(const value *v)
     return (pick_cell){v, v && value_is_number(*v) ? pick_scale(value_number(*v)) : NAN};
 }
 
-/* Returns whether the table has the column `name`. Looks at index `likely` first: most problems
- * have the same variables in the same order. */
+/* Returns whether the table has the column `name`. Looks at index `likely` first, because most
+ * problems have the same variables in the same order. */
 static bool has_column(const pick_table *t, const char *name, size_t likely)
 {
     bool has = likely < t->column_count && strcmp(t->columns[likely], name) == 0;

@@ -58,11 +58,10 @@ static void read_feature_node(record_reading *r, const json_t *j, const json_t *
     if (!json_is_number(json_object_get(j, "below")) || json_object_get(j, "variable") ||
         json_object_get(j, "times") || json_object_get(j, "multiple_of") ||
         json_object_get(j, "is"))
-        record_bad(r, "a node that tests a feature", "a comparison with a number \"below\", alone");
+        record_bad(r, "a node that tests a feature", "only a comparison with a number \"below\"");
 }
 
-/* Reads a node of a tree, a list of nodes in the file. Children come after their parents, so that a
- * walk ends. */
+/* Reads a node of the list of a tree's nodes. A walk ends, because children follow parents. */
 static void read_node(record_reading *r, const json_t *j, const record_portfolio *p, size_t at,
                       record_node *out)
 {
@@ -83,10 +82,10 @@ static void read_node(record_reading *r, const json_t *j, const record_portfolio
         record_bad(r, "variable", "an identifier");
     out->times = json_string_value(times);
     if (times && (!below || !out->times || !record_is_name(out->times)))
-        record_bad(r, "times", "an identifier, beside a number \"below\"");
+        record_bad(r, "times", "an identifier, together with a number \"below\"");
     out->multiple_of = json_integer_value(multiple);
     if (multiple && (!json_is_integer(multiple) || out->multiple_of < 1 || below || is))
-        record_bad(r, "multiple_of", "a whole number from 1 on, alone");
+        record_bad(r, "multiple_of", "a whole number from 1 on, without \"below\" and \"is\"");
     if (multiple)
         out->bound = (value){.kind = VALUE_INTEGER, .integer = out->multiple_of};
     else if (below ? !json_to_value(below, &out->bound) || !json_is_number(below)
@@ -234,7 +233,7 @@ static record_standing compare_times(const record_entry *e, int64_t low_ns, int6
                : RECORD_EQUAL;
 }
 
-/* Adds the comparisons of an entry, or only its speedup if the default was not timed. */
+/* Adds the comparisons of an entry. If the default was not timed, adds only one, by the speedup. */
 static void note_entry(record *out, const record_entry *e)
 {
     const bool warm = e->warm_cache;

@@ -60,7 +60,7 @@ static const char *read_text(record_reading *r, const json_t *object, const char
     return text;
 }
 
-/* Reads an optional member that is one of two words. A missing member means the first. */
+/* Reads a member that is one of two words. A missing member means the first word. */
 static void read_choice(record_reading *r, const json_t *object, const char *name,
                         const char *first, const char *second, bool *is_second)
 {
@@ -113,7 +113,7 @@ static void read_contenders(record_reading *r, const json_t *list, record_entry 
     }
 }
 
-/* Reads the optional name of the oracle, which entries checked against a reference lack. */
+/* Reads the optional name of the oracle. If the name is missing, the oracle is a reference. */
 static const char *read_oracle(record_reading *r, const json_t *entry)
 {
     oracle_kind kind = ORACLE_REFERENCE;
@@ -164,7 +164,7 @@ static bool read_capability(const char *text, int *major, int *minor)
     return strcmp(text, again) == 0;
 }
 
-/* Checks schema and version, first of all: a file of another version gets no other error. */
+/* Checks schema and version first, so that another version gets no other error. */
 static void read_version(record_reading *r, const json_t *root)
 {
     const char *schema = json_string_value(json_object_get(root, "schema"));

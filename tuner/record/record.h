@@ -50,7 +50,7 @@ typedef struct record_values { /* name-value pairs, in the file's order */
 typedef struct record_classes {
     size_t count;
     const record_values **members; /* the first member of each class; the array is owned */
-    keymap numbers;                /* class number by hash, or by the next free key */
+    keymap numbers; /* class numbers; the key is the hash of the values, or the next free key */
 } record_classes;
 
 #define RECORD_NO_CLASS ((size_t)-1)
@@ -65,8 +65,7 @@ typedef struct record_entry {
     record_values problem;
     record_values configuration;
     record_values baseline; /* the pattern's default; count 0 if it is not recorded */
-    int64_t baseline_ns, baseline_low_ns, baseline_high_ns; /* time of the default, with its 95 %
-                                                             * interval */
+    int64_t baseline_ns, baseline_low_ns, baseline_high_ns; /* of the default, 95 % interval */
     size_t place;           /* index in the file's array of entries */
     size_t contender_count; /* the next best configurations, fastest first */
     record_contender contenders[RECORD_MAX_CONTENDERS];
@@ -95,9 +94,9 @@ typedef struct record_feature {
  * A leaf gives the order in which to try the portfolio's configurations. An inner node has a test:
  * if it is true, the walk continues at `then`, otherwise at `otherwise`. There are three kinds of
  * test. (1) A variable, or the product of two variables, is below `bound`. (2) A variable equals
- * `bound` (if that is no number) or is a multiple of `multiple_of` (if that is not 0). (3) A
- * feature of one of the portfolio's configurations is below `bound`. A value that cannot be
- * computed makes the test false. */
+ * `bound`, which is a text or a boolean, or is a multiple of `multiple_of` (if `multiple_of` is not
+ * 0). (3) A feature of one of the portfolio's configurations is below `bound`. A value that cannot
+ * be computed makes the test false. */
 typedef struct record_node {
     const char *variable;          /* variable or feature that is tested; NULL in a leaf */
     const record_feature *feature; /* NULL if a variable is tested */
@@ -121,7 +120,7 @@ typedef struct record_portfolio {
     record_feature *features; /* the features that nodes test */
     size_t node_count;
     record_node *nodes;               /* the root first */
-    size_t held_out;                  /* number of other problems, for testing the portfolio */
+    size_t held_out;                  /* number of problems that only test the portfolio */
     double mean_regret, worst_regret; /* extra time on these problems over each problem's best */
     const char *date;
     size_t place; /* index in the file's array of portfolios */
@@ -192,8 +191,7 @@ typedef enum record_change {
     RECORD_KEPT /* the earlier entry is faster, and this run did not time its configuration */
 } record_change;
 
-/* Writes the path <results_dir>/<slug>/<pattern>.json. AT_USAGE if `pattern` is no valid file
- * name. */
+/* Writes the path <results_dir>/<slug>/<pattern>.json. AT_USAGE if the name is invalid. */
 at_status record_path(const char *results_dir, const char *gpu, const char *pattern_name, char *out,
                       size_t out_bytes, at_error *error);
 
@@ -210,9 +208,8 @@ at_status record_merge(const char *results_dir, struct run_summary *s, record_ch
                        at_error *error);
 
 /* Parses and checks the text of one file; `path` is for messages. Bad parts are left out and added
- * to `faults`, which the caller frees. If `faults` is NULL, bad parts are errors. AT_FORMAT if
- * nothing of the file can be understood. After AT_OK the caller frees `*out` with
- * record_deinit(). */
+ * to `faults`, which the caller frees. If `faults` is NULL, bad parts are errors. AT_FORMAT if no
+ * part of the file can be understood. After AT_OK the caller frees `*out` with record_deinit(). */
 at_status record_parse(const char *text, size_t size_bytes, const char *path, record_faults *faults,
                        record *out, at_error *error);
 
@@ -220,8 +217,7 @@ at_status record_parse(const char *text, size_t size_bytes, const char *path, re
 at_status record_read(const char *path, record *out, at_error *error);
 void record_deinit(record *r);
 
-/* Adds a fault with the message and line of `why`, for the part `pointer` of the file `path`.
- * AT_NO_MEMORY. */
+/* Adds a fault with message and line of `why`, for `pointer` in the file `path`. AT_NO_MEMORY. */
 at_status record_faults_add(record_faults *faults, const char *path, const char *pointer,
                             const at_error *why, at_error *error);
 void record_faults_deinit(record_faults *faults);
@@ -251,8 +247,8 @@ size_t record_class_find(const record_classes *c, const record_values *v);
 /* Frees the table and leaves empty classes. */
 void record_classes_deinit(record_classes *c);
 
-/* Returns the first entry of `in` that answers the same question as `like`, an entry of `of`: GPU,
- * pattern, problem, cache mode, preceding kernels and objective. Returns NULL if there is none.
+/* Returns the first entry of `in` for the question of `like`, an entry of `of`, or NULL. The
+ * question of an entry is its GPU, pattern, problem, cache mode, preceding kernels and objective.
  * Takes constant time. */
 const record_entry *record_find_question(const record *in, const record *of,
                                          const record_entry *like);

@@ -25,12 +25,10 @@ typedef struct record_reading {
     at_error *error;
 } record_reading;
 
-/* Returns whether the text can name a pattern, variable or parameter: an identifier of at most 63
- * letters. */
+/* Returns whether the text is an identifier of at most 63 letters, as all names must be. */
 bool record_is_name(const char *text);
 
-/* Returns whether the text can be a string value or a GPU's name: at most 255 bytes, no control
- * characters. */
+/* Returns whether a string value or GPU's name is valid: <= 255 bytes, no control characters. */
 bool record_is_text(const char *text);
 
 /* Sets the error "entry 3: WHAT must be EXPECTED", AT_FORMAT. */
@@ -46,8 +44,7 @@ void record_leave_out(record_reading *r, const char *list, size_t place);
 void record_read_values(record_reading *r, const json_t *object, const char *what,
                         record_values *out);
 
-/* Merging takes milliseconds, so a process that holds a folder's lock for longer than this is
- * stuck. */
+/* Merging takes milliseconds. A process that holds a folder's lock for this time is stuck. */
 enum { RECORD_LOCK_TIMEOUT_MS = 30000 };
 
 /* Calls `visit` with the folder of each GPU under `results_dir`, until it fails, and returns its
@@ -94,7 +91,7 @@ at_status record_lock_folder(const char *results_dir, const char *gpu, lock **ou
  * missing in `entry`. Returns false if memory ran out. */
 bool record_keep_unknown(json_t *entry, json_t *old);
 
-/* Checks that a text can be read as the kind of file that it is written to. */
+/* Checks that a text can be read as a file of its kind. */
 typedef at_status record_reader(const char *text, size_t length, const char *path, at_error *error);
 
 /* Replaces a file of the results folder. First reads the new text with `reads`: autotune must be

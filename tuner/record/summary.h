@@ -60,10 +60,9 @@ typedef struct run_result {
     char *configuration; /* "tile=64,vec=4,..."; owned */
     value *values;       /* one value per parameter; the array is owned, strings are borrowed */
     measurement found;   /* owned */
-    /* Time of one launch; its count is 0 without measurements. For a prediction, low_ns and high_ns
-     * hold 90 % of all times. */
+    /* Time of a launch; count 0 if unknown. Predicted low_ns and high_ns enclose 90 % of times. */
     stats_summary time;
-    double ratio;             /* time over the fastest's in the same blocks; 0 if not raced */
+    double ratio; /* time over the time of the fastest in the same blocks; 0 if not raced */
     double rates[WORK_UNITS]; /* work over median time, 10^9 per second; 0 if unknown */
     double ceiling_fraction;  /* rate over the ceiling's rate; 0 if unknown */
     uint32_t block_threads;
@@ -95,16 +94,15 @@ typedef struct run_summary {
     const char **parameters; /* names of the parameters; the array is owned */
 
     uint64_t space_cartesian, space_valid;
-    bool space_sampled; /* the space is a sample of space_valid configurations; the total is
-                         * unknown */
+    bool space_sampled; /* space_valid counts a sample; the total is unknown */
     uint64_t counts[OUTCOME_COUNT];
     uint64_t unraced; /* working variants that were checked on the tuned problem alone: too slow, or
                          interrupted */
     uint64_t twins;   /* variants that were not tried because another has the same machine code */
 
-    /* Ranked: working variants by the result of the race, fastest first (unordered if only
-     * compiled); then the others. Twins follow their lead. If best_found is set, results[0] is the
-     * best. */
+    /* Working variants come first, ranked by the race, fastest first (in any order if only
+     * compiled). Then come the others. Twins follow their lead. If best_found is set, results[0] is
+     * the best. */
     size_t result_count;
     run_result *results;
     bool best_found;
@@ -116,9 +114,8 @@ typedef struct run_summary {
 
     uint64_t work[WORK_UNITS]; /* work of a launch: bytes that it must move, flops, items */
     const char *item;          /* name of an item; "" if the pattern has no items */
-    ceiling_kind ceiling;      /* the ceiling to which shares relate */
-    double ceiling_rate;       /* rate of `ceiling` in 10^9 bytes, flops or items per second; 0 if
-                                * unknown */
+    ceiling_kind ceiling;      /* the ceiling of ceiling_rate and of all ceiling_fraction */
+    double ceiling_rate;       /* 10^9 bytes, flops or items per second; 0 if unknown */
     double wall_s;
     double stage_s[STAGE_COUNT];
 
@@ -127,7 +124,7 @@ typedef struct run_summary {
     uint64_t budget_evaluations; /* 0 if unlimited */
     double budget_s;             /* 0 if unlimited */
     run_end end;
-    const char *effort; /* effort that the run amounts to, "quick" ... "exhaustive"; may be NULL */
+    const char *effort; /* effort of the run, "quick" ... "exhaustive"; may be NULL */
 
     char script_hash[33], template_hash[33];
     char nvrtc_version[16];
@@ -155,8 +152,8 @@ at_status run_summary_add(run_summary *s, const char *configuration, outcome o, 
 void run_summary_warn(run_summary *s, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Returns the unit of variants' speed: the ceiling's, or the first whose work the pattern
- * states. */
+/* Returns the unit in which the speed of variants is given: the ceiling's unit, or the first unit
+ * for which the pattern states work. */
 work_unit run_summary_unit(const run_summary *s);
 
 /* Returns the variant that was tried in place of the twin `r`, or NULL if `r` is no twin. */

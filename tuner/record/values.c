@@ -106,7 +106,7 @@ bool record_same_values(const record_values *a, const record_values *b)
     return true;
 }
 
-/* Equal values get equal hashes: integers are hashed as real numbers, which they may equal. */
+/* Hashes integers as real numbers: 1 equals 1.0, and equal values need equal hashes. */
 static uint64_t hash_value(value v, uint64_t seed)
 {
     if (v.kind == VALUE_STRING)
@@ -127,7 +127,7 @@ static uint64_t hash_values(const record_values *v)
     return hash;
 }
 
-/* Returns the class of `v`, or RECORD_NO_CLASS. `*key` is its key, also for a new class. */
+/* Returns the class of `v`, or RECORD_NO_CLASS. `*key` is its key, or the key for a new class. */
 static size_t look_up(const record_classes *c, const record_values *v, uint64_t *key)
 {
     uint64_t number;
@@ -189,7 +189,7 @@ const record_entry *record_find_question(const record *in, const record *of,
                                          const record_entry *like)
 {
     uint64_t first;
-    /* A record without entries may be new: then its names are NULL. */
+    /* The names of a new record, which has no entries, are NULL. */
     if (in->entry_count == 0 || strcmp(in->gpu, of->gpu) != 0 ||
         strcmp(in->pattern, of->pattern) != 0)
         return NULL;
