@@ -28,7 +28,7 @@ void *array_grow(void *items, size_t count, size_t size)
         size_t capacity = count ? count * 2 : 1;
         if (size > 0 && capacity > SIZE_MAX / size)
             return NULL;
-        /* `size` may be 0, for configurations of a space without parameters. */
+        /* Allocates at least one byte, because `size` is 0 if a space has no parameters. */
         items = realloc(items, capacity * size + !size);
     }
     if (items)

@@ -25,7 +25,7 @@ bool array_add(void *items, size_t *count, const void *item, size_t size);
 
 /* ---- queues ----
  * First-in, first-out lists of structs that begin with a queue_item. An item is in at most one
- * queue, and the caller keeps owning it. A zeroed queue is empty. Nothing here allocates or
+ * queue, and the caller keeps owning it. A zeroed queue is empty. No function allocates or
  * fails. */
 
 typedef struct queue_item {
@@ -37,7 +37,7 @@ typedef struct queue {
     size_t count;
 } queue;
 
-/* Adds an item at the end of the queue, or at its front. */
+/* Add an item at the end of the queue, or at its front. */
 void queue_push(queue *q, void *item);
 void queue_push_front(queue *q, void *item);
 

@@ -16,8 +16,7 @@ float half_to_float(uint16_t h)
 
 /* Rounds a double to a float by rounding to odd: the last bit is set if the result is inexact.
  * Rounding that float to a half or bfloat16 then gives the same as rounding the double (Boldo &
- * Melquiond, "Emulation of FMA and correctly rounded sums: proved algorithms using rounding to
- * odd", 2008). */
+ * Melquiond, "Emulation of FMA and correctly rounded sums", 2008). */
 static float to_odd(double v)
 {
     float f = (float)v;

@@ -34,8 +34,7 @@ static inline double double_of_bits(uint64_t bits)
     return v;
 }
 
-/* Converts between the bits of a half or bfloat16 and a value. Rounds to nearest even. A NaN
- * becomes 0x7fff. */
+/* Convert between a half or bfloat16 and a value; round to nearest even. A NaN becomes 0x7fff. */
 float half_to_float(uint16_t bits);
 uint16_t half_from_float(float v);
 uint16_t half_from_double(double v);

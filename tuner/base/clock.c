@@ -35,7 +35,7 @@ size_t cores_usable(void)
 
 at_status thread_state_reset(thread_state *before, at_error *error)
 {
-    /* The C locale is built in: this allocates nothing in glibc and in musl. */
+    /* glibc and musl have the C locale built in, so newlocale() allocates nothing. */
     before->own = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     if (!before->own)
         return error_no_memory(error);

@@ -18,12 +18,10 @@ int64_t clock_now_ms(void);
 /* Returns the processor time of the calling thread, in ns. */
 int64_t clock_thread_ns(void);
 
-/* Returns the number of cores this process may use (at least 1): taskset may allow fewer than
- * exist. */
+/* Returns the number of cores that this process may use (taskset), at least 1. */
 size_t cores_usable(void);
 
-/* SANITIZED is 1 in a build with the address sanitizer, which reserves terabytes of address space,
- * and 0 in other builds. */
+/* SANITIZED is 1 with the address sanitizer, which reserves terabytes of address space, else 0. */
 #if defined(__SANITIZE_ADDRESS__)
 #define SANITIZED 1
 #elif defined(__has_feature)

@@ -76,9 +76,9 @@ static at_status use_header(data_file *f, const npy_header *h, const dtype *raw,
                          npy_name(h, name));
     if (h->fortran)
         return error_set(error, AT_FORMAT,
-                         "it is in Fortran's order, columns first; numpy.save(FILE, "
-                         "numpy.ascontiguousarray(a)) writes rows first, or numpy.save(FILE, a.T) "
-                         "the same bytes as the transposed array");
+                         "its columns come first (Fortran's order): numpy.save(FILE, "
+                         "numpy.ascontiguousarray(a)) writes rows first, numpy.save(FILE, a.T) "
+                         "writes the same bytes as the transposed array");
     if (raw && *raw != about->type)
         return error_set(
             error, AT_FORMAT,
@@ -309,7 +309,7 @@ at_status data_file_head(data_file *f, uint64_t size_bytes, void **out, at_error
     *out = NULL;
     if (status)
         return status;
-    /* Reads whole chunks, because only these have hashes, which reveal a changed file. */
+    /* Reads whole chunks, because a hash, which reveals a changed file, covers a whole chunk. */
     unsigned char *bytes = malloc((size_t)chunks * DATA_CHUNK_BYTES);
     if (!bytes)
         return error_set(error, AT_NO_MEMORY, "no memory for %" PRIu64 " bytes of %s", size_bytes,

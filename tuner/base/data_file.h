@@ -57,9 +57,8 @@ const data_description *data_file_describe(const data_file *f);
  * count. The first call reads the whole file. AT_IO if the file cannot be read. */
 at_status data_file_key(data_file *f, unsigned char key[DATA_KEY_BYTES], at_error *error);
 
-/* Reads a chunk into `out`, which has room for DATA_CHUNK_BYTES, and writes its size to
- * `*size_bytes`; only the last chunk is shorter. Call data_file_key() first. AT_IO if the file has
- * changed. */
+/* Reads a chunk into `out`, which has room for DATA_CHUNK_BYTES. Only the last chunk is shorter.
+ * Call data_file_key() first. AT_IO if the file has changed. */
 at_status data_file_read(const data_file *f, uint64_t chunk, void *out, size_t *size_bytes,
                          at_error *error);
 

@@ -52,8 +52,7 @@ void error_clear(at_error *error);
  * Otherwise returns `status`. */
 at_status error_ignore(at_status status, at_status expected, at_error *error);
 
-/* Sets the status and the message. `error` may be NULL. Returns `status`, for `return
- * error_set(...)`. */
+/* Sets status and message (`error` may be NULL). Returns `status`, for `return error_set(...)`. */
 at_status error_set(at_error *error, at_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

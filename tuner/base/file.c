@@ -15,7 +15,7 @@ void descriptor_reserve_standard(void)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
         int other_way = fd == STDIN_FILENO ? O_WRONLY : O_RDONLY;
-        /* Without /dev/null, opens a folder, which can be neither read nor written. */
+        /* If there is no /dev/null, opens a folder, which can be neither read nor written. */
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", other_way) < 0 && open("/", O_RDONLY) < 0)
             return;
     }
@@ -206,7 +206,7 @@ static at_status split(const char *path, char folder[PATH_BYTES], const char **n
     return AT_OK;
 }
 
-/* Flushes a folder, so that a rename in it is on the disk. Some file systems cannot do that. */
+/* Flushes a folder, if its file system can, so that a rename in it is on the disk. */
 static at_status sync_folder(const char *folder, at_error *error)
 {
     int fd = descriptor_open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
@@ -217,8 +217,8 @@ static at_status sync_folder(const char *folder, at_error *error)
     return failed ? io_error(error, failed, "flush", folder) : AT_OK;
 }
 
-/* Creates a temporary file in the folder of `path`, with the mode of the umask. Its name has only
- * the start of the name of `path`, which may have the maximum length already. */
+/* Creates a temporary file in the folder of `path`, with the mode of the umask. The file's name
+ * begins with at most 128 bytes of the name in `path`, which may have the maximum length. */
 static at_status create_beside(const char *path, char out[PATH_BYTES], int *fd, at_error *error)
 {
     char folder[PATH_BYTES];
@@ -242,7 +242,7 @@ static at_status create_beside(const char *path, char out[PATH_BYTES], int *fd, 
     return io_error(error, EEXIST, "create a file in", folder);
 }
 
-/* Writes, flushes and closes. On NFS only closing may report a full disk. */
+/* Writes, flushes and closes. On NFS a full disk may be reported only by close(2). */
 static at_status fill_and_close(int fd, const char *path, const void *bytes, size_t size_bytes,
                                 at_error *error)
 {
@@ -271,8 +271,7 @@ static at_status write_beside_and_rename(const char *path, const void *bytes, si
     return status;
 }
 
-/* Blocks all signals: no signal may end the process before the temporary file is renamed or
- * removed. */
+/* Blocks all signals, so that no signal ends the process while the temporary file exists. */
 static void hold_signals(sigset_t *before)
 {
     sigset_t all;
@@ -408,7 +407,7 @@ static at_status open_nameless(const char *folder, int *fd, at_error *error)
     *fd = descriptor_open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
     if (*fd >= 0)
         return AT_OK;
-    /* Some file systems have no O_TMPFILE. Any other error occurs again here. */
+    /* Without O_TMPFILE a named file is made and unlinked. Any other error occurs again. */
     snprintf(path, sizeof path, "%s/probe", folder);
     hold_signals(&before);
     at_status status = create_beside(path, temporary, fd, error);

@@ -74,7 +74,7 @@ bool file_is_private(const struct stat *s);
  * it. */
 at_status file_make_private_folder(const char *path, at_error *error);
 
-/* Fails if file_replace() would fail in the existing `folder`. Tries with a temporary file. */
+/* Checks with a temporary file that file_replace() can write in the existing `folder`. */
 at_status file_check_writable(const char *folder, at_error *error);
 
 #endif

@@ -73,7 +73,7 @@ json_t *json_path(const char *path)
     return json_path_bytes(path, strlen(path));
 }
 
-/* Returns the length of the UTF-8 character that `text` begins with, 0 if it is not UTF-8. */
+/* Returns the length of the UTF-8 character at the start of `text`, or 0 if it is not UTF-8. */
 static size_t character(const char *text)
 {
     for (size_t length = 1; length <= 4 && text[length - 1]; length++) {

@@ -15,8 +15,7 @@
 #include "base/error.h"
 #include "base/value.h"
 
-/* Parses `text`; `path` names it in errors. AT_FORMAT has the line and column. The caller calls
- * json_decref(*out). */
+/* Parses `text`; errors name `path`, line and column (AT_FORMAT). The caller releases `*out`. */
 at_status json_text_parse(const char *text, size_t size_bytes, const char *path, json_t **out,
                           at_error *error);
 
@@ -49,8 +48,7 @@ void json_append(json_t **array, json_t *element);
 /* Returns {name: value, ...}. Returns NULL also if a string is not UTF-8. */
 json_t *json_from_values(const char *const *names, const value *values, size_t count);
 
-/* Converts JSON to a script's value; a string borrows from `j`. Returns false if `j` is NULL, null,
- * an array or an object. */
+/* Converts JSON to a script's value; a string borrows from `j`. Returns false for other JSON. */
 bool json_to_value(const json_t *j, value *out);
 
 /* Returns a count as an integer, at most INT64_MAX. */

@@ -1,9 +1,9 @@
 /* Locks between processes that agree on the path of a file or folder.
  *
- * The lock is flock(2)'s, so it ends with its process. On file systems that cannot lock a folder
- * (NFS), FOLDER/.lock is locked. A file system without any locks (ENOLCK) is an error. Another user
- * may have put something else at the path: opening never blocks, and only files and folders are
- * accepted. */
+ * The lock is one of flock(2), so it ends with its process. On file systems that cannot lock a
+ * folder (NFS), FOLDER/.lock is locked. A file system without any locks (ENOLCK) is an error.
+ * Another user may have put something else at the path, so opening never blocks, and only files and
+ * folders are accepted. */
 #ifndef AUTOTUNE_BASE_LOCK_H
 #define AUTOTUNE_BASE_LOCK_H
 

@@ -1,8 +1,8 @@
 /* Allocations that cannot fail: if memory runs out, the process prints one line to stderr and exits
- * with MEMORY_EXIT. A worker is then replaced, as after any crash; a run is resumed from its
- * journal. The rooms of the library must not use this module (the test `house` checks that): they
- * return AT_NO_MEMORY. Buffers, whose size depends on the user's problem, are not allocated by this
- * module either.
+ * with MEMORY_EXIT. The tuner replaces such a worker, as after any crash. The user can
+ * resume a run from its journal. The rooms of the library must not use this module (the test
+ * `house` checks that): they return AT_NO_MEMORY. Buffers, whose size depends on the user's
+ * problem, are not allocated by this module either.
  *
  * The caller frees every returned block. */
 #ifndef AUTOTUNE_BASE_MEMORY_H
@@ -25,8 +25,7 @@ void *memory_copy(const void *items, size_t count, size_t size);
 /* Returns a copy of a text. Returns NULL if `text` is NULL. */
 char *memory_text(const char *text);
 
-/* Opens a stream that writes into memory. `*text` and `*size_bytes` are valid after
- * memory_close(). */
+/* Opens a stream into memory. `*text` and `*size_bytes` are valid after memory_close(). */
 FILE *memory_open(char **text, size_t *size_bytes);
 void memory_close(FILE *stream);
 

@@ -15,8 +15,7 @@
 
 enum {
     NPY_MAX_RANK = 32,                /* NumPy's limit */
-    NPY_MAX_HEADER_BYTES = 64 * 1024, /* longest header that npy_parse() reads; NumPy writes <
-                                       * 200 */
+    NPY_MAX_HEADER_BYTES = 64 * 1024, /* longest header that is read; NumPy writes < 200 */
     NPY_NAME_BYTES = 24
 };
 
@@ -34,8 +33,7 @@ typedef struct npy_header {
 /* Returns whether these bytes begin a NumPy file. */
 bool npy_is(const void *bytes, size_t size_bytes);
 
-/* Parses the header. `bytes` has the whole file or its first NPY_MAX_HEADER_BYTES. AT_FORMAT names
- * no file. */
+/* Parses the header in the first NPY_MAX_HEADER_BYTES of a file. AT_FORMAT names no file. */
 at_status npy_parse(const void *bytes, size_t size_bytes, npy_header *out, at_error *error);
 
 /* Finds the buffer type that holds the array's bytes unchanged. Returns false if no type does, or

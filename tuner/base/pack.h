@@ -78,8 +78,7 @@ uint64_t pack_load(const unsigned char *at, size_t size_bytes);
 
 enum { HASH_TEXT_BYTES = 33 };
 
-/* Writes a hash as in records and journals: 32 hexadecimal digits, the high half first, and a
- * NUL. */
+/* Writes a hash as in records: 32 hexadecimal digits, the high half first, and a NUL. */
 void hash_text(XXH128_hash_t hash, char text[HASH_TEXT_BYTES]);
 
 #endif

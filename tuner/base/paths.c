@@ -108,7 +108,7 @@ at_status paths_find_script(const paths *p, const char *name, char *out, size_t 
                             at_error *error)
 {
     bool bare = strchr(name, '/') == NULL;
-    /* NAME comes last, because it often is the program that was compiled from NAME.cu. */
+    /* NAME alone comes last, because it often is the program that was compiled from NAME.cu. */
     static const char *const extensions[] = {".lua", ".cu", ""};
     const char *const dirs[] = {"", p->lua_dir};
     for (size_t d = 0; d < (bare ? 2 : 1); d++) {

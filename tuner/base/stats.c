@@ -35,8 +35,8 @@ stats_summary stats_summarise(int64_t *samples_ns, size_t count)
     s.median_ns = quartile(samples_ns, count, 2);
     s.q3_ns = quartile(samples_ns, count, 3);
     if (count >= 6) {
-        /* The number of samples below the median is binomial(n, 1/2), with 1.96 standard deviations
-         * of 0.98 sqrt(n). The ranks, from 1, are rounded outwards. */
+        /* The number of samples below the median is binomial(n, 1/2): 1.96 standard deviations are
+         * 0.98 sqrt(n). The ranks, from 1, are rounded outwards. */
         double reach = 0.98 * sqrt((double)count);
         double low = floor((double)count / 2 - reach);
         double high = ceil((double)count / 2 + 1 + reach);
@@ -71,8 +71,7 @@ double stats_trimmed_freedom(size_t count, double fraction)
     return left < 2 ? 0 : (double)(left - 1);
 }
 
-/* Returns Yuen's standard error, in which each trimmed value counts as the nearest value that is
- * kept (Winsorised). */
+/* Returns Yuen's standard error: a trimmed value counts as the nearest kept value (Winsorised). */
 static double yuen_error(const double *sorted, size_t count, size_t cut)
 {
     size_t left = count - 2 * cut;
@@ -136,8 +135,7 @@ static double beta_fraction(double a, double b, double x)
     return value;
 }
 
-/* Returns the logarithm of gamma(x), x > 0. lgamma() is not thread-safe: it writes a global
- * variable. */
+/* Returns log gamma(x), x > 0. lgamma() writes a global variable, so it is not thread-safe. */
 static double log_gamma(double x)
 {
     int sign;

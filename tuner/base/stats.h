@@ -20,8 +20,7 @@ typedef struct stats_summary {
  * interpolated linearly (Hyndman & Fan's type 7) and rounded down. */
 stats_summary stats_summarise(int64_t *samples_ns, size_t count);
 
-/* Summarises the samples as stats_summarise() does, without changing their order. Returns false if
- * memory ran out. */
+/* Like stats_summarise(), but keeps the samples' order. Returns false if memory ran out. */
 bool stats_summarise_copy(const int64_t *samples_ns, size_t count, stats_summary *out);
 
 /* Sorts `values` in place and returns their mean without the floor(fraction * count) smallest and

@@ -33,7 +33,7 @@ static int read_character(const unsigned char *at, size_t left, uint32_t *out)
     return length;
 }
 
-/* Includes C0, DEL, C1, line separators, and marks that change the writing direction. */
+/* Returns whether `c` is C0, DEL, C1, a line separator, or a mark of the writing direction. */
 static bool is_control(uint32_t c)
 {
     return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029 || c == 0x200e ||
@@ -63,7 +63,7 @@ void plain_text_escape(const char *text, char *out, size_t out_bytes)
     size_t used = 0, left = strlen(text), shown_bytes = 0;
     while (left > 0) {
         char shown[PLAIN_TEXT_CHARACTER_BYTES];
-        /* With the final NUL in view, no character can continue after the end. */
+        /* The final NUL is passed too, so no character can continue after the end. */
         int taken =
             plain_text_character((const unsigned char *)text, left + 1, shown, &shown_bytes);
         if (used + shown_bytes >= out_bytes)

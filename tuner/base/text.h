@@ -1,4 +1,4 @@
-/* Texts: escaped for a terminal, appended, found although misspelt; numbers written for people. */
+/* Texts: escaping for terminals, appending, nearest names; numbers written for people. */
 #ifndef AUTOTUNE_BASE_TEXT_H
 #define AUTOTUNE_BASE_TEXT_H
 
@@ -35,15 +35,16 @@ void text_add(char *text, size_t size_bytes, const char *format, ...)
  * is empty if the text has fewer lines. */
 const char *text_line(const char *text, size_t index, size_t *length);
 
-/* Finds the name to suggest for a misspelt one. The edit distance (Damerau, "optimal string
- * alignment") may be a third of the typed letters, or one. Of equally near names it prefers the
- * longest common prefix, then the first. If no name is near, finds the only one that begins with
- * the typed letters, three or more. Returns an element of `names`, or NULL. */
+/* Finds the element of `names` to suggest for the misspelt name `typed`. The edit distance
+ * (Damerau, "optimal string alignment") may be a third of the typed letters, or one. Of equally
+ * near names, the longest common prefix wins, then the first name. If no name is near, finds the
+ * only name that begins with the typed letters, which must be three or more. Returns NULL if no
+ * name is found. */
 const char *nearest_name(const char *typed, const char *const *names, size_t count);
 
 /* ---- numbers for people ----
  * Each function writes to the caller's buffer of UNITS_BYTES and returns it, so that calls can be
- * arguments of printf. None fails. */
+ * arguments of printf. No function fails. */
 
 enum { UNITS_BYTES = 32 };
 
@@ -57,8 +58,7 @@ char *units_duration(double seconds, char out[UNITS_BYTES]);
 /* Writes a size in binary units, without decimals if it is exact: "1000 B", "48 KiB", "1.5 MiB". */
 char *units_size(uint64_t size_bytes, char out[UNITS_BYTES]);
 
-/* Writes a rate in 10^9 bytes a second with at most four digits, without its unit: "3.142",
- * "4057". */
+/* Writes a rate in 10^9 bytes a second, at most four digits, without its unit: "3.142", "4057". */
 char *units_rate(double gbps, char out[UNITS_BYTES]);
 
 /* Writes a count with thousands separators: "2,048". */

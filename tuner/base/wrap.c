@@ -38,8 +38,7 @@ static bool flush_out(plain_stream *s)
     return true;
 }
 
-/* Returns the length of the colour escape that `text` begins with, 0 if there is none, -1 if `text`
- * may end within one. */
+/* Returns the length of the colour escape at `text`, 0 without one, -1 if it may be cut off. */
 static int read_colour(const unsigned char *text, size_t left)
 {
     int found = 0;
@@ -54,8 +53,8 @@ static int read_colour(const unsigned char *text, size_t left)
     return found;
 }
 
-/* Writes the first character or colour escape. On a failed write clears `*fine`. Returns its
- * length, -1 if incomplete. */
+/* Writes the first character or colour escape of `text`. Returns its length, or -1 if `text` may
+ * end within it. Sets `*fine` to false if writing fails. */
 static int put_next(plain_stream *s, const unsigned char *text, size_t left, bool *fine)
 {
     char shown[PLAIN_TEXT_CHARACTER_BYTES];
@@ -151,7 +150,7 @@ typedef struct wrapped {
     size_t used;  /* bytes of `line` */
     char *rest;   /* the part of a broken line that is not printed yet, or NULL; owned */
     size_t hang;  /* indentation of `rest` */
-    bool is_open; /* the next line sets `hang` by its indentation, if that is above `start` */
+    bool is_open; /* the next line sets `hang` to its own indentation, if that is above `start` */
     size_t start; /* indentation of the broken line */
 } wrapped;
 

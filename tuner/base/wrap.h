@@ -23,8 +23,7 @@ FILE *wrap_stream(FILE *to, size_t columns);
  * but at least one word. `*skip` gets the number of blanks at the break, which are not printed. */
 size_t wrap_cut(const char *text, size_t columns, size_t *skip);
 
-/* Prints a label in a column of `indent` characters, and `words` beside it, wrapped to a page of
- * `columns`. */
+/* Prints a label in `indent` characters, and beside it `words`, wrapped to `columns`. */
 void wrap_print(size_t columns, int indent, const char *label, const char *words, FILE *to);
 
 #endif
