@@ -67,7 +67,6 @@ static const char *kind_words(value_kind kind)
                                    : "a text";
 }
 
-/* Returns AT_USAGE for a name that is no variable of the problem. Suggests one of `names`. */
 static at_status refuse_name(const at_choice *c, const char *name, const char *const *names,
                              size_t count, at_error *error)
 {
@@ -80,7 +79,6 @@ static at_status refuse_name(const at_choice *c, const char *name, const char *c
         name, nearest ? " (did you mean '" : "", nearest ? nearest : "", nearest ? "'?)" : "", all);
 }
 
-/* Returns AT_USAGE for a value that the pattern does not allow. `is` is the script's value. */
 static at_status refuse_value(const at_choice *c, const record_pair *given, value is,
                               at_error *error)
 {
@@ -100,8 +98,7 @@ static bool is_of_kind(value v, value is)
     return v.kind == is.kind || (value_is_number(v) && value_is_number(is));
 }
 
-/* Lists the variables of the records' problems, for a pattern without a script. Returns their
- * count. */
+/* Lists the variables of the recorded problems, for a pattern without a script. */
 static size_t recorded_variables(const pick_table *t, record_pair out[RECORD_MAX_VALUES])
 {
     size_t count = 0;

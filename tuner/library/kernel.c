@@ -158,7 +158,7 @@ at_status at_launch(const at_kernel *k, void *stream, const uint64_t *buffers, a
             cuda_launcher_copy_constants(&k->launcher, &k->cuda, plan, ranges, true, stream, error);
     if (k->lock)
         pthread_mutex_unlock(k->lock);
-    /* Errors of a launch become AT_DEVICE, because the caller does not know variants. */
+    /* The caller does not know variants, so the launcher's AT_COMPILE becomes AT_DEVICE, too. */
     if (status && error)
         error->status = AT_DEVICE;
     return status ? AT_DEVICE : AT_OK;

@@ -136,7 +136,7 @@ static void free_script(known_script *s)
     free(s->problem);
 }
 
-/* Loads the pattern's script for a device. Stores NULL, without an error, if it does not load. */
+/* Loads the pattern's script for a device. Stores NULL, without an error, if that fails. */
 static at_status load_script(const patterns *all, known_pattern *p, const arch_limits *limits,
                              at_error *error)
 {
@@ -342,8 +342,8 @@ bool library_parse_setting(const pattern *p, size_t place, const char *text, val
     return v.kind == is.kind && is_in(&p->domains[place], v);
 }
 
-/* Rejects impossible configurations: the best configuration of another problem or GPU may have
- * vectors that do not divide the sizes, or need too much shared memory. */
+/* The best configuration of another problem or GPU may be impossible here: its vectors may not
+ * divide the sizes, or it may need too much shared memory. */
 bool library_fits(void *context, const record_values *configuration)
 {
     library_check *check = context;

@@ -46,9 +46,9 @@ typedef struct pattern_view {
 /* Frees all patterns, which no thread may be using. */
 void patterns_deinit(patterns *all);
 
-/* Locks a pattern: waits until no other thread uses it. Reads its records and, unless `limits` is
- * NULL, loads its script for that device, each if that was not done before. After AT_OK the caller
- * calls patterns_leave(). AT_IO, AT_NO_MEMORY. */
+/* Locks a pattern: waits until no other thread uses it. Reads its records, unless they were read
+ * before. Loads its script for the device of `limits`, unless `limits` is NULL or the script was
+ * loaded before. After AT_OK the caller calls patterns_leave(). AT_IO, AT_NO_MEMORY. */
 at_status patterns_enter(patterns *all, const char *name, const arch_limits *limits,
                          pattern_view *out, at_error *error);
 void patterns_leave(pattern_view *v);
@@ -66,17 +66,13 @@ at_status library_load_script(const at_choice *c, const at_kernel_options *o,
                               const arch_limits *limits, script_compiler compiler, script **out,
                               at_error *error);
 
-/* Converts `text` to a value for the variable `place` of the tuned problem, as --set does
- * (lua/lib/problem.lua); the value borrows from `text`. Returns false if the variable cannot have
- * this value. */
+/* Converts `text` to a value for the variable `place` of the tuned problem, as --set does. The
+ * value borrows from `text`. Returns false if the variable cannot have this value. */
 bool library_parse_setting(const pattern *p, size_t place, const char *text, value *out);
 
 typedef struct library_check {
     script *script;
-    const space_constraint
-        /* constraint that refused the last configuration; NULL if it is outside the script's
-         * space */
-        *broken;
+    const space_constraint *broken; /* constraint that refused the last configuration, or NULL */
 } library_check;
 
 /* Implements pick_target.fits for a library_check: whether the configuration is valid. */

@@ -10,10 +10,9 @@
 enum { DEFAULTS_TRIED = 65536 };
 
 /* The number of open calls that are polled when another call begins. */
-enum { ASKED_AT_ONCE = 2 };
+enum { POLLED_AT_ONCE = 2 };
 
-/* Clears the error and locks the site. AT_USAGE, without a lock, in a fork and within the site's
- * `valid` function. */
+/* Locks the site. AT_USAGE, without a lock, in a fork and within the site's `valid` function. */
 static at_status lock_site(at_site *site, const char *function, at_error *error)
 {
     error_clear(error);
@@ -87,7 +86,7 @@ static size_t propose_valid(void *context, size_t round, uint32_t incumbent, uin
     return kept;
 }
 
-/* Makes all later calls use this configuration without looking at the site again. */
+/* Makes all later calls use this configuration without the site's lock. */
 static void settle(at_site *site, uint32_t configuration)
 {
     atomic_store_explicit(&site->settled, values_of(site, configuration), memory_order_release);
@@ -135,7 +134,8 @@ static at_status start_tuner(at_site *site, at_error *error)
     return site->tuner ? AT_OK : error_no_memory(error);
 }
 
-/* Opens the site: takes the stored decision, or makes a tuner. Other ranks get both from rank 0. */
+/* Opens the site: takes the stored decision, or makes a tuner. Other ranks only receive the
+ * configurations from rank 0. */
 static at_status open_site(at_site *site, at_error *error)
 {
     at_sites *sites = site->sites;
@@ -182,7 +182,7 @@ static void note_decision(at_site *site, const site_account *a)
     sites_write_decision(site);
 }
 
-/* Notes whether the tuner has decided. Called after each time that is told to the tuner. */
+/* Notes whether the tuner has decided. Called after each sample that the tuner gets. */
 static void note_phase(at_site *site)
 {
     if (site->state != AT_SITE_TUNING)
@@ -230,7 +230,7 @@ static void collect_times(at_site *site)
 {
     site_timer *timer = site->sites->timer;
     int64_t before_ns = timer->api->host_ns(timer);
-    for (int polls = 0; polls < ASKED_AT_ONCE && site->open_count; polls++) {
+    for (int polls = 0; polls < POLLED_AT_ONCE && site->open_count; polls++) {
         size_t i = site->asked++ % site->open_count;
         int64_t time_ns = 0;
         int known = site->open[i].ended ? timer->api->ask(timer, site->open[i].mark, &time_ns) : 0;
@@ -262,7 +262,7 @@ static bool start_call(at_site *site, void *stream, uint64_t ticket)
     return true;
 }
 
-/* Cancels the trials of the window that no later call will run. */
+/* Cancels the trials of the rest of the window (SITE_WINDOW), which no call will run. */
 static void drop_window(at_site *site)
 {
     for (size_t i = site->next; i < SITE_WINDOW; i++)
@@ -309,7 +309,7 @@ static at_status open_window(at_site *site, at_error *error)
     return AT_OK;
 }
 
-/* Returns the turn of the next call, which is the same on all ranks. */
+/* Returns the configuration of the next call. All ranks get the same. */
 static at_status next_of_window(at_site *site, site_turn *turn, at_error *error)
 {
     at_status status = site->next == SITE_WINDOW ? open_window(site, error) : AT_OK;
@@ -400,7 +400,8 @@ static size_t find_call(const at_site *site, uint64_t ticket)
     return i;
 }
 
-/* Refuses to end a call that is not open. After calls were given up, it may be one of them. */
+/* Returns an error for a call that is not open, unless calls of the site were given up: the call
+ * may be one of these. */
 static at_status refuse_ended(const at_site *site, at_error *error)
 {
     return site->lost

@@ -13,7 +13,7 @@
 #include "record/merge.h"
 #include "record/schema.h"
 
-/* The most entries of a file. Further entries replace the oldest, of old drivers and codes. */
+/* The most entries of a file. Further entries replace the oldest, of old drivers and code. */
 enum { MOST_ENTRIES = 2000, LARGEST_BYTES = 64 << 20, TEXT_BYTES = 1024 };
 
 static const char code_name[] = "at_code", driver_name[] = "at_driver";
@@ -151,8 +151,7 @@ static bool is_same(const char *a, const char *b)
     return a && strcmp(a, b) == 0;
 }
 
-/* Returns NULL, and the configuration in `*out`, if the entry applies to the key. Otherwise returns
- * the reason. */
+/* Returns NULL, and sets `*out`, if the entry applies to the key. Otherwise returns the reason. */
 static const char *why_stale(const site_store *s, const record_entry *e, const site_key *key,
                              uint32_t *out, char *text, size_t text_bytes)
 {

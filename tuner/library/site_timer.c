@@ -141,7 +141,7 @@ static site_mark *begin_events(site_timer *timer, void *stream, bool *hidden)
     CUcontext context = NULL;
     if (is_capturing(t, stream) || t->cuda.cuCtxGetCurrent(&context) != CUDA_SUCCESS || !context)
         return NULL;
-    /* Another stream of this thread may be captured in a mode that forbids creating events. */
+    /* A capture of another stream of this thread may forbid to create events. */
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
     bool relaxed = t->cuda.cuThreadExchangeStreamCaptureMode(&mode) == CUDA_SUCCESS;
     site_mark *m = take_free(t, context);

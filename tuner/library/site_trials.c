@@ -34,10 +34,10 @@ void site_trials_forget(site_open_trials *t, site_trial_kind kind)
             site_trials_close(t, i);
 }
 
-/* The mean of the incumbent's times is a moving average over about this many. */
+/* The mean of the incumbent's times is a moving average over about AVERAGED times. */
 enum { AVERAGED = 16 };
 
-/* Tuning uses this part of its share: the incumbent's mean time is not exactly known. */
+/* Tuning uses this part of its share, because the incumbent's mean is not exactly known. */
 #define SAFELY 0.9
 
 site_budget site_budget_of(double share)

@@ -22,8 +22,7 @@ typedef enum site_trial_kind {
 typedef struct site_trial {
     uint64_t ticket;
     site_trial_kind kind;
-    uint32_t place; /* index of the entrant: in the round (TRIAL_FIRST), in the block
-                     * (TRIAL_BLOCK) */
+    uint32_t place; /* entrant's index in the round (TRIAL_FIRST) or block (TRIAL_BLOCK) */
     uint64_t begun; /* number of the call that began the trial */
 } site_trial;
 
@@ -42,7 +41,7 @@ size_t site_trials_count(const site_open_trials *t, site_trial_kind kind);
 /* Removes and returns trial `i`. */
 site_trial site_trials_close(site_open_trials *t, size_t i);
 
-/* Drops the trials of this kind. If their times arrive later, these only count as spent. */
+/* Drops the trials of this kind. Their times, if they arrive later, only count as spent. */
 void site_trials_forget(site_open_trials *t, site_trial_kind kind);
 
 /* ---- the budget ---- */
@@ -103,9 +102,9 @@ typedef struct site_slot {
 } site_slot;
 
 /* The race of a round. Of the entrants of a block, the entrant with the fewest calls makes the next
- * call. A sample consists of `calls_each` calls of one entrant; its value is the mean of the
- * fastest calls, because other streams and programs only add time. `race` is NULL without a race.
- * `block_count` is 0 without a block. */
+ * call. A sample consists of `calls_each` calls of one entrant. Its value is the mean of the
+ * fastest calls, because other streams and programs only add time. `race` is NULL and `block_count`
+ * is 0 while there is no race, or no block. */
 typedef struct site_race {
     race *race;
     uint32_t *places; /* index of each entrant in the round */
@@ -124,8 +123,7 @@ typedef struct site_race {
 bool site_race_reserve(site_race *r, size_t most);
 void site_race_release(site_race *r);
 
-/* Starts a race of `count` entrants, whose indices in the round are in r->places. Returns false if
- * memory ran out. */
+/* Starts a race of the `count` entrants in r->places. Returns false if memory ran out. */
 bool site_race_start(site_race *r, const race_options *options, const race_entrant *entrants,
                      size_t count);
 /* Ends the race, but keeps the memory of the round. */
@@ -137,8 +135,9 @@ bool site_race_draw(site_race *r);
 /* Returns the index in the round of the entrant at `place` in the block. */
 uint32_t site_race_entrant(const site_race *r, size_t place);
 
-/* Finds the entrant, by its index in the block, that makes the next call. `*is_round` says whether
- * each entrant has made equally many calls. Returns false if all calls of the block have begun. */
+/* Finds the entrant, by its index in the block, that makes the next call. Sets `*is_round` to
+ * whether all entrants have made the same number of calls. Returns false if all calls of the block
+ * have begun. */
 bool site_race_next(const site_race *r, size_t *place, bool *is_round);
 /* Counts a call of the entrant at `place` in the block as begun. */
 void site_race_begin(site_race *r, size_t place);

@@ -29,16 +29,14 @@ enum { FINALS_BLOCKS = 20, AGAIN = 4, MOST_AGAIN = 6 };
 #define VAGUE 0.02
 #define NOISY 1.3
 
-/* A leader that is faster by this factor replaces an incumbent that the race dropped before its
- * first block. */
+/* A leader faster by this factor replaces an incumbent that left the race before any block. */
 #define CLEARLY 1.1
 
 /* The blocks of a race that are needed before a leader replaces the incumbent. */
 enum { LEAST_BLOCKS = 8 };
 
-/* If noise hides which entrant is fastest, the leader replaces the incumbent if the incumbent is
- * slower with a probability of 0.9. For an interval of 95 %, the difference then exceeds this part
- * of half the interval. */
+/* If noise hides which entrant is fastest, the leader replaces an incumbent that is slower with a
+ * probability of 0.9: if the difference exceeds LIKELY times half of the 95 % interval. */
 #define LIKELY 0.65
 
 typedef struct entrant {
@@ -56,7 +54,7 @@ typedef struct entrant {
  * faster. */
 struct site_tuner {
     site_rules rules;
-    site_account now; /* except the times of calls, which the budget has */
+    site_account now; /* the report so far, except the times of calls, which the budget has */
     size_t round;
     keymap tried; /* configurations of all rounds */
     keymap invalid;
@@ -180,7 +178,7 @@ static void enter_round(site_tuner *t)
         end_tuning(t, SITE_DECIDED);
 }
 
-/* Returns the entrant to launch next, unlikely ones last; entrant_count if all were launched. */
+/* Returns the next entrant to launch (unlikely entrants last), or entrant_count without one. */
 static size_t next_untried(const site_tuner *t)
 {
     size_t found = t->entrant_count;
@@ -409,7 +407,7 @@ static bool begin_block(site_tuner *t, site_turn *turn)
     return true;
 }
 
-/* Returns whether to time the incumbent again, with some budget left for trials. */
+/* Returns whether to time the incumbent again. Leaves some budget for trials. */
 static bool is_check_due(const site_tuner *t)
 {
     return t->since_check >= CHECK_EVERY &&
@@ -474,16 +472,16 @@ static void end_check(site_tuner *t, const site_sample *s)
     t->warmed = true;
 }
 
-/* Returns whether most of the time is the host's: in an idle stream, the time includes the host's
- * launch, which may have loaded code. */
-static bool is_hosts(const site_tuner *t, const site_sample *s)
+/* Returns whether most of the time is host time. In an idle stream, the time of a call includes its
+ * launch by the host, which may have loaded code. */
+static bool is_mostly_host(const site_tuner *t, const site_sample *s)
 {
     return s->time_ns > t->budget.typical_ns && s->host_ns > s->time_ns / 2;
 }
 
 static void end_first(site_tuner *t, entrant *e, const site_sample *s)
 {
-    bool hosts = is_hosts(t, s);
+    bool hosts = is_mostly_host(t, s);
     int64_t ratio = s->time_ns / (t->budget.typical_ns / 1000 + 1);
     if (!hosts && (!e->fastest_ns || s->time_ns < e->fastest_ns))
         e->fastest_ns = e->expect_ns = s->time_ns;

@@ -4,21 +4,22 @@
  * timed calls, whenever they become known. Output: a configuration for each call. Most calls use
  * the incumbent: the default, until another configuration is proven faster. A few calls are trials:
  *
- * check: times the incumbent, to learn the cost of a call without tuning.
- * first: launches a configuration that has not run before, one at a time.
- * block: a call of the race (search/race/race.h), whose entrants take successive calls. The race
- * decides.
+ *  check: times the incumbent, to learn the cost of a call without tuning.
+ *  first: launches a configuration that has not run before, one at a time.
+ *  block: a call of the race (search/race/race.h), whose entrants take successive calls. The race
+ *         decides.
  *
  * The cost of tuning is the time of each trial beyond the incumbent's time, plus the time that
- * timing takes. A trial (of a block: all its trials) begins only if its expected cost is at most
- * `share` of the time seen so far, less the cost so far. A configuration that never ran is expected
- * to take as long as the worst configuration so far, between FIRST_LEAST and FIRST_MOST times the
- * incumbent. After a slower configuration, no trial begins until the share has caught up. So the
- * cost exceeds the share by at most one slow launch, and by the first checks.
+ * timing takes. The budget for trials is `share` of the time seen so far, less the cost so far. A
+ * trial begins only if the budget covers its expected cost, or that of its whole block. A
+ * configuration that never ran is expected to take as long as the worst configuration so far,
+ * between FIRST_LEAST and FIRST_MOST times the incumbent. After a slower configuration, no trial
+ * begins until the share has caught up. So the cost exceeds the share by at most one slow launch,
+ * and by the first checks.
  *
- * A space of more than SITE_ROUND configurations is searched in rounds: the winner of a race meets
- * its neighbours, until no neighbour is faster. Memory is proportional to the configurations of a
- * round. If memory runs out, tuning stops with the incumbent. */
+ * A space of more than SITE_ROUND configurations is searched in rounds: the winner of a race races
+ * against its neighbours, until no neighbour is faster. Memory is proportional to the
+ * configurations of a round. If memory runs out, tuning stops with the incumbent. */
 #ifndef AUTOTUNE_LIBRARY_SITE_TUNER_H
 #define AUTOTUNE_LIBRARY_SITE_TUNER_H
 

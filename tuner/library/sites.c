@@ -20,7 +20,7 @@ at_status sites_check_process(const at_sites *sites, const char *function, at_er
         return AT_OK;
     return error_set(
         error, AT_USAGE,
-        "%s: this process is a fork of the one that opened these sites; open new ones here",
+        "%s: this process is a fork of the process that opened these sites; open new sites here",
         function);
 }
 
@@ -140,9 +140,8 @@ static at_status open_sites(const at_sites_options *options, at_sites **out, at_
         status = library_current_device(&here, error);
         if (status) {
             timer->api->close(timer);
-            return error_prefix(error,
-                                "sites are timed by events (AT_SITE_CLOCK_HOST by the host's "
-                                "clock)");
+            return error_prefix(error, "sites cannot be timed by events (AT_SITE_CLOCK_HOST uses "
+                                       "the host's clock)");
         }
         return sites_open_with(options, timer, &here.limits, here.driver, out, error);
     }
@@ -175,7 +174,7 @@ static uint64_t mix(uint64_t hash, const void *bytes, size_t size_bytes)
     return XXH3_64bits_withSeed(bytes, size_bytes, hash);
 }
 
-/* Hashes name and variables, which may be invalid: only making a site checks them. */
+/* Hashes name and variables, which may be invalid: they are checked when a site is made. */
 static uint64_t hash_site(const char *name, const at_variable *variables, size_t count)
 {
     uint64_t h = mix(count, name, strlen(name));

@@ -52,8 +52,8 @@ void site_space_deinit(site_space *s);
 /* Returns whether these parameters span the space, whatever the order of their values. */
 bool site_space_is_of(const site_space *s, const at_parameter *parameters, size_t count);
 
-/* Checks and copies a named value. `what` names it in messages: "variable". The caller calls
- * site_variable_deinit() after AT_OK. AT_USAGE, AT_NO_MEMORY. */
+/* Checks and copies a named value. `what` is the word for the value in messages: "variable". The
+ * caller calls site_variable_deinit() after AT_OK. AT_USAGE, AT_NO_MEMORY. */
 at_status site_variable_copy(const at_variable *v, const char *what, at_variable *out,
                              at_error *error);
 void site_variable_deinit(at_variable *v);
@@ -61,8 +61,7 @@ void site_variable_deinit(at_variable *v);
 /* Writes the values of a configuration, one for each list; they borrow from the space. */
 void site_space_values(const site_space *s, uint32_t configuration, at_variable *out);
 
-/* Finds a recorded configuration. Returns false if its parameters or values are not in the
- * space. */
+/* Finds a recorded configuration. Returns false if it is not in the space. */
 bool site_space_find(const site_space *s, const record_values *values, uint32_t *out);
 
 /* Proposes the configurations of a round, as site_proposer does. A space of at most `most`
@@ -86,8 +85,7 @@ typedef struct site_timer_api {
      * a graph, memory ran out). `*hidden` says whether the device still has earlier work, so that
      * the host's time before the launch costs nothing. */
     site_mark *(*begin)(site_timer *timer, void *stream, bool *hidden);
-    /* Ends the timing of a call, at `now_ns` of the host's clock. Returns false if it could not be
-     * timed. */
+    /* Ends timing a call, at `now_ns` of the host's clock. Returns false if that fails. */
     bool (*end)(site_timer *timer, site_mark *mark, void *stream, int64_t now_ns);
     /* Returns 1 if *time_ns is known, 0 if it is not known yet, -1 if it never will be. */
     int (*ask)(site_timer *timer, site_mark *mark, int64_t *time_ns);
@@ -139,8 +137,7 @@ bool site_store_find(site_store *s, const site_key *key, site_reporter *report, 
 
 typedef struct site_decision {
     uint32_t configuration, fallback; /* the decided configuration; the default */
-    stats_summary time, baseline;     /* times of these configurations; the default's count is 0 if
-                                       * unknown */
+    stats_summary time, baseline;     /* times of the two; baseline.count is 0 if unknown */
     run_verdict verdict;
 } site_decision;
 
@@ -243,8 +240,7 @@ struct at_sites {
     at_site *decided;
 };
 
-/* Opens sites, like at_sites_open(), with a timer for a device of that name. Takes over the timer,
- * also on failure. */
+/* Opens sites, like at_sites_open(), with a given timer. Takes over the timer, also on failure. */
 at_status sites_open_with(const at_sites_options *options, site_timer *timer,
                           const arch_limits *gpu, const char *driver, at_sites **out,
                           at_error *error);

@@ -107,8 +107,8 @@ static at_status compile_source(library_source *s, const char *arch, at_error *e
     return status;
 }
 
-/* Hashes everything that determines the cubin, except the version of the compiler: a machine that
- * has the cubin in its cache needs no NVRTC. */
+/* Hashes everything that determines the cubin, except the version of the compiler, so that a
+ * machine with the cubin in its cache needs no NVRTC. */
 static compile_key cache_key(const library_source *s, const char *arch)
 {
     char made_for[80], asked[HASH_TEXT_BYTES + PLAN_ENTRIES_BYTES];
@@ -118,8 +118,7 @@ static compile_key cache_key(const library_source *s, const char *arch)
     return compile_cache_key(made_for, asked, strlen(asked));
 }
 
-/* Reads an entry of the cache: the kernels' names, and the cubin. Returns false if the entry is
- * missing or damaged. */
+/* Reads kernels' names and cubin from the cache. Returns false without a valid entry. */
 static bool fetch(library_source *s, const compile_cache *cache, compile_key key)
 {
     unsigned char *bytes;
@@ -156,7 +155,7 @@ static at_status compile(library_source *s, const at_kernel_options *o, const ch
 {
     compile_cache cache;
     const compile_key key = cache_key(s, arch);
-    /* Without a cache, only the compilation takes longer. */
+    /* If the cache cannot be opened, the kernel is compiled each time. */
     bool cached =
         !(o && o->no_cache) && compile_cache_open(o ? o->cache : NULL, 0, &cache, NULL) == AT_OK;
     if (cached && fetch(s, &cache, key))

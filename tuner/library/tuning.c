@@ -24,13 +24,13 @@
 
 enum {
     MOST_BUDGET_S = 7 * 86400,
-    LIMIT_MORE_S = 30,   /* a tuning is ended this time after 1.5 budgets */
+    LIMIT_MORE_S = 30,   /* a tuning that runs this long after 1.5 budgets is ended */
     CORES_PART = 4,      /* of CORES_PART cores, one compiles */
     NAME_BYTES = 512,    /* length of NAME=VALUE */
     FIXED_ARGUMENTS = 16 /* most arguments besides --set */
 };
 
-/* Batch systems and MPI set these for each rank. The tuner is no rank and must not see them. */
+/* Variables of MPI and batch systems for a rank. The tuner is no rank and must not see them. */
 static const char *const of_ranks[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMI_RANK", "PMIX_RANK",
                                        "SLURM_STEP_NUM_TASKS", NULL};
 
@@ -132,8 +132,7 @@ static bool has_entry(const record_set *set, const tuning *t)
     return pick(set, &target, &found) == PICK_EXACT;
 }
 
-/* Returns whether the folder has an entry for the tuning; the next pick then reads the records
- * again. */
+/* Returns whether the folder has an entry for the tuning; the next pick then reads it. */
 static bool is_recorded(const tunings *all, const tuning *t)
 {
     record_folders folders;

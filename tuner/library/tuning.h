@@ -3,7 +3,8 @@
  *
  * A tuning is identified by pattern, problem and GPU. If another process tunes the same pattern and
  * problem for the same GPU into the same folder, this tuning waits for its result. Tunings belong
- * to an at_results and may be used by several threads at once. No function here blocks. */
+ * to an at_results and may be used by several threads at once. No function of this header
+ * blocks. */
 #ifndef AUTOTUNE_LIBRARY_TUNING_H
 #define AUTOTUNE_LIBRARY_TUNING_H
 
