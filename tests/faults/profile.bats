@@ -55,7 +55,7 @@ END
 @test "an error of CUPTI gives exit code 3 and names the call" {
     counting
     FAKE_CUPTI_FAIL=cuptiRangeProfilerStart=999 tool profile "$TIMED" --device cuda:0
-    fails_with 3 "the counters cannot be read: cuptiRangeProfilerStart said FAKE_ERROR_999"
+    fails_with 3 "the counters cannot be read: cuptiRangeProfilerStart failed: FAKE_ERROR_999"
 }
 
 @test "if counters are not permitted, the message says how to permit them" {

@@ -113,7 +113,7 @@ at_status cuda_buffer_fill(device *d, device_buffer *b, const buffer_plan *plan,
     return status ? status : set_guards(d, b, error);
 }
 
-/* `contents` is pageable: it can be freed when cuMemcpyHtoDAsync() returns. */
+/* The memory of `contents` is pageable, so it can be freed when cuMemcpyHtoDAsync() returns. */
 at_status cuda_buffer_write(device *d, device_buffer *b, const buffer_plan *plan,
                             const void *contents, at_error *error)
 {

@@ -12,8 +12,7 @@
 /* All metrics of a chip together need a few hundred passes. */
 enum { MOST_PASSES = 1000 };
 
-/* A profile in progress. After the first failure, kept in `status`, CUPTI is not called any
- * more. */
+/* A profile in progress. After a failure, kept in `status`, CUPTI is not called any more. */
 typedef struct counting {
     device *device;
     const cupti *cupti;
@@ -105,8 +104,7 @@ static void add_metric(counting *x, size_t place)
     if (x->status)
         return;
     /* A counter without a suffix such as ".sum" is not a metric, although it has properties. After
-     * CUPTI has refused a metric, its description of the chip accepts no more metrics and must be
-     * created again. */
+     * CUPTI has refused a metric, x->host accepts no more metrics and must be made again. */
     if (x->cupti->cuptiProfilerHostConfigAddMetrics(&added) != CUPTI_OK) {
         make_host(x);
         return;
@@ -175,7 +173,7 @@ static void configure(counting *x)
 static void run_launch(counting *x, uint32_t place)
 {
     char name[16];
-    /* CUPTI returns ranges in the order of their names or of their creation: here both agree. */
+    /* CUPTI returns ranges in the order of their names or creation, which are the same here. */
     snprintf(name, sizeof name, "%04u", place);
     cupti_push push = {CUPTI_SIZE(cupti_push, name), NULL, x->ranges, name};
     cupti_ranges_call pop = {CUPTI_SIZE(cupti_ranges_call, ranges), NULL, x->ranges};

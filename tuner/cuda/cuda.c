@@ -53,8 +53,7 @@ static at_status read_limits(const cuda_driver *cuda, CUdevice handle, arch_limi
         memcpy(field, attributes[i].size_bytes == sizeof size ? (void *)&size : &v,
                attributes[i].size_bytes);
     }
-    /* The driver has no attributes for these three limits. They hold for every architecture from
-     * 7.0. */
+    /* The driver has no attributes for these three limits, which hold from 7.0 on. */
     limits->max_registers_per_thread = 255;
     limits->register_unit = 256;
     limits->shared_unit_bytes = limits->major >= 8 ? 128 : 256;
@@ -129,8 +128,8 @@ static at_status list(device_properties *out, size_t capacity, size_t *count, at
     return status;
 }
 
-/* Lists names only if they do not depend on the order of the GPUs: the management library numbers
- * all GPUs by bus address, the driver only the visible ones, in the order of $CUDA_DEVICE_ORDER. */
+/* Lists names only if they do not depend on the order of the GPUs. NVML numbers all GPUs by bus
+ * address. The driver numbers the visible GPUs, in the order of $CUDA_DEVICE_ORDER. */
 static at_status list_names(device_properties *out, size_t capacity, size_t *count, at_error *error)
 {
     char name[sizeof out->limits.name];

@@ -110,6 +110,6 @@ at_status cupti_check(const cupti *c, int code, const char *what, at_error *erro
     if (c->cuptiGetResultString(code, &text) != CUPTI_OK || !text)
         text = "unknown error";
     if (help)
-        return error_set(error, AT_NO_DEVICE, "%s; %s said %s", help, what, text);
-    return error_set(error, AT_NO_DEVICE, "%s said %s (%d)", what, text, code);
+        return error_set(error, AT_NO_DEVICE, "%s; %s failed: %s", help, what, text);
+    return error_set(error, AT_NO_DEVICE, "%s failed: %s (%d)", what, text, code);
 }

@@ -223,8 +223,7 @@ bool cupti_find(char *path, size_t size_bytes);
 /* Opens the library, for the rest of the process, and finds its functions. AT_NO_DEVICE. */
 at_status cupti_open(cupti *out, at_error *error);
 
-/* Returns AT_OK for CUPTI_OK, otherwise AT_NO_DEVICE with cause and remedy. `what` names the
- * function. */
+/* Returns AT_OK, or AT_NO_DEVICE with cause and remedy. `what` names the function. */
 at_status cupti_check(const cupti *c, int code, const char *what, at_error *error);
 
 #endif

@@ -44,7 +44,7 @@ at_status cuda_check(const cuda_driver *cuda, CUresult result, at_status status,
                      name ? name : "not named by this driver");
 }
 
-/* Errors of a load or launch after which the context is usable. After any other it is lost. */
+/* Errors of a load or launch that leave the context usable. Any other error loses it. */
 static const CUresult refusals[] = {
     CUDA_ERROR_INVALID_VALUE,
     CUDA_ERROR_OUT_OF_MEMORY,
@@ -128,8 +128,8 @@ void cuda_driver_close(cuda_driver *cuda)
     *cuda = (cuda_driver){0};
 }
 
-/* Returns whether an entry of the list names a GPU. The driver ignores the list from the first
- * entry on that does not: an empty entry, or a negative number. */
+/* Returns whether an entry of the list names a GPU. The driver ignores the first entry that names
+ * no GPU (an empty entry, or a negative number) and all entries after it. */
 static bool is_entry(const char *entry, size_t length, size_t present)
 {
     if (length == 0 || !isalnum((unsigned char)*entry))

@@ -51,13 +51,11 @@ at_status cuda_driver_open(cuda_driver *out, at_error *error);
 /* Closes the library. `cuda` may be zeroed or half open. */
 void cuda_driver_close(cuda_driver *cuda);
 
-/* Returns AT_OK for CUDA_SUCCESS, otherwise `status` with the message "WHAT: driver's text
- * (name)". */
+/* Returns AT_OK, or `status` with the message "WHAT: driver's text (name)". */
 at_status cuda_check(const cuda_driver *cuda, CUresult result, at_status status, const char *what,
                      at_error *error);
 
-/* Returns AT_COMPILE for a refused load or launch, which leaves the context usable, or
- * AT_DEVICE. */
+/* Returns AT_COMPILE if the context is usable after this failure, otherwise AT_DEVICE. */
 at_status cuda_refusal_status(CUresult result);
 
 typedef struct library_symbol {

@@ -3,8 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Larger clusters need a function attribute (CUDA C++ Programming Guide, "Thread Block
- * Clusters"). */
+/* Larger clusters need a function attribute (Programming Guide, "Thread Block Clusters"). */
 enum { PORTABLE_CLUSTER_BLOCKS = 8 };
 
 at_status cuda_launcher_init(cuda_launcher *l, const cuda_driver *cuda, CUmodule module,
@@ -28,7 +27,7 @@ at_status cuda_launcher_init(cuda_launcher *l, const cuda_driver *cuda, CUmodule
     return AT_OK;
 }
 
-/* Returns the dynamic shared memory that the kernel of launch `i` needs over all its launches. */
+/* Returns the most dynamic shared memory that any launch of the kernel of launch `i` needs. */
 static uint32_t shared_needed(const cuda_launcher *l, const launch_plan *plan, uint32_t i)
 {
     uint32_t most = 0;

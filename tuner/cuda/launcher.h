@@ -17,7 +17,7 @@
 /* ---- tensor maps, textures and surfaces (view.c) ---- */
 
 /* Textures and surfaces with their CUDA arrays, created before a stream is captured and reused by
- * later launches. A zeroed one is empty. */
+ * later launches. A zeroed struct is empty. */
 typedef struct cuda_textures {
     size_t count;
     struct cuda_texture *entries; /* owned */
@@ -31,8 +31,7 @@ at_status cuda_view_encode(const cuda_driver *cuda, const view_plan *view, CUdev
 at_status cuda_textures_get(cuda_textures *t, const cuda_driver *cuda, const view_plan *view,
                             CUdeviceptr address, CUtexObject *out, at_error *error);
 
-/* Queues the copy of the memory at `address` into the existing CUDA array of its view; with `back`,
- * from the array. */
+/* Queues a copy of the memory at `address` into its CUDA array; with `back`, from the array. */
 at_status cuda_textures_copy(const cuda_textures *t, const cuda_driver *cuda, const view_plan *view,
                              CUdeviceptr address, bool back, CUstream stream, at_error *error);
 

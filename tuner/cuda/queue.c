@@ -112,7 +112,7 @@ at_status cuda_scrub(device *d, int pattern, at_error *error)
  * is freed, because its kernels are usually tried in succession. A module keeps a copy, on the
  * device, of the initial contents of its variables. */
 
-/* The number of unused modules that stay loaded: enough for two problems of the next variants. */
+/* The number of unused modules that stay loaded, enough for the next variants on two problems. */
 enum { MODULES_KEPT = 4 };
 
 typedef struct module_variable {
@@ -147,7 +147,7 @@ CUresult cuda_module_load(const cuda_driver *cuda, const device_image *image, CU
     return result;
 }
 
-/* Copies a struct out of the image, which need not be aligned. Returns false beyond its end. */
+/* Copies a struct out of the unaligned image. Returns false beyond the image's end. */
 static bool read_at(const device_image *image, uint64_t offset, void *out, size_t size_bytes)
 {
     if (offset > image->size_bytes || image->size_bytes - offset < size_bytes)
@@ -193,7 +193,7 @@ static CUresult find_variables(const cuda_driver *cuda, const device_image *imag
     return result;
 }
 
-/* Queues copies of all variables to `m->initial`; with `back`, from there to the variables. */
+/* Queues copies of all variables to `m->initial`; with `back`, in the other direction. */
 static CUresult copy_variables(const cuda_driver *cuda, const cuda_module *m, bool back,
                                CUstream stream)
 {

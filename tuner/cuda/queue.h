@@ -1,10 +1,9 @@
-/* The state of the cuda device, and the functions that its files share. No other room includes
- * this.
+/* The state of the cuda device, and the functions that its files share; for this room only.
  *
  * queue.c loads modules and queues kernels; buffer.c allocates, fills and checks memory; timer.c
  * times launches and batches; counters.c reads hardware counters; transfer.c and host_memory.c move
- * data; cuda.c opens the device. "Of device_api" or "of device_hardware" means that the function
- * implements that member of the table in device/device.h. */
+ * data; cuda.c opens the device. The tables device_api and device_hardware are in
+ * device/device.h. */
 #ifndef AUTOTUNE_CUDA_QUEUE_H
 #define AUTOTUNE_CUDA_QUEUE_H
 
@@ -86,7 +85,7 @@ struct device {
     CUdeviceptr results;
     uint64_t *results_host; /* pinned: RESULT_COUNT words, then two elements of a buffer */
     cuda_clock clock;
-    bool scrubs;            /* the scrub kernel may use all shared memory */
+    bool scrubs;            /* the scrub kernel's limit of shared memory was raised */
     struct nvml *board;     /* NULL before nvml_open(), or if NVML is not available */
     struct cupti *counters; /* NULL before cupti_open(), or if CUPTI is not available */
     host_blocks host_blocks;
@@ -140,10 +139,10 @@ const char *cuda_support_name(support_kernel kernel);
 at_status cuda_support_queue(device *d, support_kernel kernel, uint64_t items, void **arguments,
                              at_error *error);
 
-/* Of device_hardware. */
+/* Implements device_hardware.scrub. */
 at_status cuda_scrub(device *d, int pattern, at_error *error);
 
-/* Of device_api. */
+/* Implement device_api.kernel_new and device_api.kernel_free. */
 at_status cuda_kernel_new(device *d, const device_image *image, const launch_plan *plan,
                           device_kernel **out, at_error *error);
 void cuda_kernel_free(device *d, device_kernel *k);
@@ -186,8 +185,7 @@ void cuda_ranges(const launch_plan *plan, device_buffer *const *buffers,
 at_status cuda_results_new(device *d, at_error *error);
 void cuda_results_free(device *d);
 
-/* Functions of device_api, and cuda_buffer_guard() of device_hardware: device/device.h has their
- * contracts. */
+/* Implement members of device_api, and device_hardware.guard. */
 at_status cuda_buffer_new(device *d, const char *name, uint64_t size_bytes, device_buffer **out,
                           at_error *error);
 void cuda_buffer_free(device *d, device_buffer *b);
@@ -218,11 +216,11 @@ void cuda_clock_free(device *d);
 /* Queues the kernels that flush the L2. */
 at_status cuda_flush_queue(device *d, at_error *error);
 
-/* Runs the plan once and waits, without a gate: loading code at a first launch may synchronise. */
+/* Runs the plan once and waits. Uses no gate, because loading code might wait for the gate. */
 at_status cuda_launch(device *d, device_kernel *k, const launch_plan *plan,
                       device_buffer *const *buffers, int64_t *time_ns, at_error *error);
 
-/* Of device_api and device_hardware. Sampling allocates nothing. */
+/* Implement members of device_api and device_hardware. Sampling allocates nothing. */
 at_status cuda_sample(device *d, device_kernel *k, const launch_plan *plan,
                       device_buffer *const *buffers, device_cache cache,
                       const device_before *before, size_t before_count, int64_t *time_ns,
@@ -259,7 +257,7 @@ void cuda_transfers_free(device *d);
 
 /* ---- host memory (host_memory.c) ----
  * Blocks stay allocated for all variants that need a block of the same kind, because pinning takes
- * longer than most transfers. Together they take at most half of the host's memory; the least
+ * longer than most transfers. All blocks together take at most half of the host's memory; the least
  * recently used block is freed first. With several NUMA nodes, the memory is on the node whose core
  * touched it first. */
 

@@ -11,11 +11,11 @@
 #include "cuda/nvml.h"
 #include "cuda/queue.h"
 
-/* Queueing takes tens of microseconds. A gate that is closed for this long opens by itself. */
+/* A gate that is closed for this long opens by itself. Queueing takes only tens of microseconds. */
 static const uint64_t gate_timeout_ns = 200 * 1000 * 1000;
 
-/* After an idle time, a chip raises its clock during up to 300 ms of work. Warm-up ends after the
- * maximum even if copies still get faster. */
+/* After an idle time, a chip raises its clock during up to 300 ms of work. Warm-up ends after
+ * warm_up_most_ns even if copies still get faster. */
 static const int64_t warm_up_least_ns = 300 * 1000 * 1000;
 static const int64_t warm_up_most_ns = 1500 * 1000 * 1000;
 /* Timeout by the host's clock, for a device whose clock stands still. */
@@ -25,10 +25,10 @@ enum {
     WARM_UP_COPIES = 32, /* copies between two readings of the clock */
     FLOOR_SAMPLES = 65,
     LEAST_FLUSH_BYTES = 4 * 1024 * 1024,
-    MOST_HELD_BACK = 512 /* launches behind a closed gate: the host blocks at about a thousand */
+    MOST_HELD_BACK = 512 /* launches behind a closed gate; the host blocks at about a thousand */
 };
 
-/* The nanosecond counter may advance in steps of 1 us; over this time that is an error of 0.1 %. */
+/* The nanosecond counter may advance in steps of 1 us, an error of 0.1 % over this time. */
 static const uint64_t sm_clock_least_ns = 1000 * 1000;
 
 static at_status new_gate(device *d, at_error *error)
@@ -320,7 +320,7 @@ at_status cuda_floor(device *d, int64_t *floor_ns, int64_t *tick_ns, at_error *e
     *tick_ns = 0;
     for (int i = 1; i < FLOOR_SAMPLES; i++) {
         int64_t step_ns = samples_ns[i] - samples_ns[i - 1];
-        /* The driver reports float milliseconds: a difference of 1 ns is rounding. */
+        /* The driver reports float milliseconds, so a difference of 1 ns is rounding. */
         if (step_ns > 1 && (*tick_ns == 0 || step_ns < *tick_ns))
             *tick_ns = step_ns;
     }
@@ -402,8 +402,7 @@ static at_status queue_one(device *d, const batch_recipe *r, uint32_t i, at_erro
     return cuda_support_queue(d, SUPPORT_EMPTY, 1, NULL, error);
 }
 
-/* Records the launches as a graph. Always ends a capture, because the stream would be unusable
- * during it. */
+/* Records the launches as a graph. A capture is always ended, so that the stream stays usable. */
 static at_status capture(device *d, const batch_recipe *r, uint32_t launches, CUgraph *graph,
                          at_error *error)
 {
@@ -446,7 +445,7 @@ static at_status make(device *d, const batch_recipe *r, uint32_t launches, devic
         status = cuda_done(d, d->cuda.cuGraphInstantiate(&b->graph, graph, 0), what, error);
     if (graph)
         d->cuda.cuGraphDestroy(graph);
-    /* Without this, the first sample would include the upload. */
+    /* Without this upload, the first sample would include it. */
     if (!status)
         status = cuda_done(d, d->cuda.cuGraphUpload(b->graph, d->stream), what, error);
     if (!status)

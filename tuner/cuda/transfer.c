@@ -14,7 +14,7 @@
 
 #include "cuda/queue.h"
 
-/* A shorter sample is the mean of several transfers: reading the clock then costs < 0.1 %. */
+/* A sample of shorter transfers is the mean of several, so that reading the clock costs < 0.1 %. */
 static const int64_t short_ns = 200 * 1000;
 enum { MOST_REPEATS = 64 };
 
@@ -50,8 +50,7 @@ static unsigned char *piece_of(const moving *m, const host_block *b, uint64_t pi
     return b->bytes + DEVICE_GUARD_BYTES + piece * m->how->task.pitch_bytes;
 }
 
-/* Takes the first part off `left` that lies in one piece, as long as possible, and returns the part
- * with its address. */
+/* Takes the longest part in one piece off the start of `left`, and sets `*bytes` to its address. */
 static span take_part(const moving *m, const host_block *b, span *left, unsigned char **bytes)
 {
     uint64_t piece = left->first / m->piece_bytes, within = left->first % m->piece_bytes;
@@ -314,7 +313,7 @@ static uint64_t gap_size(const moving *m)
     return m->how->task.pitch_bytes - m->piece_bytes;
 }
 
-/* Copies a buffer to its block, if any, and overwrites it, to notice an omitted transfer. */
+/* Moves a buffer to its block, if it has one. Overwriting the buffer reveals a missing transfer. */
 static void give_to_host(moving *m, const device_buffer *b, const host_block *block)
 {
     if (m->status || !block->bytes)
@@ -391,7 +390,7 @@ at_status cuda_transfer_launch(device *d, device_kernel *k, const launch_plan *p
     return moved ? moved : m.status;
 }
 
-/* Copies the input to its block again; another variant may have used the block since. */
+/* Copies the input to its block again, because another variant may have used the block. */
 static void refresh(moving *m)
 {
     if (m->up && m->landing == m->from->data)

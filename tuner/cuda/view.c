@@ -12,7 +12,7 @@ struct cuda_texture {
     bool owns_array;    /* false if the array belongs to another view of the same memory */
 };
 
-/* Tensor copies do no arithmetic, so that signed integers can be treated as unsigned. */
+/* Tensor copies do no arithmetic, so signed integers can be treated as unsigned. */
 static CUtensorMapDataType tensor_type(dtype type)
 {
     static const CUtensorMapDataType types[DTYPE_COUNT] = {
