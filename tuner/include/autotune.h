@@ -143,8 +143,8 @@ AT_API at_status at_current_gpu(at_gpu *out, at_error *error);
 /* ---- picking ---- */
 
 /* Picks a configuration of `pattern` for the problem and `gpu` (NULL for at_current_gpu()). Pass
- * every variable of the problem: no recorded problem is equal to one that lacks a variable.
- * AT_USAGE if the pattern's problem has no variable of a name (the message has the nearest name), a
+ * every variable of the problem: without one of them, the problem equals no recorded problem.
+ * AT_USAGE if the pattern has no variable of a given name (the message has the nearest name), a
  * value is of another kind, or the script rejects a value. AT_NOT_FOUND if the pattern has no
  * records, or if all its configurations are impossible, even the default.
  *
@@ -165,8 +165,8 @@ AT_API at_rule at_choice_rule(const at_choice *choice);
 /* Returns 1 if the constraints of the script allow the configuration, 0 if no script was found. */
 AT_API int at_choice_checked(const at_choice *choice);
 
-/* Return the GPU on which the configuration was measured, and the median time of a launch there, in
- * ns; "" and 0 for the default. */
+/* Return the GPU on which the configuration was measured, and the median time of a launch on that
+ * GPU, in ns; "" and 0 for the default. */
 AT_API const char *at_choice_gpu(const at_choice *choice);
 AT_API int64_t at_choice_time_ns(const at_choice *choice);
 
@@ -189,9 +189,9 @@ AT_API at_status at_choice_get(const at_choice *choice, const char *name, at_var
  *
  * The tuner is a process with the lowest priority, and not a child of the program. It uses at most
  * its share of the GPU and its budget of time, and GPU memory for the problem's data. It writes its
- * record into the folder that at_open() got (NULL: $AUTOTUNE_RESULTS or, if that is not set,
- * ./results). If another tuner works on the same problem for the same folder, at_tune() uses that
- * tuner's result. The tuner ends with the program or with at_close(); the next tuner of this
+ * record into the folder that was given to at_open() (if NULL, $AUTOTUNE_RESULTS or, if that is not
+ * set, ./results). If another tuner works on the same problem for the same folder, at_tune() uses
+ * that tuner's result. The tuner ends with the program or with at_close(); the next tuner of this
  * problem continues from its measurements. */
 
 typedef enum at_tune_state {
@@ -209,8 +209,8 @@ typedef struct at_tune_options {
     double budget_s;
     double share;       /* share of the GPU's time that the tuner may use; 0 means 0.1 */
     const char *script; /* path of the pattern script; NULL for the installed one */
-    const char
-        *program; /* path of autotune; if NULL, $AUTOTUNE_PROGRAM, the library's folder and $PATH */
+    /* path of autotune; if NULL, $AUTOTUNE_PROGRAM, the library's folder and $PATH are tried */
+    const char *program;
 } at_tune_options;
 
 /* Starts to tune the problem on the current context's GPU; never waits. Further calls for the same
@@ -400,8 +400,7 @@ AT_API at_status at_site_restrict(at_site *site, at_site_valid *valid, void *con
  * call neither. AT_NOT_FOUND if no configuration is valid. */
 AT_API at_status at_site_begin(at_site *site, void *stream, at_values *values, at_error *error);
 
-/* Ends the call that got `values`. AT_USAGE if the call is of another site or has ended already, as
- * far as this is known. */
+/* Ends the call that got `values`. AT_USAGE if it is of another site or is known to have ended. */
 AT_API at_status at_site_end(at_site *site, void *stream, const at_values *values, at_error *error);
 
 /* Ends a call whose values turn out to be unusable, instead of at_site_end(). No later call gets
