@@ -58,8 +58,8 @@ static void close_from(unsigned first, long most_files)
         call(SYS_close, fd, 0, 0);
 }
 
-/* Makes the kernel send SIGTERM when the pipe on standard input closes. Returns false if it has
- * closed already, which gives no signal. */
+/* Makes the kernel send SIGTERM when the pipe on standard input closes. Returns false if the pipe
+ * has closed already, because then no signal comes. */
 static bool watch_life(void)
 {
     struct pollfd life = {.fd = STDIN_FILENO};
@@ -143,8 +143,7 @@ static char **list_environment(const char *const *without)
     return list;
 }
 
-/* Makes a pipe of descriptors above 2, because become_program() replaces the standard
- * descriptors. */
+/* Makes a pipe of descriptors above 2, because become_program() replaces 0, 1 and 2. */
 static bool make_pipe(int ends[2])
 {
     if (pipe2(ends, O_CLOEXEC) != 0)
@@ -231,7 +230,8 @@ bool beside_ended(beside *b)
     }
     close_if_open(b->life);
     b->life = -1;
-    /* If this process adopts orphans (the first of a container does), it must reap the program. */
+    /* If this process adopts orphans, as the first of a container does, it must reap the
+     * program. */
     if (b->pid > 0)
         waitpid(b->pid, NULL, WNOHANG);
     b->pid = 0;

@@ -36,8 +36,7 @@ at_status beside_start(const char *path, const char *const *arguments, const cha
 /* Returns true if the program has ended. Never blocks. Reads new output into b->text. */
 bool beside_ended(beside *b);
 
-/* Sends SIGTERM to the program if it runs, and closes the descriptors. Does not wait for the
- * end. */
+/* Sends SIGTERM to the program if it runs, and closes the descriptors. Does not wait. */
 void beside_stop(beside *b);
 
 #endif

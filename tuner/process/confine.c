@@ -106,8 +106,9 @@ bool confine_files(const confine_folder *folders, size_t count)
 #define OWN_ARCHITECTURE AUDIT_ARCH_AARCH64
 #endif
 
-/* io_uring opens sockets and files without the calls below, and a new namespace would give this
- * process new rights. Older headers lack these numbers, which are the same on all architectures. */
+/* io_uring opens sockets and files without the calls below, and a new namespace gives this process
+ * new rights, so both are refused. Older headers lack these numbers,
+ * which are the same on all architectures. */
 enum { IO_URING_SETUP = 425, IO_URING_ENTER = 426, IO_URING_REGISTER = 427 };
 
 static const int execution_calls[] = {SYS_execve,

@@ -25,8 +25,7 @@ typedef struct confine_folder {
 bool confine_files(const confine_folder *folders, size_t count);
 
 typedef enum confine_calls {
-    CONFINE_EXECUTION, /* forbids to run programs, trace processes, load kernel modules and the like
-                        */
+    CONFINE_EXECUTION, /* forbids to run programs, trace processes, load kernel modules ... */
     CONFINE_SOCKETS    /* forbids all that CONFINE_EXECUTION forbids, and new sockets */
 } confine_calls;
 

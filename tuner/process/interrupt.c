@@ -10,7 +10,7 @@ static const int interrupting[] = {SIGINT,  SIGTERM, SIGHUP,    SIGUSR1, SIGUSR2
 #endif
 };
 
-/* USER_SIGNALS are the first signals, which people send. SIGNAL_COUNT are all. */
+/* USER_SIGNALS is the number of signals that people send, which come first in the list. */
 enum { USER_SIGNALS = 3, SIGNAL_COUNT = sizeof interrupting / sizeof *interrupting };
 
 const int *interrupt_signals(size_t *count)
@@ -25,8 +25,8 @@ static bool ignored(int signal_number)
     return sigaction(signal_number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
-/* Returns the first `count` interrupting signals except ignored signals, which would stay pending
- * if they were blocked. */
+/* Returns the first `count` signals except ignored signals: if blocked, these would stay pending.
+ */
 static sigset_t interrupting_set(size_t count)
 {
     sigset_t set;

@@ -1,13 +1,14 @@
 /* Blocks interrupting signals, so that the program can poll for them: SIGINT, SIGTERM, SIGHUP, and
  * signals by which other programs ask for an end or announce a limit (SIGUSR1 and SIGUSR2 of batch
- * systems, SIGALRM of an inherited timer, SIGXCPU ...). Their default is an end without a message.
+ * systems, SIGALRM of an inherited timer, SIGXCPU ...). By default such a signal ends the process
+ * without a message.
  *
- * While they are not blocked, the handler of main.c ends the process at once. A run with
- * measurements to keep blocks and polls them. After the first interrupt it unblocks SIGINT, SIGTERM
- * and SIGHUP, so that the next one ends the process immediately. This module has no handler and no
- * state: blocked signals are pending in the kernel (process/process.c unblocks them in workers). A
- * signal that was ignored when the program started stays ignored (nohup), except SIGINT and
- * SIGTERM: shells ignore SIGINT in background jobs of scripts. */
+ * While the signals are not blocked, the handler of main.c ends the process at once. A run with
+ * measurements to keep blocks and polls the signals. After the first interrupt it unblocks SIGINT,
+ * SIGTERM and SIGHUP, so that the next interrupt ends the process immediately. This module has no
+ * handler and no state: blocked signals are pending in the kernel (process/process.c unblocks them
+ * in workers). A signal that was ignored when the program started stays ignored (nohup), except
+ * SIGINT and SIGTERM, because shells ignore SIGINT in background jobs of scripts. */
 #ifndef AUTOTUNE_PROCESS_INTERRUPT_H
 #define AUTOTUNE_PROCESS_INTERRUPT_H
 

@@ -16,7 +16,7 @@ enum { MAGIC = 0x324d5441 };
 /* Limit of a message body, above any kernel image or log. A header with more is corrupt. */
 static const uint64_t max_payload_bytes = 256u << 20;
 
-/* The body follows its header at once, unless the worker hangs. */
+/* The timeout of a body. Unless the worker hangs, the body follows its header at once. */
 enum { BODY_TIMEOUT_MS = 10000 };
 
 void message_deinit(message *m)

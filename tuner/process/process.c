@@ -77,8 +77,7 @@ static void become_worker(pid_t parent)
             signal(interrupting[i], SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
-    /* The signals were blocked before the fork, so no signal arrived before they were ignored
-     * above. */
+    /* worker_spawn() blocked the signals, so no signal arrived before it was ignored above. */
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);

@@ -38,8 +38,8 @@ typedef struct worker_host {
     void *context;
 } worker_host;
 
-/* Starts a worker on `host`, or here if that is NULL, and sends the settings, which are borrowed.
- * Returns AT_IO if no process can be started, AT_NO_MEMORY. */
+/* Starts a worker on `host`, or on this host if `host` is NULL, and sends the settings, which are
+ * borrowed. Returns AT_IO if no process can be started, AT_NO_MEMORY. */
 at_status worker_start(const worker_host *host, const worker_program *program, const pack *settings,
                        worker *out, at_error *error);
 
@@ -57,7 +57,7 @@ typedef enum worker_end {
     WORKER_KILLED   /* another signal: a person or the out-of-memory killer ended it */
 } worker_end;
 
-/* Kills the worker if it runs, reaps it, and closes the socket. `why` may be NULL; it receives the
+/* Kills the worker if it runs, reaps it, and closes the socket. `why` (may be NULL) receives the
  * end: "exited with status 3", "killed by signal 11 (Segmentation fault)", "still running". */
 worker_end worker_stop(worker *w, char *why, size_t why_size_bytes);
 
@@ -69,7 +69,7 @@ void worker_kill(const worker *w);
  * that `why` is not "still running". */
 worker_end worker_collect(worker *w, int grace_ms, char *why, size_t why_size_bytes);
 
-/* Enough for one compile worker per core and two device workers. */
+/* The most sockets of a poll_set: one compile worker per core and two device workers fit. */
 enum { POLL_SET_MOST = 1100 };
 
 /* The sockets and the time-out of one call of poll(). Every module with workers adds its sockets

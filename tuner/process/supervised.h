@@ -88,8 +88,7 @@ void supervised_expect(supervised *s, int64_t limit_ns);
 int supervised_left_ms(const supervised *s);
 bool supervised_is_late(const supervised *s);
 
-/* Adds the socket for input and, if messages are unsent, for output. Limits the wait to the
- * deadline. */
+/* Adds the socket, for output too if messages are unsent. Limits the wait to the deadline. */
 void supervised_poll(const supervised *s, poll_set *set);
 
 /* Reads a message without blocking. Returns AT_NOT_FOUND if it is still incomplete. On any other
