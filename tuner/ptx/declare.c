@@ -4,7 +4,7 @@
 #include "base/bits.h"
 #include "ptx/parser.h"
 
-/* Limits that no real kernel reaches: a file beyond them is corrupt. */
+/* Limits that no real kernel reaches, so a file that exceeds a limit is corrupt. */
 static const uint64_t max_variable_bytes = 1u << 30;
 static const int64_t max_registers = 1 << 20;
 
@@ -339,7 +339,7 @@ void ptx_parse_loc(ptx_parser *p)
         ptx_advance(p);
         for (int i = 0; i < 3; i++)
             outer_at[i] = ptx_take_integer(p);
-        /* The caller's location is a few directives before. It may be inlined itself. */
+        /* The caller's location is one of the last directives. The caller may be inlined itself. */
         const ptx_module *m = p->module;
         int alike = PTX_NONE; /* a location on the same line with another column */
         for (size_t i = m->location_count; i-- > 0 && m->location_count - i < 64 && outer < 0;) {

@@ -161,8 +161,7 @@ typedef struct ptx_function {
     int first_variable, variable_count;   /* all its variables, including parameters and results */
     int first_register, register_count;   /* range of ptx_module.register_types: .reg results, .reg
                                              parameters, then other registers */
-    int register_results, register_parameters; /* how many registers are .reg results; how many are
-                                                  .reg parameters */
+    int register_results, register_parameters; /* number of .reg results; of .reg parameters */
     int first_statement, statement_count;
     int line;
     ptx_launch_limits limits;
@@ -193,8 +192,8 @@ void ptx_module_free(ptx_module *m);
  * if the module has no such entry. */
 int ptx_module_entry(const ptx_module *m, const char *name);
 
-/* Returns whether the file is a header of the CUDA Toolkit. No message points to these headers. The
- * files of a pattern have relative names; headers of the Toolkit have absolute ones. */
+/* Returns whether the file is a header of the CUDA Toolkit, which no message points to. The files
+ * of a pattern have relative names; headers of the Toolkit have absolute names. */
 bool ptx_is_header(ptx_text file);
 
 /* Finds the source line of the innermost call outside the Toolkit's headers. If `location` is

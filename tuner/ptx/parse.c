@@ -39,7 +39,8 @@ static int new_function(ptx_parser *p)
     return p->status ? PTX_NONE : (int)p->module->function_count - 1;
 }
 
-/* Parses "( .param ..., .reg ... )". Returns the variables in *first and *count. */
+/* Parses "( .param ..., .reg ... )". Sets `*first` and `*count` to the range of the variables, and
+ * `*registers` to the number of registers. */
 static void parse_parameters(ptx_parser *p, int *first, int *count, int *registers)
 {
     const size_t register_count = p->module->register_count;
@@ -126,7 +127,7 @@ static void parse_directives(ptx_parser *p, ptx_launch_limits *limits)
         ptx_advance(p);
         if (ptx_text_is(t, ".maxntid")) {
             parse_extents(p, extents);
-            /* No block has such extents. Their product may overflow, so it is not computed. */
+            /* No block has such extents, whose product may overflow. */
             bool huge = extents[0] > 65535 || extents[1] > 65535 || extents[2] > 65535;
             limits->max_threads =
                 huge ? UINT32_MAX : (uint64_t)extents[0] * extents[1] * extents[2];
@@ -160,8 +161,8 @@ static void parse_function(ptx_parser *p, bool is_entry)
     int first_result = 0, result_count = 0, first = 0, count = 0, results = 0, parameters = 0;
     if (ptx_at(p, '('))
         parse_parameters(p, &first_result, &result_count, &results);
-    /* The function's name outlives the names of its results, but follows them. So the results are
-     * removed, the function is added, and the results are added again. */
+    /* The function's name outlives the names of its results, but comes after them in the text. So
+     * the names of the results are removed, and added again after the function's name. */
     const size_t named = p->names.count - mark;
     ptx_name *names = named ? memory_copy(p->names.names + mark, named, sizeof *names) : NULL;
     ptx_scope_pop(&p->names, mark);

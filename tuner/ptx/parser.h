@@ -61,7 +61,7 @@ void ptx_advance(ptx_parser *p);
 /* Returns whether the current token is that character. */
 bool ptx_at(const ptx_parser *p, char punctuation);
 
-/* Skips the current token if it is that character. Returns whether it was. */
+/* If the current token is that character, skips the token and returns true. */
 bool ptx_accept(ptx_parser *p, char punctuation);
 
 /* Skips the current token, which must be that character. */
