@@ -1,14 +1,14 @@
-/* Enumeration of a space: depth first, with memos of answers and of equal subtrees. */
+/* Enumerates a space depth first. Memos keep the answers of tests, and equal subtrees. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "space/tree.h"
 
-/* Largest number of combinations of a dense table: 1 MiB at two bits per answer. */
+/* The most combinations for which a table of answers is dense: 1 MiB at two bits per answer. */
 static const uint64_t dense_limit = UINT64_C(1) << 22;
-/* Limits of the memos: memo_allowance for their answers and visits (beyond the size of the tree),
- * memo_numbers for counts of removed points, one per visit and constraint (128 MiB). */
+/* memo_allowance limits the answers and visits that memos keep beyond the size of the tree.
+ * memo_numbers limits the counts of removed points, one per visit and constraint (128 MiB). */
 static const size_t memo_allowance = (size_t)1 << 21;
 static const size_t memo_numbers = (size_t)1 << 24;
 
@@ -40,8 +40,8 @@ typedef struct level_memo {
 
 /* `indices` has the values above the current node; row l of `scratch` and `alive` belongs to the
  * current node of level l. levels[l].seen maps the values that later constraints read to the first
- * visit with these values, so that an equal subtree is built once. Its numbers of removed points
- * are then added from visit_removed. */
+ * visit with these values, so that an equal subtree is built once. At a later visit, the subtree's
+ * numbers of removed points are added from visit_removed. */
 typedef struct builder {
     space *s;
     space_test test;
@@ -325,7 +325,7 @@ static bool prepare_tests(builder *b, const bool *reads, size_t *count)
             continue;
         }
         t->level = t->reads.levels[t->reads.count - 1];
-        /* If the constraint reads all earlier levels, no answer would be reused. */
+        /* If the constraint reads all earlier levels, no answer can be reused. */
         if (t->reads.count == t->level + 1 || t->reads.combinations == 0)
             continue;
         t->remember = true;

@@ -74,7 +74,7 @@ typedef struct pattern {
     const char *template_path;
     const char *filler_path;    /* kernel that fills inputs; may be NULL */
     const char *reference_path; /* may be NULL */
-    const char *item;           /* plural of what `items` count ("keys"); may be empty */
+    const char *item; /* plural name of the things that `items` counts ("keys"); may be empty */
     bool transfers;   /* variants transfer data between host and device; cannot be simulated */
     bool is_captured; /* its only problem is a captured launch of a program */
     bool measurable;  /* false if only emit, inspect and space are possible */

@@ -53,8 +53,8 @@ static at_status find_used(space *s, at_error *error)
 }
 
 /* A conditional constraint fixes a parameter to one value if its condition is false. It prunes less
- * than its few combinations suggest. The weight was chosen by the time to enumerate the patterns in
- * lua/. */
+ * than its few combinations suggest, so these are multiplied by CONDITIONAL_WEIGHT. The weight was
+ * chosen by the time to enumerate the patterns in lua/. */
 enum { CONDITIONAL_WEIGHT = 8 };
 
 typedef struct chooser {
@@ -66,8 +66,7 @@ typedef struct chooser {
 
 typedef struct appeal {
     bool connected;      /* the constraint reads a bound parameter */
-    double combinations; /* number of combinations of the constraint's unbound parameters; 1 if all
-                          * are bound */
+    double combinations; /* of the constraint's unbound parameters; 1 if all are bound */
 } appeal;
 
 static appeal appeal_of(const chooser *c, const space_constraint *constraint)
@@ -136,8 +135,8 @@ static void complete(chooser *c, space *s, const space_constraint *constraint)
     }
 }
 
-/* Fills order and level_count: one connected group of parameters after the other, and within a
- * group the parameters first that complete a constraint soonest. */
+/* Fills order and level_count. Parameters that constraints connect form a group, and groups follow
+ * each other. Within a group, parameters that complete a constraint soonest come first. */
 static at_status choose_order(space *s, const space_constraint *constraints, at_error *error)
 {
     at_status status = AT_OK;

@@ -1,11 +1,11 @@
 /* The search space: parameters, their values, and constraints among them.
  *
- * A space knows of a constraint only its parameters and a test function. It counts the valid
+ * A space knows only the parameters and a test function of each constraint. It counts the valid
  * configurations and gives them indices from 0 to space_count() - 1, in lexicographic order of the
- * parameters as the space binds them. Drawing an index samples uniformly. A configuration is an
- * array with one value index (uint16_t) per parameter. A constraint prunes as soon as its last
- * parameter is bound, so the Cartesian product is never walked. Memory grows with the prefix tree
- * of valid configurations, in which equal subtrees are stored once.
+ * parameters as the space binds them. A uniformly drawn index is a uniformly drawn configuration. A
+ * configuration is an array with one value index (uint16_t) per parameter. A constraint prunes as
+ * soon as its last parameter is bound, so the Cartesian product is never walked. Memory grows with
+ * the prefix tree of valid configurations, in which equal subtrees are stored once.
  *
  * A space does not change. Names, values and texts are borrowed and must outlive it. */
 #ifndef AUTOTUNE_SPACE_SPACE_H
@@ -51,13 +51,13 @@ typedef at_status (*space_test)(void *context, const space_question *question, b
 /* The progress of building a space. */
 typedef struct space_progress {
     bool sampling;   /* the space is sampled, otherwise enumerated */
-    double share;    /* 0 to 1, roughly: share of the Cartesian product, or of the sample */
+    double share;    /* approximate share, 0 to 1, of the Cartesian product, or of the sample */
     uint64_t looked; /* number of values tested since the previous report */
 } space_progress;
 
 typedef struct space_limits {
     uint64_t most_configurations; /* 0 for 2^64 - 1 */
-    size_t memory_bytes;          /* limit while it is built; 0 for none */
+    size_t memory_bytes;          /* limit while the space is built; 0 for no limit */
     /* Called about every millisecond, always at the same points of the work. Returns whether to
      * stop. May be NULL. */
     bool (*stop)(void *context, const space_progress *progress);
@@ -78,12 +78,12 @@ at_status space_new_limited(const space_parameter *parameters, size_t parameter_
                             space_test test, void *context, const space_limits *limits, space **out,
                             at_error *error);
 
-/* Makes a space of up to `most` valid configurations, for spaces that cannot be enumerated, by
- * random descents of the tree, with some Hamming neighbours of each. `known` is the first; it must
- * be valid, or NULL. Deterministic unless `limits->stop` ends the search, which keeps the
- * configurations found so far; the other limits are ignored. An empty result does not prove that
- * the space is empty. The sample is not uniform: configurations with many neighbours are more
- * likely. */
+/* Makes a space of up to `most` valid configurations, for spaces that cannot be enumerated. Random
+ * descents of the tree find configurations, and some Hamming neighbours of each are added. `known`
+ * is the first; it must be valid, or NULL. Deterministic unless `limits->stop` ends the search,
+ * which keeps the configurations found so far; the other limits are ignored. An empty result does
+ * not prove that the space is empty. The sample is not uniform: configurations with many neighbours
+ * are more likely. */
 at_status space_sample(const space_parameter *parameters, size_t parameter_count,
                        const space_constraint *constraints, size_t constraint_count,
                        space_test test, void *context, const space_limits *limits, uint64_t most,

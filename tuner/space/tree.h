@@ -3,8 +3,8 @@
  *
  * A valid configuration is a path from the root to the terminal node, with a level for each
  * parameter that has more than one value. Equal subtrees are stored once (a multi-valued decision
- * diagram), so that unconnected groups of parameters need the sum of their trees, not the product.
- * Every edge leads to a configuration. */
+ * diagram), so that unconnected groups of parameters need memory for the sum of their trees, not
+ * for the product. Every edge leads to a configuration. */
 #ifndef AUTOTUNE_SPACE_TREE_H
 #define AUTOTUNE_SPACE_TREE_H
 
@@ -45,8 +45,7 @@ struct space {
 at_status space_build(space *s, const space_constraint *constraints, space_test test, void *context,
                       const space_limits *limits, at_error *error);
 
-/* Like space_build(), with up to `most` valid configurations. `known` (may be NULL) is the
- * first. */
+/* Like space_build(), with up to `most` configurations, first `known` (may be NULL). */
 at_status space_draw(space *s, const space_constraint *constraints, space_test test, void *context,
                      const space_limits *limits, uint64_t most, const uint16_t *known,
                      at_error *error);
