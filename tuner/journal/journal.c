@@ -22,7 +22,7 @@ enum { PATH_BYTES = 4096 };
 /* Some 100,000 variants take this size. A larger journal is renamed to .old. */
 static const size_t file_limit_bytes = 64u << 20;
 
-/* A power cut may lose the lines of this time. kill -9 loses nothing: the kernel has the lines. */
+/* A power cut may lose the lines of this time. kill -9 loses none: the kernel has them. */
 static const int64_t sync_interval_ns = 1000000000;
 
 typedef struct journal_gpu {
@@ -56,8 +56,7 @@ struct journal {
 
 /* ---- the map ---- */
 
-/* Finds the index of the key's entry. Returns false if there is none. *at is the number that stands
- * for the key in `places`. */
+/* Finds the index of the key's entry, and sets `*at` to the key's number in `places`. */
 static bool map_find(const journal *j, const journal_key *key, uint64_t *at, uint64_t *place)
 {
     memcpy(at, key->bytes, sizeof *at);
@@ -239,8 +238,8 @@ static bool ends_in_newline(int fd, off_t size)
     return size == 0 || (pread(fd, &last, 1, size - 1) == 1 && last == '\n');
 }
 
-/* Appends the lines. If the disk is full, removes an incomplete line; without the lock the line
- * stays, and its checksum fails when it is read. */
+/* Appends the lines. If the disk is full, removes an incomplete line. Without the lock, the
+ * incomplete line stays, and its checksum fails when it is read. */
 static at_status append_lines(journal *j, const char *text, size_t size_bytes, bool locked,
                               at_error *error)
 {

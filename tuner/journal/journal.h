@@ -2,11 +2,11 @@
  * There is one append-only file of JSON lines (journal/line.h) per pattern and GPU, in
  * $XDG_STATE_HOME/autotune/journal (or ~/.local/state/...). The key of a variant covers everything
  * that its outcome depends on, so an entry with the same key is always valid. At the end of a
- * complete run journal_finish() discards the entries: the same command then measures again.
+ * complete run journal_finish() discards the entries, so the same command measures again.
  *
  * A crash costs at most the line that is being written; damaged lines are skipped and counted.
  * Several runs may append whole lines to one file. If the disk refuses a line, the error is
- * reported once, the run continues, and the line is written again with the next one. */
+ * reported once, the run continues, and the line is written again with the next line. */
 #ifndef AUTOTUNE_JOURNAL_JOURNAL_H
 #define AUTOTUNE_JOURNAL_JOURNAL_H
 
@@ -54,7 +54,7 @@ at_status journal_append(journal *j, journal_key key, const journal_entry *e, at
  * as for journal_append(). */
 at_status journal_finish(journal *j, at_error *error);
 
-/* Closes `part`, which has the same file. journal_finish(j) then also finishes its runs. */
+/* Closes `part`, which has the same file. journal_finish(j) also finishes the runs of `part`. */
 void journal_join(journal *j, journal *part);
 
 const char *journal_path(const journal *j);

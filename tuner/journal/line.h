@@ -123,7 +123,7 @@ typedef struct journal_line {
 at_status journal_line_of_entry(uint64_t run, journal_key facts, journal_key key,
                                 const journal_entry *e, char **out, at_error *error);
 
-/* Writes the line that says that `runs` are finished. Else like journal_line_of_entry(). */
+/* Writes the line that says that `runs` are finished. Otherwise like journal_line_of_entry(). */
 at_status journal_line_of_finish(uint64_t run, const uint64_t *runs, size_t count, char **out,
                                  at_error *error);
 
