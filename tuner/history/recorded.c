@@ -55,7 +55,7 @@ static size_t parsed_bytes(const char *text, size_t size_bytes)
 /* Words for numbers that are not finite, as Python's json module writes them. */
 static const char *const nonfinite[] = {"NaN", "Infinity", "-Infinity"};
 
-/* Returns the length of the word of `nonfinite` at `at`, or 0. `left` bytes remain there. */
+/* Returns the length of the word of `nonfinite` at the start of the `left` bytes at `at`, or 0. */
 static size_t nonfinite_length(const char *at, size_t left)
 {
     for (size_t i = 0; i < sizeof nonfinite / sizeof *nonfinite; i++) {
@@ -308,7 +308,7 @@ static void fill(json_t *root, recorded *out)
     }
 }
 
-/* Runs lua/commands/recorded.lua on `source`, and takes it over. */
+/* Runs lua/commands/recorded.lua on `source`. Takes over `source`. */
 static at_status read_source(json_t *source, const char *path, recorded *out, at_error *error)
 {
     json_t *root;

@@ -63,8 +63,8 @@ typedef struct recorded_space {
     value **values; /* values of each parameter */
 } recorded_space;
 
-/* Makes the space of exactly the recorded configurations. The values of a parameter are the
- * recorded ones, sorted. Borrows from `r`. AT_INTERNAL if two hashes collide. After AT_OK the
+/* Makes the space of exactly the recorded configurations. The values of a parameter are its
+ * recorded values, sorted. Borrows from `r`. AT_INTERNAL if two hashes collide. After AT_OK the
  * caller calls recorded_space_deinit(). */
 at_status recorded_space_init(recorded_space *rs, const recorded *r, at_error *error);
 void recorded_space_deinit(recorded_space *rs); /* `rs` may be zeroed */
@@ -95,10 +95,10 @@ typedef struct replay_options {
     size_t repeat;        /* number of runs, at least 1 */
 } replay_options;
 
-/* Searches the recorded space with the strategy; compiles and runs nothing. Has the runs scored by
- * lua/commands/replay.lua. *out is a new reference to [the command's JSON, the figures that only
- * its text needs]; both have the names in `r`, and `path`. Returns AT_USAGE if the strategy is
- * unknown, AT_NOT_FOUND if no recorded configuration works. */
+/* Searches the recorded space with the strategy; compiles and runs nothing. lua/commands/replay.lua
+ * scores the runs. *out is a new reference to [the command's JSON, the figures that only its text
+ * needs]; both have the names in `r`, and `path`. Returns AT_USAGE if the strategy is unknown,
+ * AT_NOT_FOUND if no recorded configuration works. */
 at_status replay_run(const recorded *r, const recorded_space *rs, const char *path,
                      const replay_options *options, json_t **out, at_error *error);
 

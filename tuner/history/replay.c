@@ -10,7 +10,7 @@
 #include "script/render.h"
 #include "search/strategy.h"
 
-/* The curves of the plan: the points of scores, then those that people see. */
+/* The curves of the plan: POINTS are the points of scores, MARKS the points that people see. */
 enum { POINTS_BY_COUNT, POINTS_BY_TIME, MARKS_BY_COUNT, MARKS_BY_TIME, CURVES };
 enum { PLACES = 64, MAX_THREADS = 256 };
 
@@ -20,7 +20,7 @@ typedef struct curve {
     size_t count;
 } curve;
 
-/* The best cost at each point of each curve: INFINITY if all failed, NAN before any has ended. */
+/* The best cost at each point of each curve: NAN before any evaluation, INFINITY if all failed. */
 typedef struct seed_run {
     double best[CURVES][PLACES];
 } seed_run;
@@ -71,7 +71,7 @@ static void evaluate(const replay *r, progress *p, strategy *s, uint64_t configu
 
 static bool finished(const replay *r, const progress *p)
 {
-    /* The optimum is found: no later evaluation changes a curve. */
+    /* No later evaluation changes a curve, because the optimum is found. */
     if (p->best <= r->optimum)
         return true;
     if (r->options->evaluations)

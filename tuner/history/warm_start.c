@@ -10,10 +10,10 @@ typedef struct indexed {
     uint16_t index;
 } indexed;
 
-/* How the space's parameters match the recorded ones. */
+/* How the space's parameters match the recorded parameters. */
 typedef struct match {
     size_t parameter_count;
-    size_t *place;    /* for each parameter, index of the recorded one; SIZE_MAX if there is none */
+    size_t *place;    /* index of each parameter in the recording, or SIZE_MAX */
     indexed **values; /* for each matched parameter, its values in the space, sorted */
 } match;
 
