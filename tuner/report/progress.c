@@ -64,7 +64,7 @@ static void put(progress *p, const char *bytes, size_t size_bytes)
         ssize_t n = write(p->fd, bytes, size_bytes);
         if (n < 0 && errno == EINTR)
             continue;
-        /* If the terminal takes no output at the moment, it misses this line. */
+        /* If the terminal takes no output at the moment, the line is not shown. */
         if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
             return;
         if (n <= 0) {

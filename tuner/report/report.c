@@ -31,7 +31,7 @@
  * A variant (unknown values are null):
  *
  *   config {name: value}, outcome, time_ns: median,
- *   ci_ns [low, high]: 95 % interval; for a prediction, the interval of nine in ten times,
+ *   ci_ns [low, high]: 95 % interval; for a prediction, the interval of 90 % of the times,
  *   min_ns, samples, gbps, gflops, gitems: 10^9 per second,
  *   ceiling_fraction, registers, spill_bytes: stores and loads; shared_bytes: static and dynamic,
  *   occupancy: 0 to 1; tied, twin_of: config of the tried variant with the same machine code,
@@ -216,8 +216,9 @@ json_t *report_pack(const run_summary *s, size_t top)
  *   cartesian_is_known, exact_speedup; share: the best variant's share of the ceiling; energy_j,
  *   power_w, bound {name, words, unit, rate, in_run}: the ceiling,
  *   rate_units [text], parameters [name], rows [row],
- *   shown: number of rows without a baseline that was appended,
- *   all {count, least, most, spilling, full}: the compiled variants, by registers per thread,
+ *   shown: number of rows, not counting an appended baseline,
+ *   all {count, least, most, spilling, full}: the compiled variants: their number, registers per
+ *   thread, how many spill, how many have full occupancy,
  *   explain: command that shows why the winner wins; "" if there is none
  *
  * A row:
@@ -306,7 +307,7 @@ static int compare_compiled(const void *a, const void *b)
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
-/* Packs the `top` first variants that compiled. *all summarises all that compiled. */
+/* Packs the `top` first variants that compiled. Sets `*all` to a summary of all that compiled. */
 static json_t *pack_compiled(const run_summary *s, size_t top, size_t *shown, json_t **all)
 {
     const run_result **list = memory_new(s->result_count, sizeof *list);

@@ -45,7 +45,7 @@ void curve_add(curve *c, const char *const *values, const run_summary *s, const 
  * gitems, ceiling_fraction, speedup, baseline_gbps, verdict, tied, record} or {at, message}]}. */
 json_t *curve_pack(const curve *c);
 
-/* Makes a list of {rate, share, speedup}, one per point, not rounded, 0 if unknown; {} for a point
+/* Makes a list of unrounded {rate, share, speedup}, one per point, 0 if unknown; {} for a point
  * without a winner. */
 json_t *curve_pack_figures(const curve *c);
 
