@@ -185,7 +185,7 @@ void mail_close(mail *m, int timeout_ms, int code)
     while ((waiting || !(met || lost)) && clock_now_ns() < end_ns) {
         waiting = false;
         for (int i = 0; m->peers && i < m->ranks; i++) {
-            /* Drops letters: MPI sends a long letter only while the other rank receives. */
+            /* Drops letters, because MPI may send a long letter only while the peer receives. */
             take_from(m, i);
             lost = lost || m->peers[i].lost;
             waiting = waiting || (!m->peers[i].lost && m->peers[i].under_way > 0);

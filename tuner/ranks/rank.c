@@ -62,7 +62,7 @@ static void become_tuner(const relay *r, int fd, pid_t parent, char **argv)
     char number[16];
     snprintf(number, sizeof number, "%d", fd);
     setenv(CLUSTER_VARIABLE, number, 1);
-    /* A process group of its own: interrupts reach the tuner only once, from watch_tuner(). */
+    /* In its own process group, the tuner gets an interrupt once, from watch_tuner(). */
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     interrupt_release();
@@ -217,7 +217,7 @@ static bool forward(relay *r, channel *c)
 
 static void serve(relay *r, const struct pollfd *ready, size_t count)
 {
-    /* From the last to the first: channel_remove() moves the last channel to the removed place. */
+    /* The loop runs backwards: channel_remove() moves the last channel to the removed place. */
     for (size_t i = count; i-- > 0;) {
         channel *c = &r->channels.items[i];
         bool open = true;
