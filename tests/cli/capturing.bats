@@ -197,11 +197,11 @@ broken() { # broken SED CODE TEXT: checks that capture.json, changed by SED, is 
     broken '1s/{/[/' 4 "broken/capture.json:"
     broken 's/"version": 1/"version": 2/' 4 "this is not a capture, or one of another version of autotune:"
     broken '/"captured"/,${/"grid"/{n;s/8/0/}}' 4 'launch 1 has no "grid", or a damaged one'
-    broken '/"captured"/,${/"block"/{n;s/128/4096/}}' 4 "no GPU launches 8 x 1 x 1 blocks of 4096 x 1 x 1 threads"
+    broken '/"captured"/,${/"block"/{n;s/128/4096/}}' 4 "8 x 1 x 1 blocks of 4096 x 1 x 1 threads, which no GPU can launch"
     broken '/"captured"/,${/"block"/{n;n;s/1/16/}}' 4 "blocks of 128 x 16 x 1 threads"
     broken 's/"size_bytes": 4000/"size_bytes": "many"/' 4 "size_bytes"
-    broken 's/"allocation": 1/"allocation": 7/' 4 "argument 2 has a pointer that contradicts the allocations"
-    broken 's/"e8030000"/"e803"/' 4 "argument 3 contradicts the others"
+    broken 's/"allocation": 1/"allocation": 7/' 4 "argument 2 has a pointer that is not in its allocation"
+    broken 's/"e8030000"/"e803"/' 4 "argument 3 has damaged bytes, or overlaps the argument before"
     broken 's#0-module#../../../etc/passwd#' 4 'launch 1 has no "module", or a damaged one'
     broken 's/"offset": 8,/"offset": -8,/' 4 'argument 2 has no "offset", or a damaged one'
     broken 's/"arch": "sm_/"arch": "xy_/' 4 'launch 1 has no "arch", or a damaged one'

@@ -159,7 +159,7 @@ static void read_pointer(reading *r, const json_t *p, const captured_argument *o
                                       whole(r, p, "offset", INT64_MAX)};
     if (!r->status && (at + 8 > of->size_bytes || pointer.allocation >= c->allocation_count ||
                        pointer.allocation_offset > c->allocations[pointer.allocation].size_bytes))
-        damaged(r, "has a pointer that contradicts the allocations");
+        damaged(r, "has a pointer that is not in its allocation");
     if (!r->status)
         memory_add(&c->pointers, &c->pointer_count, &pointer, sizeof pointer);
 }
@@ -174,7 +174,7 @@ static void read_argument(reading *r, const json_t *a)
     const size_t end = (size_t)read.offset + read.size_bytes;
     if (strlen(hex) != 2 * (size_t)read.size_bytes || hex[strspn(hex, "0123456789abcdef")] ||
         read.offset < c->parameter_bytes)
-        damaged(r, "contradicts the others");
+        damaged(r, "has damaged bytes, or overlaps the argument before");
     if (r->status)
         return;
     unsigned char *parameters = memory_new(end, 1);
@@ -225,7 +225,7 @@ static void read_allocation(reading *r, const json_t *a)
         damaged_member(r, "address");
     if (read.size_bytes == 0 || !read.before ||
         (!read.after && !json_is_true(json_object_get(a, "unchanged"))))
-        damaged(r, "contradicts the others");
+        damaged(r, "has no bytes, or lacks a file");
     check_file_of(r, read.before, read.size_bytes);
     check_file_of(r, read.after, read.size_bytes);
 }
@@ -258,11 +258,11 @@ static at_status check_sides(const captured_launch *c, at_error *error)
     if (c->block[0] <= MOST_THREADS && c->block[1] <= MOST_THREADS && c->block[2] <= MOST_DEEP &&
         threads <= MOST_THREADS && c->grid[1] <= MOST_BLOCKS && c->grid[2] <= MOST_BLOCKS)
         return AT_OK;
-    return error_set_at(error, AT_FORMAT, c->path, 0,
-                        "the file is damaged: no GPU launches %u x %u x %u blocks of %u x %u x %u "
-                        "threads, its launch of %.200s. Capture the program again",
-                        c->grid[0], c->grid[1], c->grid[2], c->block[0], c->block[1], c->block[2],
-                        c->kernel);
+    return error_set_at(
+        error, AT_FORMAT, c->path, 0,
+        "the file is damaged: its launch of %.200s has %u x %u x %u blocks of %u x %u x "
+        "%u threads, which no GPU can launch. Capture the program again",
+        c->kernel, c->grid[0], c->grid[1], c->grid[2], c->block[0], c->block[1], c->block[2]);
 }
 
 static at_status read_launch(captured_launch *c, const char *dir, size_t place,

@@ -27,7 +27,7 @@ typedef struct captured_argument {
 typedef struct captured_pointer {
     uint32_t offset; /* position of its eight bytes in the parameters */
     uint32_t allocation;
-    uint64_t allocation_offset; /* offset of the address in its allocation; may be its end */
+    uint64_t allocation_offset; /* offset of the address in the allocation, at most its size */
 } captured_pointer;
 
 typedef struct captured_allocation {
@@ -76,8 +76,7 @@ at_status captured_count(const char *dir, size_t *count, at_error *error);
 typedef struct relaunch_difference {
     uint64_t words;      /* number of 4-byte words that differ */
     uint64_t beyond;     /* words among these that differ by more than RELAUNCH_ULPS as floats */
-    uint32_t allocation; /* place of the first word beyond RELAUNCH_ULPS, or of the first that
-                          * differs */
+    uint32_t allocation; /* of the first word beyond RELAUNCH_ULPS, or else that differs */
     uint64_t offset;     /* position in the allocation, in bytes */
     uint32_t expected, found;
 } relaunch_difference;
@@ -91,8 +90,7 @@ typedef struct relaunch_result {
     uint64_t bytes_written;           /* bytes that differ from their value before the launch */
     char fault[RELAUNCH_FAULT_BYTES]; /* the fault, or why the launch cannot be judged; or "" */
     device_fault at;                  /* facts of the fault */
-    bool undecided;                   /* the device cannot judge the launch, for the reason in
-                                       * `fault` */
+    bool undecided;                   /* `fault` says why the launch cannot be judged */
     relaunch_difference difference;   /* valid without a fault */
     bool variables_unread;            /* the kernel's module has variables with unknown contents */
     bool has_atomics;                 /* the kernel has atomics on global memory */

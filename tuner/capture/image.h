@@ -14,7 +14,7 @@
 at_status image_ptx(const char *bytes, size_t size_bytes, const char *kernel, const char *arch,
                     const char *path, char **ptx, at_error *error);
 
-/* Returns the size of an image in memory, as the image states it; the driver trusts that, too. */
+/* Returns the size that an image states, in bytes. The driver trusts this size, too. */
 size_t image_size_bytes(const void *image);
 
 enum { IMAGE_NAME_BYTES = 256 };

@@ -98,8 +98,7 @@ typedef struct capture_table {
     uint64_t dropped; /* number of launches that found no free row */
     uint64_t graph_launches;
     uint64_t matched;                    /* launches of chosen kernels */
-    uint64_t matched_recorded;           /* number of matched launches that were recorded into a
-                                          * graph */
+    uint64_t matched_recorded;           /* part of `matched` that was recorded into a graph */
     char program[4096];                  /* path of the program */
     char trouble[CAPTURE_TROUBLE_BYTES]; /* reason why launches are missing */
     capture_row rows[CAPTURE_MOST_ROWS];
@@ -111,9 +110,7 @@ typedef struct capture_table {
 #define CAPTURE_DIR "AUTOTUNE_CAPTURE_DIR" /* folder of the capture */
 /* part of the chosen kernels' names; no kernel is chosen if unset */
 #define CAPTURE_KERNEL "AUTOTUNE_CAPTURE_KERNEL"
-#define CAPTURE_NTH                                                                                \
-    "AUTOTUNE_CAPTURE_NTH" /* which launch of a chosen kernel to capture, from 1                   \
-                            */
+#define CAPTURE_NTH "AUTOTUNE_CAPTURE_NTH" /* launch of a chosen kernel to capture, from 1 */
 /* number of different grids and blocks to capture */
 #define CAPTURE_SHAPES "AUTOTUNE_CAPTURE_SHAPES"
 #define CAPTURE_LIMIT "AUTOTUNE_CAPTURE_LIMIT" /* most bytes of a launch's allocations */

@@ -260,8 +260,7 @@ static at_status run(relaunch *r, uint32_t schedule, const uint64_t *chosen, uin
     return status == AT_USAGE ? AT_NO_DEVICE : status;
 }
 
-/* Returns the distance of two floats in units in the last place; UINT32_MAX if one is not a
- * number. */
+/* Returns the distance of two floats in ULPs; UINT32_MAX if one is not a number. */
 static uint32_t ulps(uint32_t a, uint32_t b)
 {
     const uint32_t infinity = 0x7f800000;
@@ -273,7 +272,8 @@ static uint32_t ulps(uint32_t a, uint32_t b)
     return apart > INT32_MAX ? UINT32_MAX : (uint32_t)apart;
 }
 
-/* Compares an allocation with the captured contents; only changed words unless all blocks ran. */
+/* Compares an allocation with the captured contents. Unless `all` blocks ran, compares only the
+ * words that the run changed. */
 static void compare_allocation(relaunch *r, uint32_t k, bool all)
 {
     const uint64_t size = r->launch->allocations[k].size_bytes;
@@ -309,8 +309,7 @@ static void compare(relaunch *r, bool all)
         compare_allocation(r, k, all);
 }
 
-/* Chooses the first, the last and random blocks of `count`, ascending. Returns their number, at
- * most `wanted`. */
+/* Chooses the first, the last and random blocks, ascending. Returns their number, <= `wanted`. */
 static uint64_t choose(uint64_t *chosen, uint64_t wanted, uint64_t count)
 {
     rng random = rng_seeded(1);

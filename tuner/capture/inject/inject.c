@@ -31,7 +31,7 @@ typedef struct known_kernel {
 
 enum { KNOWN_KERNELS = 4096 };
 
-/* This thread holds the lock during a chosen launch. */
+/* True while this thread holds the lock for a chosen launch. */
 static _Thread_local bool keeps_lock;
 
 /* The state of the process. `lock` guards everything that changes, except the rows. The rows have
@@ -46,8 +46,7 @@ static struct {
     /* Functions that only newer drivers have; may be NULL. */
     CUresult (*function_name)(const char **name, CUfunction function);
     CUresult (*kernel_name)(const char **name, CUkernel kernel);
-    const char *lacking; /* missing driver function, without which nothing is captured; may be
-                          * NULL */
+    const char *lacking; /* missing driver function; if set, nothing is captured */
     const char *wanted;  /* part of the chosen kernels' names; NULL if no kernel is chosen */
     uint64_t nth, shapes, limit_bytes;
     known_kernel known[KNOWN_KERNELS];
@@ -213,17 +212,17 @@ static void after_launch(const cupti_call *call)
     if (row)
         s.out->row = (uint32_t)(row - here.rows.table->rows);
     if (result)
-        launch_table_trouble(s.out->trouble, "the driver refused it");
+        launch_table_trouble(s.out->trouble, "the driver refused the launch");
     else if (s.out->state == CAPTURE_INPUTS)
         snapshot_after(&s);
 }
 
-/* Counts a kernel node that is added to a graph. The kernel is given by one of two handles. */
+/* Counts a new kernel node of a graph. The kernel is `function` or, if that is NULL, `kern`. */
 static void count_node(const cupti_call *call, CUfunction function, CUkernel kern,
                        const capture_row *key)
 {
     const char *name = call->symbol;
-    /* A runtime may pass the kernel of a library as a function. */
+    /* The CUDA runtime may pass a CUkernel as a CUfunction. */
     const CUkernel kernel = function ? (CUkernel)function : kern;
     if (!name && here.kernel_name && here.kernel_name(&name, kernel) != CUDA_SUCCESS)
         name = NULL;
@@ -355,7 +354,7 @@ static void start_timing(void)
     const cupti *c = &here.cupti;
     if (c->cuptiActivityRegisterCallbacks(give_buffer, take_buffer) ||
         c->cuptiActivityEnable(CUPTI_KIND_CONCURRENT_KERNEL)) {
-        launch_table_trouble(here.rows.table->trouble, "CUPTI does not time kernels here");
+        launch_table_trouble(here.rows.table->trouble, "CUPTI cannot time the kernels");
         return;
     }
     /* If the program calls _exit(), only the times of the last half second are missing. */

@@ -1,6 +1,6 @@
 /* The parts of the library that CUDA loads into a program: modules.c knows the images of loaded
  * modules, rows.c keeps the table of launches, snapshot.c captures one launch, inject.c watches the
- * program and calls the others. The caller holds one lock during every call. */
+ * program and calls the other three. The caller holds one lock during every call. */
 #ifndef AUTOTUNE_CAPTURE_INJECT_INJECT_H
 #define AUTOTUNE_CAPTURE_INJECT_INJECT_H
 
@@ -53,8 +53,7 @@ bool launch_table_open(launch_table *r, const char *dir);
  * counts in `key`. Returns NULL if there is no room. */
 capture_row *launch_table_find(launch_table *r, const char *name, const capture_row *key);
 
-/* Finds a row like launch_table_find(), but does not add it. Returns NULL if the row does not
- * exist. */
+/* Finds a row like launch_table_find(), but adds none. Returns NULL if no row exists. */
 capture_row *launch_table_known(const launch_table *r, const char *name, const capture_row *key);
 
 /* Writes why launches are missing, unless a reason was written before. */

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Makes a folder for the process, with a suffix: after exec() the process number is the same. */
+/* Makes a folder for the process, with a suffix, because exec() keeps the process number. */
 static int make_folder(const char *dir)
 {
     enum { MOST_PROGRAMS = 1000 };

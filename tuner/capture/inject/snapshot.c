@@ -52,8 +52,8 @@ static bool fail(const snapshot *s, CUresult result, const char *what)
     return false;
 }
 
-/* Asks for parameter `i` of a kernel. A runtime passes the kernel of a library as a function;
- * cuModuleGetFunction() gives a real function. */
+/* Finds offset and size of parameter `i` of a kernel. The CUDA runtime passes a CUkernel as `f`; a
+ * function of cuModuleGetFunction() is a real CUfunction. */
 static CUresult parameter_info(const snapshot *s, CUfunction f, size_t i, size_t *offset,
                                size_t *size_bytes)
 {
@@ -63,8 +63,7 @@ static CUresult parameter_info(const snapshot *s, CUfunction f, size_t i, size_t
     return s->driver->cuFuncGetParamInfo(f, i, offset, size_bytes);
 }
 
-/* Finds the parameters in `extra`, which the program has laid out itself. Returns false if `extra`
- * has unknown entries. */
+/* Finds the parameters in `extra`. Returns false if `extra` has unknown entries. */
 static bool find_packed(void **extra, const unsigned char **bytes, size_t *size_bytes)
 {
     *bytes = NULL;
@@ -199,7 +198,7 @@ static bool read_piece(const snapshot *s, const capture_allocation *a, uint64_t 
 }
 
 /* Writes the contents of an allocation to a file. Unless `like` is NULL, sets `*differs` to whether
- * both differ. */
+ * the file `like` has other contents. */
 static bool write_contents(const snapshot *s, const capture_allocation *a, const char *name,
                            const char *like, bool *differs)
 {
@@ -317,8 +316,7 @@ static void take_module(const snapshot *s, const origin *o)
         s->modules, o->library ? (const void *)o->library : o->module, s->folder, name);
 }
 
-/* Captures a variable of the module. Skips the compiler's own variables, such as texts of
- * printf(). */
+/* Captures a variable of the module, but none of the compiler's own (texts of printf()). */
 static void take_variable(const snapshot *s, const origin *o, const char *name)
 {
     capture_launch *out = s->out;
