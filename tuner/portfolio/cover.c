@@ -14,8 +14,7 @@ bool portfolio_contains(const size_t *list, size_t count, size_t configuration)
     return i < count;
 }
 
-/* Returns the loss of a configuration on a problem, INFINITY if the configuration fails to
- * serve. */
+/* Returns a configuration's loss on a problem, INFINITY if it does not serve the problem. */
 static double loss_with(const portfolio_matrix *m, size_t problem, size_t configuration)
 {
     return portfolio_serves(m, problem, configuration)
@@ -63,7 +62,8 @@ static double fill_place(const portfolio_matrix *m, size_t *chosen, size_t count
     return loss;
 }
 
-/* Extends the best set of one configuration less, then exchanges. */
+/* Adds a configuration to the best set of count - 1, then exchanges single configurations while
+ * that helps. Returns the loss. */
 static double choose_next(const portfolio_matrix *m, size_t count, size_t *chosen)
 {
     size_t first = 0;
@@ -89,7 +89,7 @@ size_t portfolio_cover(const portfolio_matrix *m, size_t most, double least_gain
     *loss = mean_loss(m, NULL, 0);
     for (size_t k = 1; k <= most && k <= m->configuration_count; k++) {
         double now = choose_next(m, k, trial);
-        /* This set does not pay. A larger set still may, so the loop goes on. */
+        /* A larger set may still gain enough, so the loop goes on. */
         if (k > 1 && *loss - now < least_gain * (double)(k - count))
             continue;
         *loss = now;
@@ -105,11 +105,11 @@ size_t portfolio_cover(const portfolio_matrix *m, size_t most, double least_gain
 /* The mean of all configurations has the weight of this many problems in a configuration's mean. */
 static const double drawn = 4;
 
-/* Greater losses are set to this, because no reader of a record gets a configuration so slow. */
+/* A greater loss counts as most_loss, because no reader gets a configuration so slow. */
 static const double most_loss = 1;
 
 /* A problem's loss is the loss with its best listed configuration, plus a quarter of the loss with
- * the next best, and so on: the best may be less good than it seems. */
+ * the next best, and so on, because the best may be less good than it seems. */
 enum { DEPTH = 3 };
 static const double next_counts = 0.25;
 

@@ -18,7 +18,7 @@ typedef struct portfolio_matrix {
 } portfolio_matrix;
 
 /* Returns whether a configuration is possible on a problem and faster than the default. If not, a
- * reader of the record takes the next one, and finally the default. */
+ * reader of the record takes the next configuration, and finally the default. */
 static inline bool portfolio_serves(const portfolio_matrix *m, size_t problem, size_t configuration)
 {
     double ratio = m->ratios[problem * m->configuration_count + configuration];
@@ -32,10 +32,10 @@ static inline bool portfolio_serves(const portfolio_matrix *m, size_t problem, s
 /* ---- covers ----
  *
  * As in facility location, every problem uses the chosen configuration that is fastest on it. If no
- * chosen one serves the problem, it uses the script's default, which does not count as chosen. The
- * choice is greedy, and after each added configuration single ones are exchanged until that no
- * longer helps (Teitz & Bart, "Heuristic methods for estimating the generalized vertex median of a
- * weighted graph", 1968). */
+ * chosen configuration serves the problem, it uses the script's default, which does not count as
+ * chosen. The choice is greedy. After each added configuration, single configurations are exchanged
+ * while that lowers the loss (Teitz & Bart, "Heuristic methods for estimating the generalized
+ * vertex median of a weighted graph", 1968). */
 
 /* Returns whether the list has the configuration. */
 bool portfolio_contains(const size_t *list, size_t count, size_t configuration);
@@ -59,11 +59,11 @@ size_t portfolio_cover(const portfolio_matrix *m, size_t most, double least_gain
  * fewer times the configuration has, the more). The list is chosen greedily as in facility
  * location; a problem's second and third best configurations count, too.
  *
- * Test (tests/bench/portfolio_sets): of 82 sums of columns, every configuration was timed. The best
- * six of 12 listed configurations lose 1.0 % on problems that were not searched, and more than 4 %
- * on 1.5 of 100 problems. If the list has the fastest configuration of each search instead, they
- * lose 1.1 %, and more than 4 % on 3.1 problems. With 20 listed configurations the figures are 1.0
- * % and 1.7, and 1.0 % and 2.1. */
+ * Test (tests/bench/portfolio_sets): every configuration was timed on 82 problems of summing
+ * columns. With 12 listed configurations, the best six lose 1.0 % on problems that were not
+ * searched, and lose more than 4 % on 1.5 of 100 problems. If the list has the fastest
+ * configuration of each search instead, the figures are 1.1 % and 3.1. With 20 listed
+ * configurations they are 1.0 % and 1.7, instead of 1.0 % and 2.1. */
 
 /* Ratios with a special meaning in the matrix of a shortlist. */
 enum { SHORTLIST_UNKNOWN = -1, SHORTLIST_IMPOSSIBLE = 0 };

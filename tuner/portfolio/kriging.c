@@ -10,15 +10,15 @@
 enum {
     COLUMNS = RECORD_MAX_KEPT + 1,
     LENGTHS = PORTFOLIO_MAX_AXES * (PORTFOLIO_MAX_AXES + 1) / 2 + PORTFOLIO_MAX_FEATURES,
-    /* rows to which the kernel is fitted; with 160, more was lost in cross-validation */
+    /* rows to which the parameters are fitted; with 160, more was lost in cross-validation */
     FIT_ROWS = 320,
     FIT_ROUNDS = 2,
-    NOISE_ROWS = 1024,  /* rows to which the noise is fitted; half as many give a greater noise */
-    NOISE_PARTS = 5,    /* parts of these rows; each part is predicted from the others */
+    NOISE_ROWS = 1024,  /* rows to which the noise is fitted; half of them give a greater noise */
+    NOISE_PARTS = 5,    /* parts of these NOISE_ROWS rows; each part is predicted from the others */
     LEAST_FIT_ROWS = 40 /* with fewer rows, the fit would be random */
 };
 
-/* The parameters of the kernel, which says how similar two problems are. */
+/* The parameters of the covariance function, which says how similar two problems are. */
 typedef struct measure {
     /* For axes, then products of two axes: 1 / (doublings within which times change little). */
     double scales[LENGTHS];
@@ -27,28 +27,29 @@ typedef struct measure {
     double noise; /* variance of the noise, relative to the variance of the times */
 } measure;
 
-/* The parameters if problems are few, chosen by cross-validation on portfolios of five patterns;
- * also the candidates in a fit. `usual_divided` is the product over all divisors of an axis. */
+/* The usual_ parameters are used if problems are few. They were chosen by cross-validation on
+ * portfolios of five patterns. usual_divided is the product over all divisors of an axis. The lists
+ * are the candidates of a fit. */
 static const double usual_scale = 0.25, usual_divided = 0.7, usual_noise = 0.02;
 static const double scales[] = {0, 0.06, 0.125, 0.25, 0.5, 1},
                     parts_left[] = {0.5, 0.7, 0.85, 0.95, 1},
                     noises[] = {0.01, 0.02, 0.05, 0.1, 0.2},
                     more_noises[] = {0.2, 0.4, 0.8, 1.6, 3.2};
 
-/* Noise above its likeliest value must save this share of the loss, or it may be chance. */
+/* A noise above the likeliest must save this share of the loss; a smaller saving may be chance. */
 static const double clear_saving = 0.1;
 
 /* The weight of the risk that the default is faster, relative to the time. */
 static const double caution = 0.5;
 
-/* Greater ratios are set to this. */
+/* A ratio above most_ratio counts as most_ratio. */
 static const double most_ratio = 4;
 
-/* `likeness` is the kernel matrix of all rows. The weights of a column are the solution of a linear
- * system: the matrix is `likeness` plus noise on its diagonal, over the rows where the column was
- * possible; the right side is the logarithms of the column's ratios minus their mean. The
- * prediction for a column is means[column] plus the sum of weights times similarities to the rows.
- * A column is `known` if it was possible somewhere. */
+/* `likeness` is the covariance matrix of all rows. The weights of a column are the solution of a
+ * linear system: the matrix is `likeness` plus noise on its diagonal, over the rows where the
+ * column was possible; the right side is the logarithms of the column's ratios minus their mean.
+ * The prediction for a column is means[column] plus the sum of weights times similarities to the
+ * rows. A column is `known` if it was possible somewhere. */
 struct kriging {
     const portfolio_axis *axes;
     size_t axis_count;
@@ -56,9 +57,8 @@ struct kriging {
     size_t rows, columns;
     measure by;
     double *likeness; /* lower triangle, of all rows */
-    double *factor;   /* Cholesky factor of the kernel matrix with noise */
-    double *weights;  /* for each column, the weights of the rows; 0 where the configuration is
-                       * impossible */
+    double *factor;   /* Cholesky factor of the covariance matrix with noise */
+    double *weights;  /* weights of the rows for each column; 0 on impossible rows */
     double *scratch;  /* one number per row */
     double means[COLUMNS], spreads[COLUMNS];
     bool known[COLUMNS];
@@ -221,7 +221,7 @@ static double likelihood_of(kriging *k, const portfolio_matrix *m, const size_t 
     return sum;
 }
 
-/* Sets *place, a parameter of the kernel, to the candidate that makes the times most likely. */
+/* Sets *place, a parameter of the covariance, to the candidate that makes the times most likely. */
 static void fit_one(kriging *k, const portfolio_matrix *m, const size_t *among, size_t among_count,
                     const work *w, double *place, const double *candidates, size_t candidate_count,
                     double *best)
@@ -238,7 +238,7 @@ static void fit_one(kriging *k, const portfolio_matrix *m, const size_t *among, 
     *place = kept;
 }
 
-/* Fits one parameter after the other, on rows that are spread over all. */
+/* Fits one parameter after the other, on at most FIT_ROWS rows that are spread over all rows. */
 static void fit(kriging *k, const portfolio_matrix *m, const work *w, size_t *among)
 {
     size_t step = 1 + (k->rows - 1) / FIT_ROWS, count = 0, variables = 0;
@@ -260,8 +260,7 @@ static void fit(kriging *k, const portfolio_matrix *m, const work *w, size_t *am
     }
 }
 
-/* Learns with the parameters `by`. NULL means the usual parameters, fitted to the matrix if
- * `fits`. */
+/* Learns with the parameters `by`; if NULL, with the usual parameters, fitted if `fits`. */
 static kriging *new_by(const portfolio_matrix *m, const portfolio_axis *axes, size_t axis_count,
                        const value *problems, const measure *by, bool fits);
 
@@ -293,7 +292,7 @@ static double loss_on(const kriging *k, const portfolio_matrix *m, size_t row, c
     return ratio > 0 ? fmin(ratio / best_of(m, row), most_ratio) - 1 : 0;
 }
 
-/* Sums loss_on() over rows; each part is predicted from the others. `s` has room for the rows. */
+/* Sums loss_on() over the rows `among`, each part predicted from the others. `s` is scratch. */
 static double cross_validate(const kriging *k, const portfolio_matrix *m, const measure *by,
                              const size_t *among, size_t count, some_rows *s)
 {
@@ -311,7 +310,8 @@ static double cross_validate(const kriging *k, const portfolio_matrix *m, const 
     return loss;
 }
 
-/* Raises the noise if cross-validation clearly gains: the likeliest noise may choose badly. */
+/* Raises the noise if that clearly lowers the loss in cross-validation. With the likeliest noise,
+ * the predictions may choose badly. */
 static void fit_noise(kriging *k, const portfolio_matrix *m, size_t *among)
 {
     size_t step = 1 + (k->rows - 1) / NOISE_ROWS, count = 0;

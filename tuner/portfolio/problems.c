@@ -21,8 +21,7 @@ static int64_t prime_of(int64_t power)
     return p;
 }
 
-/* Counts the divisors that are powers of a prime. A class states how many of them divide a
- * number. */
+/* Counts the powers of a prime among the divisors. A class states how many divide a number. */
 static size_t powers_of(const portfolio_axis *axis, int64_t prime)
 {
     size_t count = 0;
@@ -239,8 +238,9 @@ static course plan_course(const portfolio_axis *axes, size_t count, size_t wante
     return c;
 }
 
-/* Returns the class that a problem takes on an axis. After the course it is the class of the number
- * at position `u`; after repeated refusals, the next class. */
+/* Returns the class that a problem takes on an axis. The first c.length problems go through the
+ * classes, and each takes the next class after repeated refusals. A later problem takes the class
+ * of the number at position `u`. */
 static size_t class_at(const portfolio_axis *axes, size_t axis, course c, double u, size_t chosen,
                        size_t refused)
 {

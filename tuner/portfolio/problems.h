@@ -8,7 +8,7 @@
  * even and multiple of 4. The first problems go through the classes of all variables together if a
  * quarter of the problems suffices, otherwise through the classes of each variable alone. Later
  * numbers keep their own class. A number of the class without divisors is a prime. Of the numbers
- * that all divisors divide, every second one is round in binary.
+ * that all divisors divide, every second number is round in binary.
  *
  * Real problems often have round or equal numbers. After the corners, one problem in eight has only
  * numbers of the form 2^k or 3 * 2^k, and one in eight has equal numbers, whatever their
@@ -36,12 +36,10 @@ enum {
 typedef struct portfolio_axis {
     const char *name;
     const record_feature *feature; /* NULL for a variable; a feature has neither range nor list */
-    bool is_of_one;                /* the feature is that of configuration `of`; otherwise it reads
-                                    * no configuration */
+    bool is_of_one;                /* the feature is of configuration `of`, otherwise of none */
     size_t of;
     int64_t least, most;                      /* range: 1 <= least <= most */
-    const value *values;                      /* values of the axis, if it is not a range;
-                                               * borrowed */
+    const value *values;                      /* list of values, if not a range; borrowed */
     size_t value_count;                       /* 0 if the axis is a range */
     size_t divisor_count;                     /* 0 if the axis is a list */
     int64_t divisors[PORTFOLIO_MAX_DIVISORS]; /* powers of primes, ascending */

@@ -18,7 +18,8 @@ typedef struct leaf_costs {
     double *values; /* one row of columns for each problem */
 } leaf_costs;
 
-/* A time slower than the default is worse than no portfolio, and may really be much slower. */
+/* The weight of the penalty. A time slower than the default is worse than no portfolio, and may be
+ * much slower than it was predicted. */
 static const double harm_weight = 10;
 
 static double cost_of(double ratio, double fallback)
@@ -109,7 +110,7 @@ static const double least_mean_gain = 0.00001;
 /* A question that saves this share of a leaf's loss needs no further question to be useful. */
 static const double good_share = 0.25;
 
-/* The cap on costs when columns are separated: a hopeless column says nothing about others. */
+/* The cap on costs when columns are separated. A hopeless column says nothing about the others. */
 static const double most_cost = 0.5;
 
 /* A node of the growing tree. Its rows are adjacent, and include the rows of its children. */
@@ -241,7 +242,7 @@ static bool find_question(const grower *g, const branch *of, question *by)
 
 /* ---- growing ---- */
 
-/* Returns the leaf with the greatest loss; SIZE_MAX if none is worth it. */
+/* Returns the leaf with the greatest avoidable cost, or SIZE_MAX if no leaf can save least_gain. */
 static size_t next_leaf(const grower *g)
 {
     size_t next = SIZE_MAX;
@@ -310,8 +311,8 @@ static size_t weakest(const grower *g, size_t from)
     return least;
 }
 
-/* Removes questions that do not pay, and then those that pay least until the tree fits into a
- * record (weakest-link pruning of Breiman et al.). */
+/* Removes questions that save too little. Then removes the questions that save least, until the
+ * tree fits into a record (weakest-link pruning of Breiman et al.). */
 static void prune(grower *g)
 {
     for (take_back(g); 2 * g->branches[0].leaves - 1 > RECORD_MAX_NODES; take_back(g))

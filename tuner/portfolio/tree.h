@@ -4,11 +4,11 @@
  *
  * Trees grow as in CART (Breiman, Friedman, Olshen & Stone, "Classification and Regression Trees",
  * 1984), the leaf with the greatest loss first. A leaf is split by the question that saves most of
- * its loss, if that is a good part; otherwise by the question that best separates the losses of all
- * configurations, because each of several questions that are needed together saves nothing alone.
- * Questions that do not pay in the end are removed, and if the record has no room for the tree,
- * those that pay least. Nothing prevents overfitting: a tree is grown on thousands of expected
- * times (portfolio/kriging.h). */
+ * its loss, if that is a good part. Otherwise the leaf is split by the question that best separates
+ * the losses of all configurations: if several questions are needed together, each saves nothing
+ * alone. At the end, questions that save too little are removed. If the record has no room for the
+ * tree, the questions that save least are removed, too. Overfitting is not prevented, because a
+ * tree is grown on thousands of expected times (portfolio/kriging.h). */
 #ifndef AUTOTUNE_PORTFOLIO_TREE_H
 #define AUTOTUNE_PORTFOLIO_TREE_H
 
