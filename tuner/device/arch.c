@@ -270,11 +270,12 @@ const char *occupancy_limit_name(occupancy_limit limit)
 }
 
 /* The GPCs of an H200 with 132 SMs: one of 8 SMs, five of 16, two of 18, and four pairs of SMs
- * outside of GPCs. They follow from cuOccupancyMaxActiveClusters and from the SMs that a cluster
- * shared. Clusters of two blocks fit anywhere. A GPU with another number of SMs is assumed to have
- * the two GPCs of 18, the four pairs, as many GPCs of 16 as fit, and one smaller GPC. On two other
- * H200s this model predicts matrix products better than seven GPCs of 16 and one of 12 do. On a
- * fourth H200, 6 of 170 products took one block more than predicted. No other GPU was measured. */
+ * outside of GPCs. These numbers follow from cuOccupancyMaxActiveClusters and from the SMs that a
+ * cluster shared. Clusters of two blocks fit anywhere. A GPU with another number of SMs is assumed
+ * to have the two GPCs of 18, the four pairs, as many GPCs of 16 as fit, and one smaller GPC. On
+ * two other H200s this model predicts matrix products better than seven GPCs of 16 and one of 12
+ * do. On a fourth H200, 6 of 170 products took one block more than predicted. No other GPU was
+ * measured. */
 enum { GPC = 16, LARGE = 18, LARGES = 2, PAIRS = 4, APART = LARGES * LARGE + 2 * PAIRS };
 
 /* Returns how many clusters of `blocks` blocks fit if each SM holds `each` blocks. */

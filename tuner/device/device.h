@@ -56,7 +56,7 @@ typedef struct device_comparison {
     uint64_t wrong;           /* number of wrong elements */
     uint64_t first;           /* index of the first wrong element */
     uint64_t expected, found; /* bytes of that element, the first in the lowest bits */
-    bool unwritten;           /* no launch wrote that element, as far as the device knows */
+    bool unwritten;           /* the device saw no launch that wrote the element */
 } device_comparison;
 
 typedef struct device_guard_report {

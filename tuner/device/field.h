@@ -1,5 +1,5 @@
 /* The limits of a device by name: the fields of `device` in scripts, and of autotune_device in
- * exported headers. They are not in arch.h, because they need base/value.h. */
+ * exported headers. This header is no part of arch.h, because it needs base/value.h. */
 #ifndef AUTOTUNE_DEVICE_FIELD_H
 #define AUTOTUNE_DEVICE_FIELD_H
 

@@ -97,8 +97,8 @@ device_coverage *coverage_copy(const device_coverage *c);
 
 /* ---- oracles ----
  * The oracle is the source of the expected results. A reference kernel is independent of the
- * variants. Without one, the results of the baseline are expected: a variant that agrees makes no
- * mistake that the baseline does not make. Files hold the results of another program. Races and
+ * variants. Without a reference kernel, the results of the baseline are expected, so a variant that
+ * agrees may share the baseline's mistakes. Files hold the results of another program. Races and
  * invalid accesses are found with any oracle. */
 
 typedef enum oracle_kind {
@@ -118,7 +118,7 @@ const char *oracle_kernel(oracle_kind kind);
 /* Returns whether the baseline computes expected results, at least for some problems. */
 bool oracle_is_own(oracle_kind kind);
 
-/* Returns the words for elements that differ from the expected ones: "are wrong". */
+/* Returns the words for elements that differ from the expected elements: "are wrong". */
 const char *oracle_blame(oracle_kind kind);
 
 /* Finds an oracle by its name. Returns false if the name is unknown. */

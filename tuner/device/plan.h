@@ -61,7 +61,7 @@ typedef struct tolerance {
 /* Returns the tolerance for a plain number in a script: exact for 0, otherwise TOLERANCE_SCALED. */
 tolerance tolerance_of(double limit);
 
-/* Returns a tolerance of the error of about sixty roundings. It is exact for integers. */
+/* Returns a tolerance of the error of about sixty roundings. For integers it is exact. */
 tolerance tolerance_of_rounding(dtype type);
 
 /* Returns whether the limit suits the kind, and `mismatches` is a share or a whole number. */
@@ -348,8 +348,8 @@ void plan_entries(const launch_plan *plan, char text[PLAN_ENTRIES_BYTES]);
 uint32_t plan_entry_place(const launch_plan *plan, uint32_t launch);
 
 /* Returns the kernel's name in machine code; the caller frees it. Returns NULL if memory ran out.
- * `symbols` has the names in machine code in the order of plan_entries(), one per line. If it is
- * NULL or "", kernels have C linkage, and the names are the same as in C++. */
+ * `symbols` has the names in machine code in the order of plan_entries(), one per line. If
+ * `symbols` is NULL or "", kernels have C linkage, and the names are the same as in C++. */
 char *plan_symbol(const launch_plan *plan, uint32_t launch, const char *symbols);
 
 /* Returns whether plan_entries() gives the same text for both plans. */

@@ -197,8 +197,8 @@ bool tolerance_accepts(tolerance t, double magnitude, dtype type, const void *fo
  * Compares results whose order does not matter: two buffers as multisets of records of plan->record
  * elements. If the tolerance is exact, records are matched by their bytes, but only if the sums of
  * their hashes differ. With a tolerance, a record is one element: both sides are sorted, NaNs last,
- * and the i-th elements of both sides are compared. For an absolute tolerance this accepts the
- * results if and only if some matching accepts them. */
+ * and the i-th elements of both sides are compared. For an absolute tolerance this comparison
+ * accepts the results if and only if some matching accepts them. */
 
 static uint64_t bits_at(const void *elements, uint64_t i, size_t size)
 {
