@@ -16,7 +16,7 @@ typedef struct record_store {
     lock *lock;
 } record_store;
 
-/* Makes the folder, waits for its lock, and reads the file or begins a new one. AT_FORMAT if the
+/* Makes the folder, waits for its lock, and reads the file or begins a new file. AT_FORMAT if the
  * file is damaged, of another version or of another GPU; AT_IO, AT_USAGE, AT_NO_MEMORY. After AT_OK
  * the caller calls record_store_close(). */
 at_status record_store_open(record_store *s, const char *results_dir, const arch_limits *gpu,

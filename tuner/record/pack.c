@@ -91,7 +91,6 @@ static void put_rates(json_t **object, const run_result *r)
             json_put(object, names[u], json_rounded(r->rates[u], RATE_DIGITS));
 }
 
-/* Puts the work of a launch in flops and items, and the ceiling, if the pattern states them. */
 static void put_work(json_t **entry, const run_summary *s)
 {
     if (s->work[WORK_FLOPS])
@@ -106,7 +105,6 @@ static void put_work(json_t **entry, const run_summary *s)
         json_put(entry, "ceiling_rate", json_rounded(s->ceiling_rate, RATE_DIGITS));
 }
 
-/* Returns the ceiling in 10^9 bytes per second, or 0 if it has another unit. */
 static double ceiling_gbps(const run_summary *s)
 {
     return ceiling_get(s->ceiling)->unit == WORK_BYTES ? s->ceiling_rate : 0;

@@ -66,7 +66,6 @@ static const record_node *leaf_of(const record_portfolio *p, const pick_target *
     return known ? n : NULL;
 }
 
-/* Compares two candidates of one rule: by distance, then by preference, then by place. */
 static bool comes_before(const pick_candidate *a, const pick_candidate *b)
 {
     if (a->distance != b->distance)

@@ -7,8 +7,8 @@
  * is skipped if its tree tests a feature that the script does not have.
  *
  * The first possible configuration is picked, with one exception. A configuration that was measured
- * on another problem must be faster than the pattern's default, beyond noise. The order in the
- * portfolio's tree decides, if it ranks the default. Otherwise a comparison on another problem
+ * on another problem must be faster than the pattern's default, beyond noise. If the portfolio's
+ * tree ranks the default, the order in the tree decides. Otherwise a comparison on another problem
  * decides: the nearest problem on which the configuration's GPU timed both. If the configuration is
  * not faster, the default is picked, if it is possible. Before the default, only the other
  * configurations of the same portfolio are tried, because they were timed on the same problems. If

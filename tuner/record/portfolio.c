@@ -233,7 +233,7 @@ static record_standing compare_times(const record_entry *e, int64_t low_ns, int6
                : RECORD_EQUAL;
 }
 
-/* Adds the comparisons of an entry. If the default was not timed, adds only one, by the speedup. */
+/* Adds an entry's comparisons, or only a comparison by its speedup if the default was not timed. */
 static void note_entry(record *out, const record_entry *e)
 {
     const bool warm = e->warm_cache;

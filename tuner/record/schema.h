@@ -61,7 +61,7 @@ at_status record_gpu_path(const char *results_dir, const char *gpu, const char *
 /* Reads one file, like record_parse(). Also AT_NOT_FOUND, AT_IO. */
 at_status record_read_file(const char *path, record_faults *faults, record *out, at_error *error);
 
-/* Parts of an entry, and whole entries and portfolios, as records have them. */
+/* Pack parts of an entry, whole entries and portfolios. */
 json_t *record_pack_problem(const run_summary *s);
 /* Packs the variables that differ between the tuned problem and the smaller problem in its place.
  * Returns {} if no variable differs or `tuned` is NULL. */

@@ -40,7 +40,7 @@ typedef enum run_end {
     RUN_END_INTERRUPTED  /* the user or SIGTERM stopped the run */
 } run_end;
 
-/* The stages of a run. They overlap, so the sum of their times exceeds the wall time. The time of
+/* The stages of a run. Stages overlap, so the sum of their times exceeds the wall time. The time of
  * STAGE_COMPILE is the sum over all compile workers. */
 typedef enum run_stage {
     STAGE_ENUMERATE, /* loading the script, enumerating the space */

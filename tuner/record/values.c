@@ -97,7 +97,7 @@ bool record_same_values(const record_values *a, const record_values *b)
     if (a->count != b->count)
         return false;
     for (size_t i = 0; i < a->count; i++) {
-        /* Both lists usually have the same order, so this looks at the same index first. */
+        /* Both lists usually have the same order, so the same index is tried first. */
         const bool beside = strcmp(a->pairs[i].name, b->pairs[i].name) == 0;
         const value *other = beside ? &b->pairs[i].value : record_get(b, a->pairs[i].name);
         if (!other || !value_equal(a->pairs[i].value, *other))
