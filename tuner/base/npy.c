@@ -21,7 +21,6 @@ static void skip_blanks(reader *r)
         r->at++;
 }
 
-/* Skips blanks and takes the character `c`. Returns false if another character follows. */
 static bool take(reader *r, char c)
 {
     skip_blanks(r);

@@ -12,7 +12,6 @@ void stats_sort(double *values, size_t count)
         qsort(values, count, sizeof *values, ascending_double);
 }
 
-/* Returns quartile `quarter` (1 to 3), interpolated. */
 static int64_t quartile(const int64_t *sorted, size_t count, size_t quarter)
 {
     size_t position = (count - 1) * quarter; /* in quarters of a rank */
@@ -116,7 +115,7 @@ static double away_from_zero(double v)
 }
 
 /* Computes the continued fraction of the incomplete beta function by Lentz's method (DLMF 8.17.22;
- * Thompson & Barnett 1986). It converges fast for x < (a + 1) / (a + b + 2). */
+ * Thompson & Barnett 1986). The fraction converges fast for x < (a + 1) / (a + b + 2). */
 static double beta_fraction(double a, double b, double x)
 {
     double c = 1, d = 1 / away_from_zero(1 - (a + b) * x / (a + 1)), value = d;
