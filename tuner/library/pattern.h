@@ -16,7 +16,7 @@
 /* Finds the installed folders of scripts, templates and records. Returns false without them. */
 bool library_find_share(paths *out);
 
-/* The records of a pattern. They never change; choices share them by counting references. */
+/* The records of a pattern. The records never change; choices share them by counting references. */
 typedef struct pattern_records {
     atomic_size_t references;
     record_set set;

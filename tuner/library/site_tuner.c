@@ -43,7 +43,7 @@ typedef struct entrant {
     uint32_t configuration;
     int64_t fastest_ns; /* fastest of the entrant's first launches; 0 before the first */
     int64_t expect_ns;  /* expected time of the next launch; 0 if unknown */
-    int64_t extra_ns;   /* time of the entrant's trials minus the time of as many incumbent calls */
+    int64_t extra_ns; /* time of the entrant's trials minus that of equally many incumbent calls */
     uint32_t launches;
     bool invalid, out;    /* out: the entrant does not race again */
     bool tried, unlikely; /* tried: the entrant's first launches are over */

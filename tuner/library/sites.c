@@ -341,10 +341,11 @@ static void *write_decisions(void *context)
     return NULL;
 }
 
-/* Starts the thread that writes decisions. It blocks all signals, which are for the program. */
+/* Starts the thread that writes decisions. The thread blocks all signals, which are for the
+ * program. */
 static bool start_writer(at_sites *sites)
 {
-    /* This is enough for writing. The program's default may be too small. */
+    /* 1 MiB is enough for writing. The program's default may be too small. */
     const size_t stack_bytes = 1 << 20;
     sigset_t all, before;
     pthread_attr_t with;
