@@ -44,7 +44,7 @@ at_status cuda_check(const cuda_driver *cuda, CUresult result, at_status status,
                      name ? name : "not named by this driver");
 }
 
-/* Errors of a load or launch that leave the context usable. Any other error loses it. */
+/* Errors of a load or launch that leave the context usable. Any other error loses the context. */
 static const CUresult refusals[] = {
     CUDA_ERROR_INVALID_VALUE,
     CUDA_ERROR_OUT_OF_MEMORY,

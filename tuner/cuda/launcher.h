@@ -23,7 +23,7 @@ typedef struct cuda_textures {
     struct cuda_texture *entries; /* owned */
 } cuda_textures;
 
-/* Encodes a tensor map of the memory at `address`. It need not be freed. */
+/* Encodes a tensor map of the memory at `address`. The tensor map need not be freed. */
 at_status cuda_view_encode(const cuda_driver *cuda, const view_plan *view, CUdeviceptr address,
                            CUtensorMap *out, at_error *error);
 
@@ -54,7 +54,7 @@ typedef struct cuda_range {
     uint64_t size_bytes;
 } cuda_range;
 
-/* Finds the plan's kernels in the module. `symbols` has their names there (plan_symbol()). */
+/* Finds the plan's kernels in the module. `symbols`: see plan_symbol(). */
 at_status cuda_launcher_init(cuda_launcher *l, const cuda_driver *cuda, CUmodule module,
                              const launch_plan *plan, const char *symbols, at_error *error);
 

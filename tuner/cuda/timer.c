@@ -270,7 +270,6 @@ static at_status copy_round(device *d, int64_t *time_ns, at_error *error)
     return status ? status : elapsed(d, time_ns, error);
 }
 
-/* Returns whether the chip runs at its highest clock. False if the clock is unknown. */
 static bool at_top_clock(const device *d)
 {
     board_reading now;

@@ -88,7 +88,7 @@ static void get_blocks(moving *m)
         get_block(m, HOST_STAGE_DOWN, staged, stage, &m->stage_down);
 }
 
-/* Gets the transfer's streams. They and the device's main stream do not wait for each other. */
+/* Gets the transfer's streams. These do not synchronise with the device's main stream. */
 static void get_streams(moving *m)
 {
     CUstream *streams = m->d->transfer_streams;
@@ -183,7 +183,6 @@ static void copy_parts(moving *m, bool up, span what, CUdeviceptr data, uint32_t
     }
 }
 
-/* Returns the stream's part of a staging block. Returns NULL without a block. */
 static unsigned char *stage_of(const moving *m, const host_block *b, uint32_t stream)
 {
     return b->bytes ? b->bytes + stream * m->chunk_bytes : NULL;
@@ -251,7 +250,7 @@ static void move_chunk(moving *m, span what, uint32_t stream)
 }
 
 /* Copies in both directions at once, each in one piece and on its own stream. */
-static void move_freely(moving *m)
+static void move_both_ways(moving *m)
 {
     const span all = {0, m->size_bytes};
     if (m->up)
@@ -275,7 +274,7 @@ static void move_by_chunks(moving *m)
 static void move(moving *m)
 {
     if (m->how->is_ceiling)
-        move_freely(m);
+        move_both_ways(m);
     else
         move_by_chunks(m);
     for (uint32_t i = 0; i < m->streams; i++) {
