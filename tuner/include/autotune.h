@@ -407,7 +407,7 @@ AT_API at_status at_site_end(at_site *site, void *stream, const at_values *value
  * these values; begin a new call. */
 AT_API at_status at_site_invalid(at_site *site, const at_values *values, at_error *error);
 
-/* Ends a site's tuning: the present choice stays. It is not stored if the site was undecided. */
+/* Ends a site's tuning: the present choice stays. An undecided site's choice is not stored. */
 AT_API at_status at_site_freeze(at_site *site, at_error *error);
 
 /* Reports the state of a site and its present choice. AT_NOT_FOUND if no configuration is valid. */
