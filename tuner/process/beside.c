@@ -200,7 +200,7 @@ at_status beside_start(const char *path, const char *const *arguments, const cha
 }
 
 /* Appends to b->text, which keeps the last BESIDE_OUTPUT_BYTES - 1 bytes of the output. */
-static void keep(beside *b, const char *text, size_t size_bytes)
+static void keep_output(beside *b, const char *text, size_t size_bytes)
 {
     size_t most = sizeof b->text - 1;
     if (size_bytes > most) {
@@ -220,7 +220,7 @@ bool beside_ended(beside *b)
     while (b->said >= 0) {
         ssize_t n = read(b->said, text, sizeof text);
         if (n > 0)
-            keep(b, text, (size_t)n);
+            keep_output(b, text, (size_t)n);
         else if (n < 0 && errno == EAGAIN)
             return false;
         else if (n == 0 || errno != EINTR) {

@@ -25,8 +25,7 @@ static bool ignored(int signal_number)
     return sigaction(signal_number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
-/* Returns the first `count` signals except ignored signals: if blocked, these would stay pending.
- */
+/* Returns the first `count` signals without ignored signals, which stay pending if blocked. */
 static sigset_t interrupting_set(size_t count)
 {
     sigset_t set;

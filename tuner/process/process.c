@@ -112,7 +112,7 @@ at_status worker_start(const worker_host *host, const worker_program *program, c
         return error_no_memory(error);
     at_status status = host ? host->start(host->context, program->name, out, error)
                             : worker_spawn(program_path, program->name, out, error);
-    /* If the worker has died already, the first read from it reports that. */
+    /* If the worker has died already, the first read from its socket reports the end. */
     if (!status)
         message_send(out->fd, &(message){.body = *settings}, NULL);
     return status;

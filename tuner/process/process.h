@@ -31,7 +31,7 @@ typedef struct worker_program {
     worker_body run;
 } worker_program;
 
-/* A host on which workers can run instead of this one. */
+/* A host on which workers can run instead of this host. */
 typedef struct worker_host {
     /* Starts a worker and gives the tuner's end of its socket. The settings are not sent yet. */
     at_status (*start)(void *context, const char *program, worker *out, at_error *error);

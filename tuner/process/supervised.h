@@ -24,7 +24,7 @@ typedef struct outgoing {
     queue_item item;
     message message; /* owned by the owner of the item */
     /* Makes the body of the message just before it is sent; the body is freed after that. NULL if
-     * the message has its body. */
+     * the message has its body already. */
     void (*fill)(struct outgoing *o);
 } outgoing;
 
