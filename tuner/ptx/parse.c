@@ -127,7 +127,7 @@ static void parse_directives(ptx_parser *p, ptx_launch_limits *limits)
         ptx_advance(p);
         if (ptx_text_is(t, ".maxntid")) {
             parse_extents(p, extents);
-            /* No block has such extents, whose product may overflow. */
+            /* No block has such extents. Their product is not computed: it may overflow. */
             bool huge = extents[0] > 65535 || extents[1] > 65535 || extents[2] > 65535;
             limits->max_threads =
                 huge ? UINT32_MAX : (uint64_t)extents[0] * extents[1] * extents[2];
