@@ -64,11 +64,11 @@ typedef struct builder {
     node_writer nodes;
     double *begun; /* for each level, share of the product before the current node */
     double *width; /* for each level, share of the product below the current node */
-    int64_t until_look;
+    int64_t until_check;
 } builder;
 
 /* Number of values tested between two checks of the limits, about a millisecond. */
-enum { LOOK_PERIOD = 4096 };
+enum { CHECK_PERIOD = 4096 };
 
 static bool key_init(tuple_key *k, const space *s, const bool *reads, size_t levels)
 {
@@ -221,12 +221,12 @@ static size_t builder_bytes(const builder *b)
 static at_status check_limits(builder *b, size_t level, size_t values)
 {
     const space_limits *limits = b->limits;
-    b->until_look -= (int64_t)values + 1;
-    if (b->until_look >= 0)
+    b->until_check -= (int64_t)values + 1;
+    if (b->until_check >= 0)
         return AT_OK;
     space_progress progress = {.share = b->begun[level],
-                               .looked = (uint64_t)(LOOK_PERIOD - b->until_look)};
-    b->until_look = LOOK_PERIOD;
+                               .looked = (uint64_t)(CHECK_PERIOD - b->until_check)};
+    b->until_check = CHECK_PERIOD;
     if (limits->memory_bytes && builder_bytes(b) > limits->memory_bytes)
         return error_set(b->error, AT_SCRIPT,
                          "the tree of the space's valid configurations takes more than %zu MiB: "
@@ -428,7 +428,7 @@ at_status space_build(space *s, const space_constraint *constraints, space_test 
                  .test = test,
                  .context = context,
                  .limits = limits,
-                 .until_look = LOOK_PERIOD,
+                 .until_check = CHECK_PERIOD,
                  .error = error};
     at_status status = AT_OK;
     size_t test_count = 0, broken;

@@ -69,7 +69,7 @@ typedef struct pattern {
     const pattern_feature *features;
     const uint16_t *baseline; /* default configuration of the script: a value index per parameter */
     size_t start_count;
-    /* Configurations that the script expects to be good. A problem may not allow all of them. */
+    /* Configurations that the script expects to be good. A problem may exclude some of these. */
     const uint16_t *const *starts;
     const char *template_path;
     const char *filler_path;    /* kernel that fills inputs; may be NULL */

@@ -15,7 +15,7 @@ enum {
     NEIGHBOURS_EACH = 15,
     /* Consecutive descents without a new configuration after which the search ends. */
     MOST_FRUITLESS = 2000,
-    LOOK_PERIOD = 4096
+    CHECK_PERIOD = 4096
 };
 
 /* A descent binds the levels in `indices`, from the first on. Before a level goes deeper, it copies
@@ -37,7 +37,7 @@ typedef struct sampler {
     uint16_t *choices;
     bool *holds;
     uint64_t tries_left;
-    int64_t until_look;
+    int64_t until_check;
     bool stopped;
     keymap seen;     /* hashes of the configurations */
     uint16_t *found; /* configurations, with their values in the order of levels */
@@ -52,13 +52,13 @@ static size_t values_at(const sampler *m, size_t level)
 /* Returns whether the search must end, after a further `tested` values were tested. */
 static bool must_end(sampler *m, size_t tested)
 {
-    m->until_look -= (int64_t)tested + 1;
-    if (m->until_look >= 0 || m->stopped)
+    m->until_check -= (int64_t)tested + 1;
+    if (m->until_check >= 0 || m->stopped)
         return m->stopped;
     space_progress progress = {.sampling = true,
                                .share = (double)m->count / (double)m->most,
-                               .looked = (uint64_t)(LOOK_PERIOD - m->until_look)};
-    m->until_look = LOOK_PERIOD;
+                               .looked = (uint64_t)(CHECK_PERIOD - m->until_check)};
+    m->until_check = CHECK_PERIOD;
     m->stopped = m->limits->stop && m->limits->stop(m->limits->stop_context, &progress);
     return m->stopped;
 }
@@ -301,7 +301,7 @@ at_status space_draw(space *s, const space_constraint *constraints, space_test t
                  .error = error,
                  .most = most,
                  .rng = rng_seeded(1),
-                 .until_look = LOOK_PERIOD};
+                 .until_check = CHECK_PERIOD};
     node_writer writer = {0};
     at_status status = sampler_init(&m) ? search(&m, known) : node_no_memory(error);
     status =
