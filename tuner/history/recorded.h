@@ -78,10 +78,10 @@ typedef struct warm_start {
 } warm_start;
 
 /* Lists at most `most` recorded configurations that did not fail and are in the space, fastest
- * first. These are worth trying even if they were measured on another device, problem or version.
- * Parameters are matched by name and value. A parameter that was not recorded takes its value from
- * `otherwise`, which has one value index per parameter, usually the baseline's. AT_NOT_FOUND if no
- * parameter matches. */
+ * first. These configurations are worth trying even if they were measured on another device,
+ * problem or version. Parameters are matched by name and value. A parameter that was not recorded
+ * takes its value from `otherwise`, which has one value index per parameter, usually the
+ * baseline's. AT_NOT_FOUND if no parameter matches. */
 at_status warm_start_init(warm_start *w, const recorded *r, const space *s,
                           const uint16_t *otherwise, size_t most, at_error *error);
 void warm_start_deinit(warm_start *w); /* `w` may be zeroed */
