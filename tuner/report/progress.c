@@ -195,7 +195,7 @@ void progress_update(progress *p, const progress_state *state)
     if (!due)
         return;
     p->shown_ns = state->now_ns;
-    /* The last column stays free: some terminals wrap after it. */
+    /* The last column stays free, because some terminals wrap after it. */
     build_line(p, state, p->terminal ? columns(p) - 1 : LINE_BYTES);
     char line[LINE_BYTES];
     plain_text_escape(p->line, line, sizeof line);
