@@ -179,10 +179,10 @@ bool mail_take(mail *m, uint32_t *rank, const letter **out)
 void mail_close(mail *m, int timeout_ms, int code)
 {
     int64_t end_ns = clock_now_ns() + timeout_ms * INT64_C(1000000);
-    MPI_Request meeting = MPI_REQUEST_NULL;
-    bool lost = false, waiting = true, meets = false;
-    int met = m->peers == NULL;
-    while ((waiting || !(met || lost)) && clock_now_ns() < end_ns) {
+    MPI_Request barrier = MPI_REQUEST_NULL;
+    bool lost = false, waiting = true, in_barrier = false;
+    int passed = m->peers == NULL;
+    while ((waiting || !(passed || lost)) && clock_now_ns() < end_ns) {
         waiting = false;
         for (int i = 0; m->peers && i < m->ranks; i++) {
             /* Drops letters, because MPI may send a long letter only while the peer receives. */
@@ -190,10 +190,10 @@ void mail_close(mail *m, int timeout_ms, int code)
             lost = lost || m->peers[i].lost;
             waiting = waiting || (!m->peers[i].lost && m->peers[i].under_way > 0);
         }
-        if (!meets && !waiting && !lost && !met)
-            meets = MPI_Ibarrier(MPI_COMM_WORLD, &meeting) == MPI_SUCCESS;
-        if (meets)
-            MPI_Test(&meeting, &met, MPI_STATUS_IGNORE);
+        if (!in_barrier && !waiting && !lost && !passed)
+            in_barrier = MPI_Ibarrier(MPI_COMM_WORLD, &barrier) == MPI_SUCCESS;
+        if (in_barrier)
+            MPI_Test(&barrier, &passed, MPI_STATUS_IGNORE);
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     }
     if (lost || waiting)
