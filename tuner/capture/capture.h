@@ -2,8 +2,8 @@
  * `autotune capture` wrote. The folder has capture.json (schemas/capture.json) and files of raw
  * bytes.
  *
- * This header reads captured launches, simulates them, and makes them. inject/ has the library that
- * is loaded into the user's program. */
+ * This header has functions that read, simulate and make captured launches. inject/ has the library
+ * that is loaded into the user's program. */
 #ifndef AUTOTUNE_CAPTURE_CAPTURE_H
 #define AUTOTUNE_CAPTURE_CAPTURE_H
 
@@ -72,12 +72,14 @@ void captured_deinit(captured_launch *c);
 /* Counts the launches of the folder, complete or not. Errors as captured_read(). */
 at_status captured_count(const char *dir, size_t *count, at_error *error);
 
-/* How the memory after a simulated run differs from the memory after the program's launch. */
+/* How the memory after a simulated run differs from the memory after the program's launch. The
+ * members from `allocation` on are of the first word beyond RELAUNCH_ULPS or, if there is none, of
+ * the first word that differs. */
 typedef struct relaunch_difference {
-    uint64_t words;      /* number of 4-byte words that differ */
-    uint64_t beyond;     /* words among these that differ by more than RELAUNCH_ULPS as floats */
-    uint32_t allocation; /* of the first word beyond RELAUNCH_ULPS, or else that differs */
-    uint64_t offset;     /* position in the allocation, in bytes */
+    uint64_t words;  /* number of 4-byte words that differ */
+    uint64_t beyond; /* words among these that differ by more than RELAUNCH_ULPS as floats */
+    uint32_t allocation;
+    uint64_t offset; /* position in the allocation, in bytes */
     uint32_t expected, found;
 } relaunch_difference;
 

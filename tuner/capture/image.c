@@ -9,7 +9,7 @@
 
 /* The fat binary format of NVIDIA's tools: a header, then entries, each with its own header. */
 enum { FATBIN_MAGIC = (int)0xba55ed50, ENTRY_PTX = 1, FLAG_LZ4 = 0x2000, FLAG_ZSTD = 0x8000 };
-/* Limit of the PTX of a module, larger than any real one. */
+/* The most bytes of a module's PTX. Real modules are smaller. */
 static const uint64_t most_ptx_bytes = UINT64_C(1) << 30;
 
 typedef struct fatbin_header {

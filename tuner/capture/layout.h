@@ -57,7 +57,7 @@ typedef struct capture_pointer {
     uint64_t allocation_offset;
 } capture_pointer;
 
-/* Which contents of an allocation were captured; each state includes the earlier ones. */
+/* Which contents of an allocation were captured; each state includes the earlier states. */
 enum { CAPTURE_UNREAD, CAPTURE_BEFORE, CAPTURE_UNCHANGED, CAPTURE_CHANGED };
 
 typedef struct capture_allocation {

@@ -50,7 +50,7 @@ static struct {
     const char *wanted;  /* part of the chosen kernels' names; NULL if no kernel is chosen */
     uint64_t nth, shapes, limit_bytes;
     known_kernel known[KNOWN_KERNELS];
-} here = {.lock = PTHREAD_MUTEX_INITIALIZER, .rows_lock = PTHREAD_MUTEX_INITIALIZER};
+} process_state = {.lock = PTHREAD_MUTEX_INITIALIZER, .rows_lock = PTHREAD_MUTEX_INITIALIZER};
 
 typedef struct launch {
     CUfunction function;
@@ -109,8 +109,8 @@ static void read_launch(const cupti_call *call, launch *out)
     if (!out->stream && length > 5 && strcmp(call->function + length - 5, "_ptsz") == 0)
         out->stream = CU_STREAM_PER_THREAD;
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-    if (here.driver.cuStreamIsCapturing &&
-        here.driver.cuStreamIsCapturing(out->stream, &status) == CUDA_SUCCESS &&
+    if (process_state.driver.cuStreamIsCapturing &&
+        process_state.driver.cuStreamIsCapturing(out->stream, &status) == CUDA_SUCCESS &&
         status != CU_STREAM_CAPTURE_STATUS_NONE)
         out->key.flags |= CAPTURE_RECORDED;
 }
@@ -130,39 +130,43 @@ static bool is_chosen(const char *name)
     uint32_t h = 2166136261u;
     for (const char *c = name; *c; c++)
         h = (h ^ (unsigned char)*c) * 16777619u;
-    known_kernel *known = &here.known[h % KNOWN_KERNELS];
+    known_kernel *known = &process_state.known[h % KNOWN_KERNELS];
     if (!known->name || strcmp(known->name, name) != 0) {
         free(known->name);
         known->name = strdup(name);
-        known->is_chosen = has_in_name(name, here.wanted);
+        known->is_chosen = has_in_name(name, process_state.wanted);
     }
     return known->is_chosen;
 }
 
 static capture_row *row_of(const cupti_call *call, const launch *l)
 {
-    return launch_table_find(&here.rows, call->symbol ? call->symbol : "", &l->key);
+    return launch_table_find(&process_state.rows, call->symbol ? call->symbol : "", &l->key);
 }
 
 /* Counts a launch of a chosen kernel, and returns whether to capture it. With several shapes, the
  * n-th launch of each shape is captured. */
 static bool is_its_turn(const cupti_call *call, const launch *l)
 {
-    capture_table *t = here.rows.table;
+    capture_table *t = process_state.rows.table;
     t->matched++;
-    if (here.shapes <= 1)
-        return t->matched == here.nth;
-    pthread_mutex_lock(&here.rows_lock);
+    if (process_state.shapes <= 1)
+        return t->matched == process_state.nth;
+    pthread_mutex_lock(&process_state.rows_lock);
     const capture_row *row = row_of(call, l);
-    const bool is_nth = row && row->count + row->refused + 1 == here.nth;
-    pthread_mutex_unlock(&here.rows_lock);
-    return is_nth && t->launch_count < here.shapes;
+    const bool is_nth = row && row->count + row->refused + 1 == process_state.nth;
+    pthread_mutex_unlock(&process_state.rows_lock);
+    return is_nth && t->launch_count < process_state.shapes;
 }
 
 static snapshot snapshot_of(uint32_t place)
 {
-    return (snapshot){&here.driver,     &here.modules, &here.rows.table->launches[place],
-                      here.rows.folder, (int)place,    here.limit_bytes};
+    return (snapshot){&process_state.driver,
+                      &process_state.modules,
+                      &process_state.rows.table->launches[place],
+                      process_state.rows.folder,
+                      (int)place,
+                      process_state.limit_bytes};
 }
 
 /* Begins to capture the launch if it must be captured. The thread then holds the lock. */
@@ -170,24 +174,24 @@ static void before_launch(const cupti_call *call)
 {
     launch l;
     *call->own = 0;
-    if (!here.wanted || !call->symbol || !is_chosen(call->symbol))
+    if (!process_state.wanted || !call->symbol || !is_chosen(call->symbol))
         return;
     read_launch(call, &l);
     if (l.key.flags & CAPTURE_RECORDED) {
-        here.rows.table->matched_recorded++;
+        process_state.rows.table->matched_recorded++;
         return;
     }
     if (!is_its_turn(call, &l))
         return;
-    if (here.lacking) {
-        launch_table_trouble(here.rows.table->trouble,
+    if (process_state.lacking) {
+        launch_table_trouble(process_state.rows.table->trouble,
                              "the driver is too old to capture arguments: it has no %s",
-                             here.lacking);
+                             process_state.lacking);
         return;
     }
-    const uint32_t place = here.rows.table->launch_count++;
+    const uint32_t place = process_state.rows.table->launch_count++;
     const snapshot s = snapshot_of(place);
-    s.out->number = here.rows.table->matched;
+    s.out->number = process_state.rows.table->matched;
     s.out->row = UINT32_MAX;
     snapshot_before(&s, call->symbol, l.function, l.arguments, l.extra);
     *call->own = place + 1;
@@ -199,18 +203,18 @@ static void after_launch(const cupti_call *call)
     launch l;
     read_launch(call, &l);
     const CUresult result = *(const CUresult *)call->result;
-    pthread_mutex_lock(&here.rows_lock);
+    pthread_mutex_lock(&process_state.rows_lock);
     capture_row *row = row_of(call, &l);
     if (row)
         *(result ? &row->refused : &row->count) += 1;
     else
-        here.rows.table->dropped++;
-    pthread_mutex_unlock(&here.rows_lock);
+        process_state.rows.table->dropped++;
+    pthread_mutex_unlock(&process_state.rows_lock);
     if (!*call->own)
         return;
     const snapshot s = snapshot_of((uint32_t)*call->own - 1);
     if (row)
-        s.out->row = (uint32_t)(row - here.rows.table->rows);
+        s.out->row = (uint32_t)(row - process_state.rows.table->rows);
     if (result)
         launch_table_trouble(s.out->trouble, "the driver refused the launch");
     else if (s.out->state == CAPTURE_INPUTS)
@@ -224,20 +228,21 @@ static void count_node(const cupti_call *call, CUfunction function, CUkernel ker
     const char *name = call->symbol;
     /* The CUDA runtime may pass a CUkernel as a CUfunction. */
     const CUkernel kernel = function ? (CUkernel)function : kern;
-    if (!name && here.kernel_name && here.kernel_name(&name, kernel) != CUDA_SUCCESS)
+    if (!name && process_state.kernel_name &&
+        process_state.kernel_name(&name, kernel) != CUDA_SUCCESS)
         name = NULL;
-    if (!name && function && here.function_name &&
-        here.function_name(&name, function) != CUDA_SUCCESS)
+    if (!name && function && process_state.function_name &&
+        process_state.function_name(&name, function) != CUDA_SUCCESS)
         name = NULL;
-    if (here.wanted && name && is_chosen(name))
-        here.rows.table->matched_recorded++;
-    pthread_mutex_lock(&here.rows_lock);
-    capture_row *row = launch_table_find(&here.rows, name ? name : "", key);
+    if (process_state.wanted && name && is_chosen(name))
+        process_state.rows.table->matched_recorded++;
+    pthread_mutex_lock(&process_state.rows_lock);
+    capture_row *row = launch_table_find(&process_state.rows, name ? name : "", key);
     if (row)
         row->count++;
     else
-        here.rows.table->dropped++;
-    pthread_mutex_unlock(&here.rows_lock);
+        process_state.rows.table->dropped++;
+    pthread_mutex_unlock(&process_state.rows_lock);
 }
 
 static capture_row row_of_node(const CUDA_KERNEL_NODE_PARAMS_v3 *k)
@@ -278,8 +283,8 @@ static void find_names(void)
     void *library = snapshot_find_library();
     void *function = library ? dlsym(library, "cuFuncGetName") : NULL;
     void *kernel = library ? dlsym(library, "cuKernelGetName") : NULL;
-    memcpy(&here.function_name, &function, sizeof function);
-    memcpy(&here.kernel_name, &kernel, sizeof kernel);
+    memcpy(&process_state.function_name, &function, sizeof function);
+    memcpy(&process_state.kernel_name, &kernel, sizeof kernel);
 }
 
 static void give_buffer(uint8_t **buffer, size_t *size_bytes, size_t *most_records)
@@ -293,14 +298,14 @@ static void give_buffer(uint8_t **buffer, size_t *size_bytes, size_t *most_recor
  * was cooperative. If no row has neither property, takes the first row that agrees otherwise. */
 static capture_row *row_of_record(const cupti_kernel_record *r)
 {
-    capture_table *t = here.rows.table;
+    capture_table *t = process_state.rows.table;
     capture_row key = {.cluster = {1, 1, 1},
                        .dynamic_shared_bytes = (uint32_t)r->dynamic_shared_bytes};
     for (int k = 0; k < 3; k++) {
         key.grid[k] = (uint32_t)r->grid[k];
         key.block[k] = (uint32_t)r->block[k];
     }
-    capture_row *known = launch_table_known(&here.rows, r->name, &key);
+    capture_row *known = launch_table_known(&process_state.rows, r->name, &key);
     for (uint32_t i = 0; !known && i < t->row_count; i++) {
         capture_row *row = &t->rows[i];
         if (!(row->flags & CAPTURE_RECORDED) &&
@@ -329,8 +334,8 @@ static void take_buffer(CUcontext context, uint32_t stream, uint8_t *buffer, siz
 {
     void *record = NULL;
     (void)context, (void)stream, (void)size_bytes;
-    pthread_mutex_lock(&here.rows_lock);
-    while (here.cupti.cuptiActivityGetNextRecord(buffer, valid_bytes, &record) == 0) {
+    pthread_mutex_lock(&process_state.rows_lock);
+    while (process_state.cupti.cuptiActivityGetNextRecord(buffer, valid_bytes, &record) == 0) {
         cupti_kernel_record r;
         int kind;
         memcpy(&kind, record, sizeof kind);
@@ -339,22 +344,22 @@ static void take_buffer(CUcontext context, uint32_t stream, uint8_t *buffer, siz
         memcpy(&r, record, sizeof r);
         add_time(&r);
     }
-    pthread_mutex_unlock(&here.rows_lock);
+    pthread_mutex_unlock(&process_state.rows_lock);
     free(buffer);
 }
 
 static void flush_times(void)
 {
-    if (!here.is_off)
-        here.cupti.cuptiActivityFlushAll(1);
+    if (!process_state.is_off)
+        process_state.cupti.cuptiActivityFlushAll(1);
 }
 
 static void start_timing(void)
 {
-    const cupti *c = &here.cupti;
+    const cupti *c = &process_state.cupti;
     if (c->cuptiActivityRegisterCallbacks(give_buffer, take_buffer) ||
         c->cuptiActivityEnable(CUPTI_KIND_CONCURRENT_KERNEL)) {
-        launch_table_trouble(here.rows.table->trouble, "CUPTI cannot time the kernels");
+        launch_table_trouble(process_state.rows.table->trouble, "CUPTI cannot time the kernels");
         return;
     }
     /* If the program calls _exit(), only the times of the last half second are missing. */
@@ -369,9 +374,9 @@ static void after_load(const cupti_call *call)
         return;
     if (strcmp(call->function, "cuModuleLoad") == 0 ||
         strcmp(call->function, "cuLibraryLoadFromFile") == 0)
-        modules_add_file(&here.modules, *p->made, p->image);
+        modules_add_file(&process_state.modules, *p->made, p->image);
     else
-        modules_add(&here.modules, *p->made, p->image);
+        modules_add(&process_state.modules, *p->made, p->image);
 }
 
 static bool is_launch(const char *function)
@@ -384,7 +389,8 @@ static void enter(const cupti_call *call)
     if (is_launch(call->function))
         before_launch(call);
     else if (strstr(call->function, "Unload"))
-        modules_remove(&here.modules, ((const unload_parameters *)call->parameters)->handle);
+        modules_remove(&process_state.modules,
+                       ((const unload_parameters *)call->parameters)->handle);
 }
 
 static void leave(const cupti_call *call)
@@ -396,17 +402,17 @@ static void leave(const cupti_call *call)
     else if (starts(call->function, "cuGraphAdd"))
         after_node(call);
     else if (*(const CUresult *)call->result == CUDA_SUCCESS)
-        here.rows.table->graph_launches++;
+        process_state.rows.table->graph_launches++;
 }
 
 static void watch(void *own, int domain, uint32_t function, const cupti_call *call)
 {
     (void)own, (void)domain, (void)function;
-    if (here.is_off)
+    if (process_state.is_off)
         return;
     const bool at_exit = call->site == CUPTI_SITE_EXIT;
     if (!keeps_lock)
-        pthread_mutex_lock(&here.lock);
+        pthread_mutex_lock(&process_state.lock);
     if (at_exit)
         leave(call);
     else
@@ -414,13 +420,13 @@ static void watch(void *own, int domain, uint32_t function, const cupti_call *ca
     /* A launch may load a module, so the lock is held until the launch itself ends. */
     keeps_lock = keeps_lock && !(at_exit && is_launch(call->function) && *call->own);
     if (!keeps_lock)
-        pthread_mutex_unlock(&here.lock);
+        pthread_mutex_unlock(&process_state.lock);
 }
 
 /* A forked process cannot use CUDA before it executes another program, so it needs no table. */
 static void stop_in_child(void)
 {
-    here.is_off = true;
+    process_state.is_off = true;
 }
 
 static const char *find_functions(void *library)
@@ -437,7 +443,7 @@ static const char *find_functions(void *library)
         void *address = dlsym(library, symbols[i].name);
         if (!address)
             return symbols[i].name;
-        memcpy((char *)&here.cupti + symbols[i].offset, &address, sizeof address);
+        memcpy((char *)&process_state.cupti + symbols[i].offset, &address, sizeof address);
     }
     return NULL;
 }
@@ -479,7 +485,7 @@ static int subscribe(void)
     enum { MOST_FUNCTIONS = 4096 };
     void *subscriber = NULL;
     const char *name = NULL;
-    const cupti *c = &here.cupti;
+    const cupti *c = &process_state.cupti;
     int code = c->cuptiSubscribe(&subscriber, watch, NULL);
     for (uint32_t f = 1; !code && f < MOST_FUNCTIONS; f++)
         if (c->cuptiGetCallbackName(CUPTI_DOMAIN_DRIVER, f, &name) == 0 && name && is_watched(name))
@@ -499,14 +505,14 @@ __attribute__((visibility("default"))) int InitializeInjection(void);
 int InitializeInjection(void)
 {
     const char *dir = getenv(CAPTURE_DIR), *text = NULL;
-    if (here.rows.table || !dir || !launch_table_open(&here.rows, dir))
+    if (process_state.rows.table || !dir || !launch_table_open(&process_state.rows, dir))
         return 1;
-    capture_table *t = here.rows.table;
-    here.wanted = getenv(CAPTURE_KERNEL);
-    here.nth = setting(CAPTURE_NTH, 1);
-    here.shapes = setting(CAPTURE_SHAPES, 1);
-    here.limit_bytes = setting(CAPTURE_LIMIT, UINT64_MAX);
-    here.lacking = snapshot_find_driver(&here.driver);
+    capture_table *t = process_state.rows.table;
+    process_state.wanted = getenv(CAPTURE_KERNEL);
+    process_state.nth = setting(CAPTURE_NTH, 1);
+    process_state.shapes = setting(CAPTURE_SHAPES, 1);
+    process_state.limit_bytes = setting(CAPTURE_LIMIT, UINT64_MAX);
+    process_state.lacking = snapshot_find_driver(&process_state.driver);
     find_names();
     pthread_atfork(NULL, NULL, stop_in_child);
     void *library = open_cupti();
@@ -523,7 +529,7 @@ int InitializeInjection(void)
         start_timing();
     const int code = subscribe();
     if (code) {
-        here.cupti.cuptiGetResultString(code, &text);
+        process_state.cupti.cuptiGetResultString(code, &text);
         launch_table_trouble(t->trouble, "CUPTI cannot watch this program: %s", text ? text : "");
     }
     return 1;
