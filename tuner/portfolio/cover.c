@@ -41,7 +41,7 @@ static double mean_loss(const portfolio_matrix *m, const size_t *chosen, size_t 
     return m->problem_count ? sum / (double)m->problem_count : 0;
 }
 
-/* Puts the configuration that helps most into place `at` of `chosen`. Returns the loss with it. */
+/* Sets chosen[at] to the configuration that gives the least loss. Returns this loss. */
 static double fill_place(const portfolio_matrix *m, size_t *chosen, size_t count, size_t at,
                          double loss)
 {

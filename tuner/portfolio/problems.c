@@ -165,7 +165,7 @@ static int64_t round_in_binary(double x)
 }
 
 /* Applies the habit to the numbers of a problem. Returns false if the ranges do not allow it. */
-static bool follow(habit wanted, const portfolio_axis *axes, size_t count, value *problem)
+static bool apply_habit(habit wanted, const portfolio_axis *axes, size_t count, value *problem)
 {
     const int64_t *first = NULL;
     size_t numbers = 0;
@@ -318,7 +318,7 @@ at_status portfolio_choose_problems(const portfolio_axis *axes, size_t axis_coun
         /* A refused problem is tried without a habit. */
         habit shared = in_corners || refused ? NONE : habit_of(*count - corners);
         refused++;
-        if (!follow(shared, axes, axis_count, problem) ||
+        if (!apply_habit(shared, axes, axis_count, problem) ||
             find(&places, out, problem, axis_count, &key) || !accept(context, problem))
             continue;
         refused = 0;

@@ -36,8 +36,8 @@ static bool has_numbers(const portfolio_axis *axis)
     return true;
 }
 
-/* Returns whether the axis may be a factor. No feature may be one, because the script itself
- * names useful products of features. */
+/* Returns whether the axis may be a factor. A feature may not: the script itself names useful
+ * products of features. */
 static bool may_be_factor(const portfolio_axis *axis)
 {
     return !axis->feature && has_numbers(axis);

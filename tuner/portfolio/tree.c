@@ -103,14 +103,14 @@ enum {
 };
 
 /* The least that a question must save in the mean of all problems. This value lost least in
- * cross-validation on four patterns (transpose, sums, convolution, products); 0.0001 gives a
- * quarter of the nodes. */
+ * cross-validation on four patterns (transpose, sums, convolution, products); with 0.0001 the trees
+ * have a quarter of the nodes. */
 static const double least_mean_gain = 0.00001;
 
 /* A question that saves this share of a leaf's loss needs no further question to be useful. */
 static const double good_share = 0.25;
 
-/* The cap on costs when columns are separated. A hopeless column says nothing about the others. */
+/* The cap on costs when questions separate columns. A hopeless column says nothing about others. */
 static const double most_cost = 0.5;
 
 /* A node of the growing tree. Its rows are adjacent, and include the rows of its children. */
@@ -157,7 +157,7 @@ static branch branch_of(const grower *g, size_t first, size_t count)
 typedef struct best_questions {
     const grower *g;
     size_t *rows, count, least; /* least: fewest rows of a leaf */
-    question by_cost, by_parting;
+    question by_cost, by_separation;
     double cost, separation; /* cost of both leaves; sum of squares; 0 before the first question */
     bool has_cost;
 } best_questions;
@@ -222,7 +222,7 @@ static void try_question(void *context, const question *q)
     double separation = split_gain(costs, b->rows, then, b->count);
     if (separation > b->separation * (1 + 1e-9)) {
         b->separation = separation;
-        b->by_parting = *q;
+        b->by_separation = *q;
     }
 }
 
@@ -236,7 +236,7 @@ static bool find_question(const grower *g, const branch *of, question *by)
     question_for_each(g->axes, g->axis_count, g->problems, best.rows, best.count, MOST_BOUNDS,
                       try_question, &best);
     bool is_good = best.has_cost && of->cost - best.cost >= good_share * of->avoidable;
-    *by = is_good ? best.by_cost : best.by_parting;
+    *by = is_good ? best.by_cost : best.by_separation;
     return is_good || best.separation > 0;
 }
 
@@ -257,7 +257,7 @@ static size_t next_leaf(const grower *g)
     return next;
 }
 
-static void part(grower *g, size_t leaf)
+static void split_leaf(grower *g, size_t leaf)
 {
     branch *b = &g->branches[leaf];
     question by;
@@ -274,7 +274,7 @@ static void part(grower *g, size_t leaf)
 }
 
 /* Removes questions that save too little and sums up the other costs, children first. */
-static void take_back(grower *g)
+static void undo_poor_splits(grower *g)
 {
     for (size_t i = g->branch_count; i-- > 0;) {
         branch *b = &g->branches[i];
@@ -315,7 +315,7 @@ static size_t weakest(const grower *g, size_t from)
  * tree fits into a record (weakest-link pruning of Breiman et al.). */
 static void prune(grower *g)
 {
-    for (take_back(g); 2 * g->branches[0].leaves - 1 > RECORD_MAX_NODES; take_back(g))
+    for (undo_poor_splits(g); 2 * g->branches[0].leaves - 1 > RECORD_MAX_NODES; undo_poor_splits(g))
         g->branches[weakest(g, 0)].is_split = false;
 }
 
@@ -326,7 +326,7 @@ static void grow(grower *g)
     g->branches[0] = branch_of(g, 0, g->problem_count);
     g->branch_count = 1;
     for (size_t leaf; g->branch_count + 2 <= MOST_GROWN && (leaf = next_leaf(g)) != SIZE_MAX;)
-        part(g, leaf);
+        split_leaf(g, leaf);
     prune(g);
 }
 
