@@ -315,8 +315,8 @@ const device_api *device_api_find(const char *spec);
 const device_api *const *device_apis(size_t *count);
 
 /* Compares plan->count elements as multisets of records (device/tolerance.c). out->wrong is the
- * number of records of `found` without a match, out->first the index of the first element of such a
- * record, and out->expected that element in an unmatched expected record. AT_NO_MEMORY. */
+ * number of records of `found` without a match. out->first is the index of the first element of
+ * such a record; out->expected is that element in an unmatched expected record. AT_NO_MEMORY. */
 at_status multiset_compare(const buffer_plan *plan, const void *found, const void *expected,
                            device_comparison *out, at_error *error);
 
