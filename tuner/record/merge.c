@@ -160,8 +160,8 @@ static bool measured_in_run(const run_summary *s, const record_values *configura
 }
 
 /* Returns whether the earlier entry stays, so that a short run does not replace the result of a
- * long run. The entry stays if it has the same script, template and oracle, its time interval lies
- * below the new one, and this run did not measure its configuration. */
+ * long run. Three things must be true: script, template and oracle are the same; the entry's time
+ * interval lies below the new one; this run did not measure its configuration. */
 static bool keep_earlier(const run_summary *s, const record_entry *old)
 {
     return *old->script_hash && *old->template_hash &&

@@ -1,7 +1,7 @@
-/* Writes records. The result of a run (record_merge() in record/record.h), a portfolio, a decision
- * of a tuning site, or the records of another folder are merged into the file of their GPU and
- * pattern. A file is replaced whole, under the lock of its folder, so an interrupt leaves the old
- * file or the new file. */
+/* Writes records. The file of a GPU and pattern takes the result of a run (record_merge() in
+ * record/record.h), a portfolio, a decision of a tuning site, or the records of another folder. A
+ * file is replaced whole, under the lock of its folder, so an interrupt leaves the old file or the
+ * new file. */
 #ifndef AUTOTUNE_RECORD_MERGE_H
 #define AUTOTUNE_RECORD_MERGE_H
 

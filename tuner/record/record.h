@@ -222,8 +222,8 @@ at_status record_faults_add(record_faults *faults, const char *path, const char 
                             const at_error *why, at_error *error);
 void record_faults_deinit(record_faults *faults);
 
-/* Returns the line, from 1, on which the value of the JSON pointer (RFC 6901) begins, or the last
- * existing value on the way to it. The text must be valid JSON. */
+/* Returns the line, from 1, on which the value of the JSON pointer (RFC 6901) begins. If the value
+ * is missing, returns the line of the last existing value on the way. `text` is valid JSON. */
 int json_pointer_line(const char *text, const char *pointer);
 
 /* Reads the records of one pattern (all patterns if `pattern_name` is NULL), of all GPUs under

@@ -37,7 +37,7 @@ void record_bad(record_reading *r, const char *what, const char *expected);
 void record_no_memory(record_reading *r);
 
 /* If faults are collected, notes that the element `place` of the array `list` ("entries") is left
- * out, and clears the error, so that reading goes on. */
+ * out. Also clears the error, so that reading goes on. */
 void record_leave_out(record_reading *r, const char *list, size_t place);
 
 /* Reads an object of named values. The caller frees out->pairs, also after an error. */
