@@ -22,9 +22,9 @@ enum { FIRST_LEAST = 1500, FIRST_MOST = 4000, UNLIKELY = 4000, HOPELESS = 32000 
 enum { FIRST_LAUNCHES = 2 };
 
 /* If the winner of a race ties with others and its comparison is less exact than VAGUE, the
- * possible winners race again, at most MOST_AGAIN entrants, with AGAIN times as many calls per
- * sample. The first race also uses more calls if the incumbent's times spread by more than
- * NOISY. */
+ * possible winners race again. This race has at most MOST_AGAIN entrants, and AGAIN times as many
+ * calls per sample. The first race also uses more calls if the incumbent's times spread by more
+ * than NOISY. */
 enum { FINALS_BLOCKS = 20, AGAIN = 4, MOST_AGAIN = 6 };
 #define VAGUE 0.02
 #define NOISY 1.3
