@@ -77,9 +77,10 @@ const char *library_find_symbols(void *library, const library_symbol *symbols, s
 size_t visible_count(void);
 
 /* Sets $CUDA_VISIBLE_DEVICES so that of the visible GPUs only `ordinal` stays visible. Returns its
- * new ordinal, 0. Changes nothing and returns `ordinal` if no other GPU is visible, `ordinal` does
- * not exist, or neither the variable nor `present` (0 if unknown) tells which are visible. Called
- * before the driver is opened, and only in the GPU's worker, because it changes the environment. */
+ * new ordinal, 0. Changes nothing and returns `ordinal` in three cases: no other GPU is visible;
+ * `ordinal` does not exist; neither the variable nor `present` (0 if unknown) tells which GPUs are
+ * visible. Called before the driver is opened, and only in the GPU's worker, because it changes the
+ * environment. */
 int visible_show_only(size_t present, int ordinal);
 
 #endif

@@ -108,8 +108,8 @@ at_status cuda_scrub(device *d, int pattern, at_error *error)
 }
 
 /* ---- modules ----
- * An image with several kernels is loaded once, and stays loaded for a while after its last kernel
- * is freed, because its kernels are usually tried in succession. A module keeps a copy, on the
+ * An image with several kernels is loaded once. Its kernels are usually tried in succession, so the
+ * module stays loaded for a while after the last kernel is freed. A module keeps a copy, on the
  * device, of the initial contents of its variables. */
 
 /* The number of unused modules that stay loaded, enough for the next variants on two problems. */

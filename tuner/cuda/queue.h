@@ -147,9 +147,9 @@ at_status cuda_kernel_new(device *d, const device_image *image, const launch_pla
                           device_kernel **out, at_error *error);
 void cuda_kernel_free(device *d, device_kernel *k);
 
-/* Gives the module's variables their initial contents, fills its constants, creates textures and
- * surfaces and fills their arrays, and raises the limits of dynamic shared memory and clusters to
- * the needs of `plan`. AT_COMPILE if that is refused. */
+/* Prepares the module for `plan`. Resets its variables, and fills its constants. Creates textures
+ * and surfaces, and fills their arrays. Raises the limits of dynamic shared memory and clusters.
+ * AT_COMPILE if that is refused. */
 at_status cuda_kernel_prepare(device *d, device_kernel *k, const launch_plan *plan,
                               device_buffer *const *buffers, at_error *error);
 
