@@ -26,9 +26,9 @@
  * Threads may share handles, but no other call may overlap with the freeing of a handle.
  *
  * The library prints nothing and keeps all state in handles. It does not change the environment,
- * the signals or the working folder of the process, nor the locale, rounding mode or floating-point
- * traps of the calling thread, and does not depend on them: numbers in texts have a decimal point
- * in every locale. A calling thread needs 128 KiB of stack; at_prepare() needs 1 MiB for NVRTC. */
+ * the signals or the working folder of the process. It neither changes nor depends on the locale,
+ * rounding mode and floating-point traps of the calling thread: numbers in texts have a decimal
+ * point in every locale. A calling thread needs 128 KiB of stack, and 1 MiB for at_prepare(). */
 #ifndef AUTOTUNE_H
 #define AUTOTUNE_H
 
