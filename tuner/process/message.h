@@ -1,6 +1,7 @@
 /* Framed messages between the tuner and its workers, over a stream socket. A frame is a 24-byte
- * header (magic combined with a checksum of the header, type, body size, XXH3-64 of the body) and a
- * body of fields (base/pack.h), without pointers, file descriptors and paths of one host. */
+ * header and a body of fields (base/pack.h). The header has the magic combined with its checksum,
+ * the type, and the size and XXH3-64 of the body. The body has no pointers, file descriptors or
+ * paths of one host. */
 #ifndef AUTOTUNE_PROCESS_MESSAGE_H
 #define AUTOTUNE_PROCESS_MESSAGE_H
 
