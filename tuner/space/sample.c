@@ -151,8 +151,8 @@ static at_status keep_neighbours(sampler *m, size_t most)
     return status;
 }
 
-/* Returns element `i`, from 1, of 1, 1, 2, 1, 1, 2, 4, 1, 1, 2 ..., the optimal limits for random
- * restarts (Luby, Sinclair & Zuckerman, "Optimal speedup of Las Vegas algorithms", 1993). */
+/* Returns element `i`, from 1, of 1, 1, 2, 1, 1, 2, 4, 1, 1, 2 ... These are the optimal limits for
+ * random restarts (Luby, Sinclair & Zuckerman, "Optimal speedup of Las Vegas algorithms", 1993). */
 static uint64_t luby(uint64_t i)
 {
     for (;;) {
