@@ -1,9 +1,9 @@
 /* The other ranks of an MPI launch, as hosts on which workers can be started.
  *
  * The tuner does not use MPI. The launched process is a relay (ranks/rank.c), which runs beside the
- * tuner. For each worker on another rank the tuner sends one end of a socket pair to the relay, and
- * the relay forwards bytes between this socket and the socket of the worker. A worker on a lost
- * rank looks like a killed worker. */
+ * tuner. For each worker on another rank the tuner sends one end of a socket pair to the relay. The
+ * relay forwards bytes between this socket and the socket of the worker. A worker on a lost rank
+ * looks like a killed worker. */
 #ifndef AUTOTUNE_RANKS_RANKS_H
 #define AUTOTUNE_RANKS_RANKS_H
 
