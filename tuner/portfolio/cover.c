@@ -109,7 +109,8 @@ static const double drawn = 4;
 static const double most_loss = 1;
 
 /* A problem's loss is the loss with its best listed configuration, plus a quarter of the loss with
- * the next best, and so on, because the best may be less good than it seems. */
+ * the next best, and so on. The next best count, because the best may be less good than it
+ * seems. */
 enum { DEPTH = 3 };
 static const double next_counts = 0.25;
 

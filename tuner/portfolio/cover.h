@@ -55,9 +55,9 @@ size_t portfolio_cover(const portfolio_matrix *m, size_t most, double least_gain
  * A shortlist has the configurations that are timed on every problem. Before, searches timed each
  * configuration on some problems only. A configuration that is best on one problem by a hair is
  * worth less than a configuration that is nearly best wherever it was tried. A missing time is set
- * to the mean of the configuration's other times, drawn towards the mean of all configurations (the
- * fewer times the configuration has, the more). The list is chosen greedily as in facility
- * location; a problem's second and third best configurations count, too.
+ * to the mean of the configuration's other times. This mean is drawn towards the mean of all
+ * configurations, more if the configuration has fewer times. The list is chosen greedily as in
+ * facility location; a problem's second and third best configurations count, too.
  *
  * Test (tests/bench/portfolio_sets): every configuration was timed on 82 problems of summing
  * columns. With 12 listed configurations, the best six lose 1.0 % on problems that were not

@@ -15,10 +15,10 @@
 typedef struct kriging kriging;
 
 /* Learns from a matrix. `problems` has one value per axis for each problem; `problems` and the axes
- * are borrowed. If `fits` is true and there are enough problems, the scale of each size and of each
- * product of two sizes, the weight of divisibility, and the noise are chosen to make the times most
- * likely. More noise is chosen if that clearly lowers the loss in cross-validation. This takes
- * seconds. The caller calls kriging_free(). */
+ * are borrowed. If `fits` is true and there are enough problems, the parameters are chosen that
+ * make the times most likely: the scale of each size and of each product of two sizes, the weight
+ * of divisibility, and the noise. More noise is chosen if that clearly lowers the loss in
+ * cross-validation. This takes seconds. The caller calls kriging_free(). */
 kriging *kriging_new(const portfolio_matrix *m, const portfolio_axis *axes, size_t axis_count,
                      const value *problems, bool fits);
 void kriging_free(kriging *k); /* `k` may be NULL */
