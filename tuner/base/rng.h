@@ -1,8 +1,8 @@
 /* A small seeded generator of random numbers: the same seed gives the same numbers everywhere.
  *
  * SplitMix64 (Steele, Lea & Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014)
- * has 64 bits of state, accepts any seed and passes BigCrush. Not for secrets. A copy gives the
- * same sequence. */
+ * has 64 bits of state, accepts any seed and passes BigCrush. It must not be used for secrets. A
+ * copy gives the same sequence. */
 #ifndef AUTOTUNE_BASE_RNG_H
 #define AUTOTUNE_BASE_RNG_H
 
