@@ -132,7 +132,7 @@ typedef struct cuda_module {
     CUdeviceptr initial; /* initial contents of the variables, one after the other; owned */
 } cuda_module;
 
-/* The driver may expect an ELF file to be aligned. An image in a message is not. */
+/* An image in a message is not aligned, but the driver may expect an ELF file to be. */
 CUresult cuda_module_load(const cuda_driver *cuda, const device_image *image, CUmodule *out)
 {
     *out = NULL;
