@@ -13,7 +13,7 @@
 #include "record/merge.h"
 #include "record/schema.h"
 
-/* The most entries of a file. Further entries replace the oldest, of old drivers and code. */
+/* The most entries of a file. A further entry replaces the oldest, likely of an old driver. */
 enum { MOST_ENTRIES = 2000, LARGEST_BYTES = 64 << 20, TEXT_BYTES = 1024 };
 
 static const char code_name[] = "at_code", driver_name[] = "at_driver";

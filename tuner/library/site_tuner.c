@@ -200,7 +200,7 @@ static race_options options_for(const site_tuner *t)
     options.seed = t->rules.seed + t->race.races;
     options.prior_ratio *= spread;
     options.screen_ratio *= spread;
-    options.default_ratio = 0; /* Trials of the incumbent cost only the time of timing. */
+    options.default_ratio = 0; /* no limit: the program calls the incumbent anyway */
     options.finals_blocks = FINALS_BLOCKS;
     if (t->is_again) {
         options.finalists = t->entrant_count;
