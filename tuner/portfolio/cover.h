@@ -46,7 +46,7 @@ double portfolio_loss_of(const portfolio_matrix *m, size_t problem, const size_t
 
 /* Chooses 1 to `most` configurations (0 if the matrix has no configurations). Chooses more than k
  * only if each further configuration lowers the mean relative loss by `least_gain` on average.
- * `chosen` has room for `most`; *loss is the mean loss. Returns the number. */
+ * `chosen` has room for `most`; *loss is the mean loss. Returns the number chosen. */
 size_t portfolio_cover(const portfolio_matrix *m, size_t most, double least_gain, size_t *chosen,
                        double *loss);
 
