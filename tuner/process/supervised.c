@@ -110,7 +110,7 @@ worker_death supervised_end(supervised *s, worker_death death, int grace_ms, cha
                             size_t how_bytes)
 {
     bool of_itself = death != DEATH_TIMEOUT && death != DEATH_INVALID;
-    /* A worker closes its socket shortly before waitpid() reports its end, hence the grace. */
+    /* A worker closes its socket shortly before waitpid() reports its end, so wait for this. */
     worker_end end = worker_collect(&s->process, of_itself ? grace_ms : 0, how, how_bytes);
     supervised_stop(s);
     return of_itself && end == WORKER_KILLED ? DEATH_KILLED : death;
