@@ -185,7 +185,7 @@ void mail_close(mail *m, int timeout_ms, int code)
     while ((waiting || !(passed || lost)) && clock_now_ns() < end_ns) {
         waiting = false;
         for (int i = 0; m->peers && i < m->ranks; i++) {
-            /* Drops letters, because MPI may send a long letter only while the peer receives. */
+            /* Receives and drops letters, so that the peer can finish sending a long letter. */
             take_from(m, i);
             lost = lost || m->peers[i].lost;
             waiting = waiting || (!m->peers[i].lost && m->peers[i].under_way > 0);
