@@ -162,8 +162,8 @@ typedef struct pick_walk {
 void pick_walk_begin(pick_walk *w, const pick_table *t, const pick_target *target);
 void pick_walk_end(pick_walk *w);
 
-/* Gives the next candidate. The default and candidates of unlike GPUs come last. Returns false
- * after the last candidate, or with w->lacks_memory. */
+/* Gives the next candidate. The default and candidates of GPUs of another major compute capability
+ * come last. Returns false after the last candidate, or with w->lacks_memory. */
 bool pick_walk_next(pick_walk *w, pick_candidate *out);
 
 /* Judges a candidate of the walk. If a comparison shows that the candidate is no faster than the
