@@ -480,6 +480,7 @@ scripted_result scripted_run(const uint8_t *script, size_t count)
         finish(p);
     scripted_result result = p->result;
     result.asked = p->asked;
+    result.held = p->worker ? p->worker->held.count : 0;
     device_worker_free(p->worker);
     die(p);
     for (size_t i = 0; i < MOST_SAID; i++)

@@ -48,7 +48,8 @@ typedef struct scripted_result {
     size_t asked, answered; /* number of requests, and of answered requests */
     size_t fine;            /* number of answers with the right result */
     int restarts;
-    int failed; /* whether the tuner gave up the device */
+    size_t held; /* number of variants that a new worker would load */
+    int failed;  /* whether the tuner gave up the device */
 } scripted_result;
 
 scripted_result scripted_run(const uint8_t *script, size_t count);

@@ -12,8 +12,9 @@
  * is replaced: the request in progress is answered with `crashed` or `timeout`, the set-up is
  * replayed, held variants are loaded again and queued requests are sent again. A request is blamed
  * only for deaths of workers that were working on it: for the third that dies by itself, or the
- * eighth that is killed from outside. DEVICE_FAILED is the last event; it comes only if no worker
- * completes the set-up any more, or none answers any request after it.
+ * eighth that is killed from outside. For a held variant, these are deaths in a row; a later
+ * request that names the lost variant is answered with `crashed`. DEVICE_FAILED is the last event;
+ * it comes only if no worker completes the set-up any more, or none answers any request after it.
  *
  * Ownership: requests are copied, so the caller may free its images and plans at once. Events own
  * their memory (device_event_deinit). A device_worker is used by one thread. */

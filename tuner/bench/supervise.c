@@ -172,6 +172,7 @@ static void push_answer(device_worker *w, request *r, device_answer *answer)
 static void keep_for_replay(device_worker *w, request *r, const device_answer *answer)
 {
     bool ok = answer->found.outcome == OUTCOME_OK;
+    request *held = find_held(w, r->id);
     switch (r->out.message.type) {
     case REQUEST_SETUP:
         if (ok && !r->silent) {
@@ -186,6 +187,8 @@ static void keep_for_replay(device_worker *w, request *r, const device_answer *a
         }
         if (!ok && r->silent)
             forget_held(w, r->id);
+        else if (held)
+            held->blame = (worker_blame){0}; /* only deaths in a row count */
         break;
     case REQUEST_RELEASE:
         forget_held(w, r->id);

@@ -87,6 +87,19 @@ TEST(a_worker_that_dies_at_no_request_blames_none)
     assert_int_equal(r.restarts, 2);
 }
 
+TEST(a_held_variant_is_dropped_only_after_three_deaths_in_a_row)
+{
+    scripted_result r = RUN(SET_UP, STEP_HOLD, STEP_BEHAVE, STEP_DEATH, SET_UP, STEP_DEATH, SET_UP,
+                            STEP_DEATH, SET_UP, STEP_DEATH, STEP_TRY);
+    assert_int_equal(r.restarts, 4);
+    assert_int_equal(r.held, 0);
+    /* The third and the sixth worker load the variant before they die. */
+    r = RUN(SET_UP, STEP_HOLD, STEP_BEHAVE, STEP_DEATH, SET_UP, STEP_DEATH, SET_UP, STEP_BEHAVE,
+            STEP_DEATH, SET_UP, STEP_DEATH, SET_UP, STEP_DEATH, SET_UP, STEP_BEHAVE, STEP_TRY);
+    assert_int_equal(r.restarts, 5);
+    assert_int_equal(r.held, 1);
+}
+
 TEST(what_a_device_said_in_time_counts_however_late_it_is_read)
 {
     scripted_result r = RUN(SET_UP, STEP_TRY, STEP_READ_LATE, STEP_TRY);
