@@ -123,7 +123,7 @@ static at_status get_held(device_bench *b, uint64_t id, loaded_variant **out, at
 {
     *out = find_held(b, id);
     return *out ? AT_OK
-                : error_set(error, AT_FORMAT, "the device worker no longer has this variant");
+                : error_set(error, AT_WORKER, "the device worker no longer has this variant");
 }
 
 static void insert_held(device_bench *b, const loaded_variant *v)

@@ -26,10 +26,11 @@ void bench_answer_failure(device_bench *b, at_status status, const at_error *err
     answer->found.status = status;
     bool refused = status == AT_COMPILE || status == AT_FORMAT || status == AT_NO_MEMORY;
     bool unknown = status == AT_NO_DEVICE;
+    bool lost = status == AT_WORKER; /* with an earlier worker */
     answer->found.outcome = refused   ? OUTCOME_LAUNCH_ERROR
                             : unknown ? OUTCOME_NOT_SIMULATED
                                       : OUTCOME_CRASHED;
-    answer->usable = refused || unknown;
+    answer->usable = refused || unknown || lost;
     answer->found.sample_count = 0;
 }
 

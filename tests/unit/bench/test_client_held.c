@@ -41,7 +41,8 @@ TEST(a_block_samples_held_variants_in_the_order_given)
     assert_ok(device_worker_release(f.worker, 10, &f.error), f.error);
     assert_ok(device_worker_block(f.worker, order, 2, false, &f.error), f.error);
     e = expect(&f, DEVICE_BLOCK);
-    expect_outcome(e, OUTCOME_LAUNCH_ERROR, "no longer has this variant");
+    expect_outcome(e, OUTCOME_CRASHED, "no longer has this variant");
+    assert_int_equal(e->restarts, 0);
     assert_int_equal(e->id, 10);
     end(&f);
 }
