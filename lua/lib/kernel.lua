@@ -182,7 +182,8 @@ local function check_argument(v, path, buffers)
   local names = {}
   for i, buffer in ipairs(buffers) do names[i] = buffer.name end
   if #names > 0 then
-    fail(path, "there is no buffer or variable '%s'%s; the buffers are %s", v, meant(v, check.sorted_keys(taken)),
+    local near = meant(v, check.sorted_keys(taken))
+    fail(path, "there is no buffer or variable '%s'%s%s %s", v, near, near ~= "" and " The buffers are" or "; the buffers are",
          table.concat(names, ", "))
   end
 end

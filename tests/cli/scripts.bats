@@ -120,7 +120,7 @@ misspelt() {
 }
 
 @test "messages about misspelt names in a script name the intended ones" {
-    misspelt 's/args = { "src"/args = { "scr"/' 29 "kernel.args[1]: there is no buffer or variable 'scr'; did you mean 'src'?"
+    misspelt 's/args = { "src"/args = { "scr"/' 29 "kernel.args[1]: there is no buffer or variable 'scr'; did you mean 'src'? The buffers are src, dst"
     misspelt 's/at.int64/at.itn64/' 29 "there is no at.itn64; did you mean 'int64'?"
     misspelt 's/dtype = "float" }/dtype = "flaot" }/' 7 "problem.dtype: there is no element type 'flaot'; did you mean 'float'?"
     misspelt 's/args = { "src", "dst", at.int64("n")/args = { "src", "dst", "scael"/' 29 "did you mean 'scale'?"
