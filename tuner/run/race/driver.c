@@ -11,9 +11,8 @@
 #include "run/race/state.h"
 
 /* Number of proofs that begin during the race: more than reach the finals. When only as many
- * entrants are left, all of them are proven. A quick run waits only for the winner's proof, which
- * other proofs delay. */
-enum { PROVE_AHEAD = 12, QUICK_PROVE_AHEAD = 6 };
+ * entrants are left, all of them are proven. Further proofs would delay the winner's. */
+enum { PROVE_AHEAD = 6 };
 
 static int by_configuration(const void *a, const void *b)
 {
@@ -200,10 +199,9 @@ static candidate *fastest_unproven(const race_driver *d, const uint32_t *order, 
 static at_status prove_ahead(race_driver *d, const uint32_t *order, size_t count, at_error *error)
 {
     at_status status = pipeline_watch_proofs(d->pipeline, 0, error);
-    size_t most = d->quick ? QUICK_PROVE_AHEAD : PROVE_AHEAD;
-    for (size_t i = 0; !status && count <= most && i < count; i++)
+    for (size_t i = 0; !status && count <= PROVE_AHEAD && i < count; i++)
         status = pipeline_prove(d->pipeline, d->entrants[order[i]].who, false, error);
-    for (; !status && !d->probing && d->likely_proofs < most; d->likely_proofs++) {
+    for (; !status && !d->probing && d->likely_proofs < PROVE_AHEAD; d->likely_proofs++) {
         candidate *fastest = fastest_unproven(d, order, count);
         if (fastest)
             status = pipeline_prove(d->pipeline, fastest, false, error);
