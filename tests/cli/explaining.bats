@@ -143,11 +143,11 @@ PY
 }
 
 @test "several launches are counted apart" {
-    tool explain "$FIXTURES/separable.lua" --set rows=64 --set cols=64 --arch sm_90
+    tool explain "$FIXTURES/separable.lua" --set rows=64 --set cols=64 --device sim:sm_90
     succeeds
     says 'Launch 1 of 2: along_rows'
     says 'Launch 2 of 2: along_columns'
-    tool explain "$FIXTURES/separable.lua" --set rows=64 --set cols=64 --arch sm_90 --json
+    tool explain "$FIXTURES/separable.lua" --set rows=64 --set cols=64 --device sim:sm_90 --json
     says '"entry": "along_columns"'
 }
 
@@ -217,11 +217,11 @@ EOF
 }
 
 @test "explain says how often a launch runs, and shows it once" {
-    tool explain "$FIXTURES/stepped.lua" --set n=4096 --arch sm_90 --config block=64,fused=1
+    tool explain "$FIXTURES/stepped.lua" --set n=4096 --device sim:sm_90 --config block=64,fused=1
     succeeds
     says 'Launch 2 of 4: step, 4 times; this is one of them'
     says 'Launch 4 of 4: begin, 2 times; this is one of them'
-    tool explain "$FIXTURES/stepped.lua" --set n=4096 --arch sm_90 --config block=64,fused=2 --json
+    tool explain "$FIXTURES/stepped.lua" --set n=4096 --device sim:sm_90 --config block=64,fused=2 --json
     succeeds
     [ "$(jq -c '[.launches[].times]' out.txt)" = '[1,2,2,2]' ]
 }
