@@ -22,7 +22,7 @@ enum { MERGED_LINES = 4, APART_LINES = 8 };
 
 /* The lines and sectors of the previous stores of a warp. */
 typedef struct merging {
-    uint64_t lines[APART_LINES];
+    uint64_t lines[SIM_LANES];
     uint64_t sectors[APART_LINES * 4];
     int line_count, sector_count; /* line_count is 0 if the next store cannot merge */
 } merging;
@@ -225,6 +225,16 @@ static bool holds(const uint64_t *values, int count, uint64_t v)
     return false;
 }
 
+/* Finds the lines of an access, in lines[SIM_LANES]. Returns their number. */
+static int find_lines(const sim_sectors *s, uint64_t *lines)
+{
+    int count = 0;
+    for (int i = 0; i < s->count; i++)
+        if (!holds(lines, count, s->sector[i] / 4))
+            lines[count++] = s->sector[i] / 4;
+    return count;
+}
+
 /* Returns the share of a store that merges with the previous store, if it writes to `lines` lines.
  */
 static double merging_share(int lines)
@@ -236,17 +246,10 @@ static double merging_share(int lines)
 static void send(watcher *w, const sim_sectors *s)
 {
     merging *m = &w->merging, next = {.line_count = 0};
-    int lines = 0;
+    const int lines = next.line_count = find_lines(s, next.lines);
     bool merges = m->line_count > 0;
-    for (int i = 0; i < s->count; i++) {
-        const uint64_t line = s->sector[i] / 4;
-        if (holds(next.lines, next.line_count, line))
-            continue;
-        lines++;
-        merges = merges && holds(m->lines, m->line_count, line);
-        if (next.line_count < APART_LINES)
-            next.lines[next.line_count++] = line;
-    }
+    for (int i = 0; i < lines; i++)
+        merges = merges && holds(m->lines, m->line_count, next.lines[i]);
     const double apart = 1 - merging_share(lines);
     for (int i = 0; i < s->count; i++)
         w->sum[1].parts += s->used[i] != UINT32_MAX ? apart : 0;

@@ -218,6 +218,7 @@ TEST(stores_of_a_warp_to_the_same_few_lines_merge)
     assert_float_equal(some.write.parts, 24, 0);
     assert_float_equal(far.write.sectors, 64, 0);
     assert_float_equal(far.write.sent, 64, 0);
+    assert_float_equal(far.write.moved, 2 * 16, 0);
 }
 
 TEST(data_that_all_blocks_of_a_wave_read_counts_once)
