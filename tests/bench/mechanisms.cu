@@ -568,7 +568,7 @@ static const char *const shape_names[] = {
     "32 adjacent words of a line", "the same, 1 word further", "4 words further", "8 words further",
     "2 lines, other halves of the same sectors", "2 lines, same halves of the same sectors",
     "4 lines, 8 words at the same place", "4 lines, 8 words at other places", "8 lines, 4 words at other places",
-    "16 lines, 2 words at other places", "32 lines, a word at other places", "random words of 16 KiB"};
+    "16 lines, 2 words at other places", "32 lines, a word at other places", "random words of 8 KiB"};
 
 __device__ unsigned word_of(int shape, unsigned lane)
 {

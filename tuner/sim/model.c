@@ -441,13 +441,13 @@ static const struct {
     const char *name;
     double factor;
 } intervals[] = {
-    {SIM_TERM_DRAM, 0.05, "DRAM", 1.12},
-    {SIM_TERM_DRAM, 1, "DRAM and L2", 1.27},
+    {SIM_TERM_DRAM, 0.05, "DRAM", 1.13},
+    {SIM_TERM_DRAM, 1, "DRAM and L2", 1.32},
     {SIM_TERM_L2, 0.5, "L2 and DRAM", 1.25},
     {SIM_TERM_L2, 1, "L2", 1.90},
-    {SIM_TERM_LATENCY, 1, "latency", 1.40},
+    {SIM_TERM_LATENCY, 1, "latency", 1.42},
     {SIM_TERM_ISSUE, 1, "issue", 1.26},
-    {SIM_TERM_L1, 1, "L1", 1.42},
+    {SIM_TERM_L1, 1, "L1", 1.45},
     {SIM_TERM_SHARED, 1, "shared", 1.27},
     {SIM_TERM_BLOCKS, 1, "blocks", 1.01},
     {SIM_TERM_ATOMICS, 1, "atomics", 1.26},
@@ -509,7 +509,7 @@ static const struct {
     [SIM_TERM_LATENCY] = {"latency", "latency", "more loads in flight would help"},
     [SIM_TERM_BLOCKS] = {"starting blocks", "blocks", "fewer and larger blocks would help"},
     [SIM_TERM_ISSUE] = {"issuing instructions", "issue", "fewer instructions would help"},
-    [SIM_TERM_L1] = {"L1", "l1", "accesses to fewer sectors would help"},
+    [SIM_TERM_L1] = {"L1", "l1", "accesses to adjacent words would help"},
     [SIM_TERM_SHARED] = {"shared memory", "shared", "fewer wavefronts would help"},
     [SIM_TERM_CONSTANT] = {"constant memory", "constant",
                            "the same address for all lanes of a warp would help"},

@@ -12,7 +12,10 @@ enum { RUN_BLOCKS = 4 };
 /* A sample ends after the run of blocks that reaches this work. More work changes little. */
 enum { ENOUGH_WORK = 1 << 18 };
 
-enum { LINE_BYTES = 128 };
+enum { LINE_BYTES = 128, SECTOR_WORDS = SIM_SECTOR_BYTES / 4 };
+
+/* Lines that a pass of the L1 reads (mechanisms.cu "l1 passes"). */
+enum { PASS_LINES = 4 };
 
 /* Consecutive stores of a warp merge on their way to the L2 if they go to the same few lines. A
  * warp that stores structs of K words word by word covers K lines per store. The share of lines
@@ -235,6 +238,22 @@ static int find_lines(const sim_sectors *s, uint64_t *lines)
     return count;
 }
 
+/* Returns the passes of the L1 for an access. A pass reads one word of each of 32 banks, from at
+ * most PASS_LINES lines. This is measured for loads, and assumed for stores. */
+static int count_passes(const sim_sectors *s)
+{
+    uint64_t lines[SIM_LANES];
+    int words[4 * SECTOR_WORDS] = {0};
+    int passes = (find_lines(s, lines) + PASS_LINES - 1) / PASS_LINES;
+    for (int i = 0; i < s->count; i++)
+        for (uint64_t k = 0; k < SECTOR_WORDS; k++) {
+            int *bank = &words[s->sector[i] % 4 * SECTOR_WORDS + k];
+            *bank += (s->used[i] >> (4 * k) & 15) != 0;
+            passes = *bank > passes ? *bank : passes;
+        }
+    return passes;
+}
+
 /* Returns the share of a store that merges with the previous store, if it writes to `lines` lines.
  */
 static double merging_share(int lines)
@@ -311,11 +330,8 @@ static void watch(void *context, const sim_instruction *c, bool is_store, const 
     }
     bool is_new;
     uint64_t line = UINT64_MAX;
-    int quarters[4] = {0}, passes = 0;
     w->sum[is_store].sectors += s->count;
     for (int i = 0; i < s->count; i++) {
-        int *quarter = &quarters[s->sector[i] % 4];
-        passes = ++*quarter > passes ? *quarter : passes;
         sim_level level = SIM_LEVEL_L2;
         if (!sector_set_add(&w->block[is_store], s->sector[i], s->used[i], &is_new))
             w->failed = true;
@@ -330,7 +346,7 @@ static void watch(void *context, const sim_instruction *c, bool is_store, const 
             w->sum[0].moved++;
         }
     }
-    w->sum[is_store].passes += passes;
+    w->sum[is_store].passes += count_passes(s);
     if (is_store)
         send(w, s);
     w->since_load = is_store ? w->since_load : 0;

@@ -15,7 +15,7 @@
 
 typedef struct sim_traffic { /* traffic of loads or of stores, per block */
     double sectors;          /* sectors requested */
-    double passes;           /* passes of the L1: one sector of each quarter of a line */
+    double passes;           /* passes of the L1: one word of each bank, from a few lines */
     double distinct;         /* distinct sectors */
     double missed;  /* loads: sectors that the share of the L1 of the block does not hold */
     double again;   /* loads: missed sectors that the block had read before */

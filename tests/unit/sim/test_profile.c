@@ -167,13 +167,19 @@ TEST(loads_cached_in_the_l2_bypass_the_l1)
     assert_float_equal(profile_loads(1, ".cg", 4096).read.missed, 16, 0);
 }
 
-TEST(a_pass_of_the_l1_serves_a_sector_of_each_quarter_of_a_line)
+TEST(a_pass_of_the_l1_reads_a_word_of_each_bank)
 {
     assert_float_equal(profile_loads(1, "", 4096).read.passes, 4, 0);
+    assert_float_equal(profile_loads(3, "", 4096).read.passes, 4, 0);
     assert_float_equal(profile_loads(8, "", 4096).read.passes, 4 * 8, 0);
-    assert_float_equal(profile_loads(10, "", 4096).read.passes, 4 * 8, 0);
-    assert_float_equal(profile_loads(16, "", 4096).read.passes, 4 * 16, 0);
     assert_float_equal(profile_loads(32, "", 4096).read.passes, 4 * 32, 0);
+}
+
+TEST(a_pass_of_the_l1_reads_four_lines)
+{
+    /* Words in different banks, of 5 and of 32 lines. */
+    assert_float_equal(profile_loads(5, "", 4096).read.passes, 4 * 2, 0);
+    assert_float_equal(profile_loads(33, "", 4096).read.passes, 4 * 8, 0);
 }
 
 TEST(a_division_takes_as_long_as_its_machine_instructions)
