@@ -1,5 +1,5 @@
-/* The main() of all programs of unit tests. test_ROOM [FILE...] runs the tests of the files whose
- * paths end in one of the FILEs, or of all files. */
+/* The main() of all unit test programs. `test_ROOM FILE...` runs the tests of the files whose
+ * paths end in one of the FILEs. Without a FILE, all tests run. */
 #include "check.h"
 
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 enum { MOST_TESTS = 1024, MOST_FILES = 64 };
 
-/* Lists that constructors of tests fill before main(). main() sorts `tests` by file and line. */
+/* Constructors of tests fill these lists before main(). main() sorts `tests` by file and line. */
 static struct {
     struct CMUnitTest tests[MOST_TESTS];
     const char *files[MOST_TESTS];
@@ -66,8 +66,8 @@ static bool is_wanted(const char *file, int count, char *const *wanted)
     return count == 0;
 }
 
-/* Runs the tests of one file, which have the indices from `first` up to but not including `last`.
- * Returns the number of failures. */
+/* Runs the tests of one file, with the indices `first` to `last` - 1. Returns the number of
+ * failures. */
 static int run_file(size_t first, size_t last)
 {
     CMFixtureFunction set_up = NULL, tear_down = NULL;

@@ -1,4 +1,4 @@
-/* Finds the processes that a test has started, in /proc. Tests kill or stop these workers. */
+/* Finds processes that a test has started, in /proc. Tests kill or stop these processes. */
 #ifndef AUTOTUNE_CHILDREN_H
 #define AUTOTUNE_CHILDREN_H
 
@@ -10,8 +10,8 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-/* Returns the parent of a process, the fourth field of its stat file, or 0 if the process is
- * gone. */
+/* Returns the parent of a process (the fourth field of its stat file), or 0 if the process has
+ * ended. */
 static inline pid_t children_parent(pid_t pid)
 {
     char path[64], line[512];
@@ -27,7 +27,7 @@ static inline pid_t children_parent(pid_t pid)
     return (pid_t)parent;
 }
 
-/* Returns child number `which` of this process, or 0 if there is none. */
+/* Returns child number `which` of this process, or 0 if there is no such child. */
 static inline pid_t children_find(unsigned which)
 {
     pid_t children[64];

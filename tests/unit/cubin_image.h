@@ -1,4 +1,4 @@
-/* A hand-made cubin with one kernel. It lacks the parts that only the driver needs. */
+/* A hand-made cubin with one kernel. Parts that only the driver needs are missing. */
 #ifndef AUTOTUNE_TEST_CUBIN_IMAGE_H
 #define AUTOTUNE_TEST_CUBIN_IMAGE_H
 
@@ -9,7 +9,7 @@
 enum { CUBIN_IMAGE_BYTES = 2048, CUBIN_IMAGE_SECTIONS = 8 };
 
 typedef struct cubin_section_image {
-    const char *name; /* a format, which gets the kernel's name */
+    const char *name; /* a format string, which gets the name of the kernel */
     uint32_t type;
     const void *bytes;
     uint64_t size_bytes;
@@ -23,7 +23,7 @@ static inline void cubin_image_of(unsigned char image[CUBIN_IMAGE_BYTES], const 
     size_t name = names + 1, at = names + 512;
     memset(image, 0, CUBIN_IMAGE_BYTES);
     Elf64_Ehdr h = {.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB},
-                    .e_machine = 190, /* CUDA */
+                    .e_machine = 190, /* machine number of CUDA */
                     .e_shoff = sizeof h,
                     .e_shentsize = sizeof(Elf64_Shdr),
                     .e_shnum = (Elf64_Half)(count + 2),

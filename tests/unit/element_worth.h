@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-/* Returns the bits that an element takes in a register: 32 for tf32. */
+/* Returns the number of bits that an element takes in a register: 32 for tf32. */
 int element_bits(const char *type);
 
 /* Returns the value of the element in the low bits of `bits`. */

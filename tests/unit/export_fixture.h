@@ -11,8 +11,8 @@
 #include "export/export.h"
 #include "space/pattern.h"
 
-/* Returns the text of the format's file number `number`. `size_bytes` may be NULL. The caller frees
- * the text. */
+/* Returns the text of file `file` of the format. `size_bytes` may be NULL. The caller frees the
+ * text. */
 static inline char *exported_text(const char *format, const export_model *const *models,
                                   size_t count, size_t file, size_t *size_bytes)
 {
@@ -31,7 +31,7 @@ static inline char *exported_text(const char *format, const export_model *const 
     return text;
 }
 
-/* Prints a value of this column in C. */
+/* Prints a value of this column as C code. */
 static inline void print_c(FILE *to, const export_model *m, const export_column *c, value v)
 {
     char text[RECORD_TEXT_BYTES];
@@ -69,7 +69,7 @@ static inline void print_c_configuration(FILE *to, const export_model *m, const 
     fputs("}", to);
 }
 
-/* Prints an autotune_device with these limits in C. */
+/* Prints an autotune_device with these limits as C code. */
 static inline void print_c_device(FILE *to, const arch_limits *l)
 {
     fprintf(to,

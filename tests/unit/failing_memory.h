@@ -1,5 +1,5 @@
-/* Lets allocations fail. In test programs that include this header, in one file, the linker
- * redirects the core's allocations to it (--wrap, in tests/CMakeLists.txt). */
+/* Makes allocations fail. One file of a test program includes this header. The linker redirects
+ * the core's allocations to these functions (--wrap, in tests/CMakeLists.txt). */
 #ifndef AUTOTUNE_TESTS_FAILING_MEMORY_H
 #define AUTOTUNE_TESTS_FAILING_MEMORY_H
 
@@ -15,7 +15,7 @@ void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *memory, size_t size);
 char *__wrap_strdup(const char *text);
 
-static long until_failure = -1; /* below 0, no allocation fails */
+static long until_failure = -1; /* allocations before one fails; below 0, none fails */
 
 static bool fails(void)
 {

@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "process/message.h"
 
-/* Returns the message's bytes. The caller frees them. */
+/* Returns the bytes of the message. The caller frees the bytes. */
 static inline unsigned char *framed(const message *m, size_t *frame_bytes)
 {
     *frame_bytes = MESSAGE_HEADER_BYTES + m->body.size_bytes;

@@ -14,7 +14,7 @@ enum { HEADER_TEXT_BYTES = 60 * 1024 };
 static inline void append(char text[HEADER_TEXT_BYTES], const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Appends to the text of a script. */
+/* Appends formatted text to the text of a script. */
 static inline void append(char text[HEADER_TEXT_BYTES], const char *format, ...)
 {
     size_t used = strlen(text), room = HEADER_TEXT_BYTES - used;
@@ -24,15 +24,15 @@ static inline void append(char text[HEADER_TEXT_BYTES], const char *format, ...)
     va_end(args);
 }
 
-/* Writes the header of the script's pattern with this record, and main.c. Fails unless C can
- * express all constraints. */
+/* Writes main.c, and the header of the script's pattern with this record. Fails the test unless
+ * all constraints can be written in C. */
 static inline void write_consumer(const script *s, const char *one_record, const char *main_c)
 {
     record only;
     export_model m;
     at_error error = {0};
     assert_ok(record_parse(one_record, strlen(one_record), "r.json", NULL, &only, &error), error);
-    const record_set records = {.count = 1, .records = &only}; /* the model borrows the set */
+    const record_set records = {.count = 1, .records = &only}; /* the model borrows this set */
     assert_ok(exported_model("p", &records, s, &m, &error), error);
     for (size_t i = 0; i < m.constraint_count; i++)
         if (!m.constraints[i].c)
@@ -46,12 +46,12 @@ static inline void write_consumer(const script *s, const char *one_record, const
     record_deinit(&only);
 }
 
-/* Commands that compile a program as C and as C++. */
+/* commands that compile a program as C and as C++ */
 static const char *const consumer_compilers[] = {"cc -std=c11", "c++ -std=c++17 -x c++"};
 enum { CONSUMER_COMPILERS = sizeof consumer_compilers / sizeof *consumer_compilers };
 
-/* Compiles main.c with all warnings as errors and runs it. Returns its output, which the caller
- * frees. */
+/* Compiles main.c with all warnings as errors, and runs the program. Returns its output. The
+ * caller frees the output. */
 static inline char *run_consumer(const char *compiler)
 {
     char command[2048], *out;

@@ -34,7 +34,7 @@ enum { LANES = 32 };
     "i < 32 || (i >= 64 && i < 96) ? g : g + 8", "t * 32 + (i & 31) + (i >= 64 ? 128 : 0)",        \
         "t * 32 + (i & 31) + (i >= 32 ? 128 : 0)", C16
 
-/* Positions of operands if a has sparse rows. Columns of a are those that registers hold. */
+/* Positions of operands if rows of a are sparse. Only stored columns of a are counted. */
 #define SPARSE_16 "i < 2 ? g : g + 8", "t * 2 + (i & 1)", "t * 2 + (i & 1) + (i >= 2 ? 8 : 0)", C16
 #define SPARSE_32                                                                                  \
     "i < 2 || (i >= 4 && i < 6) ? g : g + 8", "t * 2 + (i & 1) + (i >= 4 ? 8 : 0)",                \
@@ -52,8 +52,7 @@ enum { LANES = 32 };
     "i < 8 || (i >= 16 && i < 24) ? g : g + 8", "t * 8 + (i & 7) + (i >= 16 ? 32 : 0)",            \
         "t * 8 + (i & 7) + i / 8 * 32", C16
 
-/* Metadata of sparse rows: row and number of index i in a word, and the lanes that hold the
- * word. */
+/* Metadata of sparse rows: row, and number of index i in a word; lanes that hold the word. */
 #define ONE_LANE "i < 8 ? g : g + 8", "i & 7", "t == SELECTOR"
 #define TWO_LANES "i < 8 ? g : g + 8", "(t & 1) * 8 + (i & 7)", "t / 2 == SELECTOR"
 #define LANE_A_ROW "t & 1 ? g + 8 : g", "i", "t / 2 == SELECTOR"
@@ -150,7 +149,7 @@ static int products(const matrix_form *f)
     return f->products ? f->products : 1;
 }
 
-/* Returns the number of columns of a that registers hold. */
+/* Returns the number of stored columns of a. */
 static int held(const matrix_form *f)
 {
     return f->sparse ? f->k / 2 : f->k;
@@ -174,8 +173,8 @@ static void add_names(char *text, size_t size, int first, int count)
     snprintf(text + n, size - n, "}");
 }
 
-/* Writes code that fills the registers of an operand from its matrix; with `stores`, the matrix
- * from the registers. */
+/* Writes code that fills the registers of an operand from its matrix. If `stores`, the code
+ * fills the matrix from the registers. */
 static void add_fragment(char *text, size_t size, const matrix_form *f, int operand, bool stores)
 {
     static const char names[] = "dabc";
@@ -288,21 +287,21 @@ void matrix_fill(const matrix_form *f, uint64_t *random, matrix_data *d)
     }
 }
 
-/* Returns the column, of the k columns of a, of stored element j of a sparse row. */
+/* Returns the column, of all k columns of a, of stored element j of a sparse row. */
 static int column_of(const matrix_form *f, const matrix_data *d, int row, int j)
 {
     const uint8_t *of_row = &d->indices[row * f->indices];
     switch (element_bits(f->types[1])) {
-    case 32: /* one of two elements is stored; its index is 0b0100 or 0b1110 */
+    case 32: /* one of two elements is stored; the index is 0b0100 or 0b1110 */
         return j * 2 + (of_row[2 * j] == 2);
-    case 4: /* of each four pairs of elements, two pairs are stored */
+    case 4: /* two of four pairs of elements are stored */
         return j / 4 * 8 + of_row[j / 2] * 2 + j % 2;
     default:
         return j / 2 * 4 + of_row[j];
     }
 }
 
-/* Returns an element of the product. *scale gets the sum of the magnitudes of its terms. */
+/* Returns an element of the product. Sets *scale to the sum of the magnitudes of its terms. */
 static double evaluate(const matrix_form *f, const matrix_data *d, int row, int column,
                        double *scale)
 {

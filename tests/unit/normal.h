@@ -9,7 +9,7 @@
 /* Returns a normal random number with mean 0 and standard deviation 1 (Box & Muller 1958). */
 static inline double rng_normal(rng *r)
 {
-    /* 1 - u is in (0, 1]: its logarithm is finite. */
+    /* 1 - u is in (0, 1], so its logarithm is finite. */
     double radius = sqrt(-2.0 * log(1.0 - rng_uniform(r)));
     return radius * cos(6.283185307179586 * rng_uniform(r));
 }

@@ -1,5 +1,5 @@
-/* Names for expressions that tests read without a script: the integers x and y, the booleans p and
- * q, the text w, the fields of the device, and the helper functions. There is no name z. */
+/* Names for expressions that tests read without a script: integers x and y, booleans p and q,
+ * text w, fields of `device`, and helper functions. The name z does not exist. */
 #ifndef AUTOTUNE_TESTS_READER_FIXTURE_H
 #define AUTOTUNE_TESTS_READER_FIXTURE_H
 

@@ -1,4 +1,4 @@
-/* Renders a page: the text that a template of templates/pages prints. */
+/* Renders a page, which is the text that a template of templates/pages prints. */
 #ifndef AUTOTUNE_RENDERED_H
 #define AUTOTUNE_RENDERED_H
 
@@ -8,7 +8,7 @@
 #include "check.h"
 #include "script/render.h"
 
-/* Takes ownership of both objects. `also` may be NULL. The caller frees the text. */
+/* Returns the text, which the caller frees. Takes ownership of `found` and `also` (may be NULL). */
 static inline char *render_page(const char *name, json_t *found, json_t *also, int columns,
                                 bool colour)
 {

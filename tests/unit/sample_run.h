@@ -36,7 +36,7 @@ static inline pattern sample_pattern(int64_t rows, pattern_variable variables[3]
     };
 }
 
-/* Replaces the message, which the result owns, by a copy of `message`. */
+/* Replaces the message of the result by a copy of `message`. The result owns its message. */
 static inline void set_message(run_result *r, const char *message)
 {
     measurement whole = r->found;
@@ -77,8 +77,8 @@ static inline void sample_result(run_summary *s, size_t algorithm, size_t tile, 
     r->ceiling_fraction = r->rates[WORK_BYTES] / 4057;
 }
 
-/* Makes the run. Its best variant has tile 32 and `best_ns`; the baseline is naive and takes 1 ms;
- * one variant does not compile, and one is wrong. */
+/* Makes the run. The best variant has tile 32 and takes `best_ns`. The baseline is naive and
+ * takes 1 ms. One variant does not compile, and one variant is wrong. */
 static inline void sample_run(run_summary *s, const pattern *p, int64_t best_ns)
 {
     at_error error = {0};

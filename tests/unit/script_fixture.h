@@ -1,4 +1,4 @@
-/* Writes scripts for tests to a temporary folder and loads them for sm_90. */
+/* Writes scripts to a temporary folder and loads them for sm_90. */
 #ifndef AUTOTUNE_SCRIPT_FIXTURE_H
 #define AUTOTUNE_SCRIPT_FIXTURE_H
 
@@ -55,7 +55,7 @@ static inline script_options fixture_options(void)
     return (script_options){
         .lua_dir = TEST_SOURCE_DIR "/lua",
         .template_dir = TEST_SOURCE_DIR "/templates",
-        .instruction_limit = 20000000, /* the default limit takes long under the sanitizers */
+        .instruction_limit = 20000000, /* the default takes long under the sanitizers */
         .device = {.name = "sm_90",
                    .major = 9,
                    .sm_count = 132,
@@ -66,8 +66,8 @@ static inline script_options fixture_options(void)
     };
 }
 
-/* The fields of at.pattern{...}, each on a line of its own: `problem` is on line 4, `space` on line
- * 5, ..., `extra` on line 10. NULL stands for a default. */
+/* The fields of at.pattern{...}. Each field is on its own line: `problem` on line 4, `space` on
+ * line 5, ..., `extra` on line 10. NULL stands for the default text. */
 typedef struct fixture_pattern {
     const char *problem, *space, *where, *baseline, *kernel, *launch, *extra;
 } fixture_pattern;

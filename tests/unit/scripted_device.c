@@ -14,8 +14,8 @@
 
 enum {
     MOST_REQUESTS = 64,
-    MOST_SAID = 16,      /* messages that are kept, to be repeated later */
-    MOST_ROUNDS = 20000, /* rounds after which the tuner is considered to hang */
+    MOST_SAID = 16,      /* number of sent messages that are kept, to be repeated later */
+    MOST_ROUNDS = 20000, /* the test fails as a hang after this number of rounds */
     TRY_SAMPLES = 3,
     BLOCK_VARIANTS = 4
 };
@@ -38,12 +38,12 @@ typedef struct expected {
 
 typedef struct player {
     device_worker *worker;
-    int fd; /* the device's end of the socket; -1 once the device is dead */
+    int fd; /* the device's end of the socket; -1 after the device's death */
     message_reader reader;
-    bool opened, serving; /* whether the device has sent the messages of these names */
-    received queue[2];    /* requests that were read but not answered */
+    bool opened, serving; /* whether the device has sent the message of this name */
+    received queue[2];    /* requests that were read and not answered */
     size_t queued;
-    message said[MOST_SAID]; /* the latest is at index (said_count - 1) % MOST_SAID */
+    message said[MOST_SAID]; /* the latest message is at index (said_count - 1) % MOST_SAID */
     size_t said_count;
     expected waiting[MOST_REQUESTS];
     size_t waiting_count, asked;
@@ -80,7 +80,7 @@ static at_status start(void *context, worker *out, at_error *error)
     return AT_OK;
 }
 
-/* Sends a message and keeps it, because it may be repeated. */
+/* Sends a message. Keeps the message, because a later step may repeat it. */
 static void say(player *p, message *m)
 {
     message *kept = &p->said[p->said_count++ % MOST_SAID];
@@ -119,7 +119,7 @@ static void say_failed(player *p)
     say(p, &m);
 }
 
-/* Returns the time of sample `i`, from which the test recognises the variant. */
+/* Returns the time of sample `i`. The test recognises the variant by this time. */
 static int64_t time_of(uint64_t id, size_t i)
 {
     return (int64_t)(1000 * (id + 1) + i);
@@ -147,7 +147,7 @@ static device_answer right_answer(const received *r)
         .number = r->number, .kind = r->kind, .found = {.id = r->id, .sample_count = r->samples}};
 }
 
-/* Reads requests until `wanted` are queued or no more arrive. Returns whether enough are queued. */
+/* Reads requests until `wanted` are queued or none arrives. Returns whether `wanted` are queued. */
 static bool read_requests(player *p, size_t wanted)
 {
     while (p->fd >= 0 && p->queued < wanted) {
@@ -177,7 +177,7 @@ static void drop_request(player *p)
         memmove(&p->queue[0], &p->queue[1], --p->queued * sizeof *p->queue);
 }
 
-/* Sends the device's next correct message. Returns false if there is none. */
+/* Sends the next correct message of the device. Returns false if there is no such message. */
 static bool behave(player *p)
 {
     if (p->fd < 0)
@@ -197,7 +197,7 @@ static bool behave(player *p)
     return true;
 }
 
-/* Answers the next request wrongly, as the step says. */
+/* Answers the next request wrongly, according to the step. */
 static void answer_wrongly(player *p, scripted_step step)
 {
     if (!read_requests(p, 1))
@@ -265,7 +265,7 @@ static void ask(player *p, scripted_step step)
         expect(p, DEVICE_ENERGY, id);
 }
 
-/* Claims the latest request, if it has no answer yet and was not claimed. */
+/* Claims the answer to the latest request, unless the request was answered or claimed. */
 static void claim(player *p)
 {
     expected *latest = p->waiting_count ? &p->waiting[p->waiting_count - 1] : NULL;
@@ -322,7 +322,7 @@ static void take_event(player *p, const device_event *e)
     }
 }
 
-/* Takes all answers that have arrived. Returns false if there are none. */
+/* Takes all answers that have arrived. Returns false if no answer has arrived. */
 static bool pump(player *p)
 {
     device_event e;
@@ -443,8 +443,8 @@ static void step(player *p, scripted_step s)
     }
 }
 
-/* Lets the device behave correctly until all requests are answered. For requests that it left
- * unanswered, the watchdog must act. */
+/* Lets the device behave correctly until all requests are answered. The watchdog must end
+ * requests that the device left unanswered. */
 static void finish(player *p)
 {
     size_t rounds = 0;

@@ -36,7 +36,7 @@ int64_t synthetic_clock_sample(synthetic_clock *c, double true_ns)
         ns *= 1.05 + 0.45 * rng_uniform(&c->random);
     pass(c, ns + m->overhead_ns);
     c->samples++;
-    if (m->tick_ns > 0) /* a counter with ticks of unknown phase measures the time */
+    if (m->tick_ns > 0) /* time in ticks of a counter whose phase is unknown */
         ns = m->tick_ns * floor(ns / m->tick_ns + rng_uniform(&c->random));
     return ns < 1 ? 1 : (int64_t)ns;
 }

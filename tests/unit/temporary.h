@@ -1,5 +1,5 @@
-/* A temporary folder for a test, which is removed with its contents, and a fixture with a file in a
- * temporary folder. */
+/* A temporary folder for a test, which is removed with its contents, and a fixture with a file
+ * in such a folder. */
 #ifndef AUTOTUNE_TEMPORARY_H
 #define AUTOTUNE_TEMPORARY_H
 
@@ -41,7 +41,7 @@ typedef struct temporary_file {
     at_error error;
 } temporary_file;
 
-/* Set-up of a test: makes the folder, but not the file `name` in it. */
+/* Set-up of a test: makes the folder. The file `name` in it does not exist yet. */
 static inline int temporary_file_set_up(void **state, const char *name)
 {
     static temporary_file f;

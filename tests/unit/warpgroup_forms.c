@@ -75,7 +75,7 @@ static int bits_of(const warpgroup_form *f, operand o)
     return element_bits(type);
 }
 
-/* The strides of an operand in shared memory, in bytes, as the descriptor has them. */
+/* Strides of an operand in shared memory, in bytes, as in its descriptor. */
 typedef struct strides {
     int leading, stride;
 } strides;
@@ -85,7 +85,7 @@ static strides strides_of(const warpgroup_form *f, operand o)
     const bool turned = o == A ? f->turned_a : f->turned_b;
     const int across = o == A ? WARPGROUP_ROWS : f->n;
     if (!turned && f->swizzle == 16)
-        return (strides){across * 16 + 16, 128}; /* with a gap of 16 bytes after each column */
+        return (strides){across * 16 + 16, 128}; /* a gap of 16 bytes follows each column */
     if (!turned)
         return (strides){16, 8 * f->swizzle};
     if (f->swizzle == 16)
@@ -93,7 +93,7 @@ static strides strides_of(const warpgroup_form *f, operand o)
     return (strides){(o == B && f->sparse ? 4096 : 2048) / 128 * f->swizzle, 8 * f->swizzle};
 }
 
-/* Returns an element's position in shared memory. `across` is the row of a or the column of b. */
+/* Returns the position of an element in shared memory. `across` is a row of a or a column of b. */
 static int place_of(const warpgroup_form *f, operand o, int across, int k, int byte_of_k)
 {
     const strides s = strides_of(f, o);
@@ -135,7 +135,7 @@ static uint64_t descriptor_of(const warpgroup_form *f, operand o)
            (uint64_t)f->base << 49 | (uint64_t)modes[f->swizzle / 16] << 62;
 }
 
-/* Returns how many elements of a row of a, and of a column of b, are stored. */
+/* Returns the number of stored elements of a row of a or of a column of b. */
 static int held_of(const warpgroup_form *f)
 {
     return 256 / bits_of(f, A);
@@ -146,8 +146,8 @@ static int k_of(const warpgroup_form *f)
     return held_of(f) * (f->sparse ? 2 : 1);
 }
 
-/* Chooses the stored elements: two of four in each row (one of two for tf32). The PTX ISA's figures
- * of mma.sp show which lanes hold the metadata; a warp has 16 rows. */
+/* Chooses the stored elements: two of four in each row, or one of two for tf32. The figures of
+ * mma.sp in the PTX ISA show the lanes that hold the metadata. A warp has 16 rows. */
 static void fill_metadata(const warpgroup_form *f, warpgroup_data *d, uint64_t *random)
 {
     const bool is_single = bits_of(f, A) == 32, is_byte = bits_of(f, A) == 8;

@@ -1,10 +1,11 @@
-/* Forms of the matrix products of warpgroups (wgmma), and their expected results. Operands are
- * placed as the PTX ISA says ("canonical layouts", "register fragments").
+/* Forms of the matrix products of warpgroups (wgmma), and their expected results. The PTX ISA says
+ * where operands are placed ("canonical layouts", "register fragments").
  *
  * The kernel of a form has 128 threads and WARPGROUP_IMAGE_BYTES of dynamic shared memory. Its
- * arguments are the addresses of the image, the registers of a and the registers of d; the
- * descriptors of a and b for shared memory that begins at 0 (on a GPU it begins elsewhere); whether
- * d is added; the address of the metadata. The result replaces the registers of d. */
+ * arguments are the addresses of the image, of the registers of a and of the registers of d; the
+ * descriptors of a and b, for shared memory that begins at 0; whether d is added; the address of
+ * the metadata. On a GPU, shared memory begins at another address. The result replaces the
+ * registers of d. */
 #ifndef AUTOTUNE_WARPGROUP_FORMS_H
 #define AUTOTUNE_WARPGROUP_FORMS_H
 
@@ -21,7 +22,7 @@ enum {
 };
 
 typedef struct warpgroup_form {
-    const char *types; /* types of d, a and b as in the opcode, and the modifiers after them */
+    const char *types; /* types of d, a and b as in the opcode, followed by the modifiers */
     int n;
     int swizzle; /* bytes of the swizzle; 16 for no swizzle */
     bool a_in_registers;
@@ -30,7 +31,7 @@ typedef struct warpgroup_form {
     bool keeps;
     int offset;  /* bytes from the start of the swizzle's pattern to the operand */
     int base;    /* start of the swizzle's pattern, in rows of 128 bytes */
-    bool sparse; /* a has half of its columns */
+    bool sparse; /* whether only half of the columns of a are stored */
     int selector;
 } warpgroup_form;
 
@@ -44,7 +45,7 @@ typedef struct warpgroup_data {
     uint32_t metadata[WARPGROUP_THREADS];
     uint8_t columns[WARPGROUP_ROWS][WARPGROUP_MOST_K]; /* column of each stored element of a */
     uint64_t at_a, at_b;                               /* descriptors */
-    /* The bits of the elements. */
+    /* bits of the elements */
     uint32_t a[WARPGROUP_ROWS][WARPGROUP_MOST_K], b[WARPGROUP_MOST_N][WARPGROUP_MOST_K],
         c[WARPGROUP_ROWS][WARPGROUP_MOST_N];
 } warpgroup_data;
@@ -52,12 +53,12 @@ typedef struct warpgroup_data {
 void warpgroup_fill(const warpgroup_form *f, warpgroup_data *d);         /* always the same data */
 void warpgroup_kernel(const warpgroup_form *f, char *text, size_t size); /* CUDA C++; kernel "k" */
 
-/* Returns the largest distance of an element of d from its expected value, relative to the sum of
- * the magnitudes of its terms, or infinity if an integer is wrong. *row and *column get the
- * element's position. */
+/* Returns the largest distance between an element of d and its expected value, or infinity if an
+ * integer is wrong. The distance is relative to the sum of the magnitudes of the element's
+ * terms. *row and *column get the position of the element. */
 double warpgroup_distance(const warpgroup_form *f, const warpgroup_data *d, int *row, int *column);
 
-/* Returns the largest distance that is allowed. */
+/* Returns the largest allowed distance. */
 double warpgroup_allowed(const warpgroup_form *f);
 
 #endif

@@ -21,7 +21,7 @@ static void fill(queue *q, numbered items[COUNT])
     }
 }
 
-/* Pops all items and compares their numbers with a list that ends with -1. */
+/* Pops all items. Their numbers must be those of a list that ends with -1. */
 static void assert_drains(queue *q, const int *numbers)
 {
     for (; *numbers >= 0; numbers++) {
@@ -42,7 +42,7 @@ TEST(items_leave_in_the_order_in_which_they_came)
     assert_drains(&q, (int[]){0, 1, 2, 3, 4, -1});
 }
 
-TEST(one_that_is_put_in_front_leaves_first)
+TEST(an_item_put_in_front_leaves_first)
 {
     numbered items[COUNT], first = {.number = 7};
     queue q = {0};
@@ -69,7 +69,7 @@ TEST(any_item_can_be_taken_out_and_others_can_follow)
     }
 }
 
-TEST(what_is_moved_to_the_front_keeps_its_order)
+TEST(items_moved_to_the_front_keep_their_order)
 {
     numbered items[COUNT], others[2] = {{.number = 7}, {.number = 8}};
     queue q, to = {0};
@@ -87,7 +87,7 @@ TEST(what_is_moved_to_the_front_keeps_its_order)
 
 /* ---- hash maps ---- */
 
-TEST(what_was_put_is_found_and_nothing_else)
+TEST(only_keys_that_were_put_are_found)
 {
     enum { KEYS = 20000 };
     keymap m = {0};

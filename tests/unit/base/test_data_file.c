@@ -20,7 +20,7 @@ static void put(fixture *f, const void *bytes, size_t size_bytes)
     assert_ok(file_replace(f->path, bytes, size_bytes, &f->error), f->error);
 }
 
-/* Writes elements in place, so that an open descriptor sees them. */
+/* Writes elements into the existing file, so that an open descriptor sees them. */
 static void put_numbers(fixture *f, size_t count, int32_t first, const char *mode)
 {
     FILE *file = fopen(f->path, mode);

@@ -102,7 +102,7 @@ static void expect_count(json_t *count, json_int_t expected)
     json_decref(count);
 }
 
-TEST(counts_are_integers_however_they_came_about)
+TEST(counts_are_written_as_integers)
 {
     expect_count(json_count(7), 7);
     expect_count(json_count(UINT64_MAX), INT64_MAX);
@@ -128,14 +128,14 @@ static void assert_json(json_t *j, const char *expected)
     json_decref(j);
 }
 
-TEST(a_path_is_told_so_that_it_can_be_read_back)
+TEST(an_escaped_path_can_be_read_back)
 {
     assert_json(json_path("caf\xc3\xa9/x"), "\"caf\xc3\xa9/x\"");
     assert_json(json_path("caf\xe9"), "{\"bytes\":\"636166e9\"}");
     assert_json(json_path_bytes("n\xff and more", 2), "{\"bytes\":\"6eff\"}");
 }
 
-TEST(what_others_said_is_told_as_far_as_it_is_text)
+TEST(bytes_of_foreign_messages_that_are_not_text_are_replaced)
 {
     assert_json(json_foreign_text(NULL), "null");
     assert_json(json_foreign_text("caf\xc3\xa9\n"), "\"caf\xc3\xa9\\n\"");

@@ -18,7 +18,7 @@
 #include "check.h"
 #include "temporary.h"
 
-static int refused_with; /* errno value that flock() fails with, or 0 */
+static int refused_with; /* the errno value with which flock() fails, or 0 */
 static bool refuses_folders;
 
 int flock(int fd, int operation)
@@ -63,7 +63,7 @@ static int set_up_without_locks(void **state)
     return 0;
 }
 
-static void keeps_others_out_until_it_is_given_back(void **state)
+static void a_lock_excludes_others_until_it_is_closed(void **state)
 {
     fixture *f = *state;
     lock *first, *second;
@@ -77,7 +77,7 @@ static void keeps_others_out_until_it_is_given_back(void **state)
     lock_close(second);
 }
 
-static void is_not_given_back_by_a_fork(void **state)
+static void a_lock_survives_a_fork(void **state)
 {
     fixture *f = *state;
     lock *l, *other;
@@ -96,7 +96,7 @@ static void is_not_given_back_by_a_fork(void **state)
     lock_close(other);
 }
 
-static void dies_with_its_process(void **state)
+static void a_lock_ends_with_its_process(void **state)
 {
     fixture *f = *state;
     lock *l;
@@ -110,7 +110,7 @@ static void dies_with_its_process(void **state)
     lock_close(l);
 }
 
-static void dies_with_a_process_that_nobody_has_asked_for_yet(void **state)
+static void a_lock_ends_with_its_process_before_anybody_reaps_it(void **state)
 {
     fixture *f = *state;
     lock *l;
@@ -143,7 +143,7 @@ static void a_file_is_locked_as_a_folder_is(void **state)
 
 /* Many processes increment a number in a file. No increment is lost, although some processes are
  * killed while they hold the lock. */
-static void nothing_is_lost_among_processes_some_of_which_are_killed(void **state)
+static void no_increment_is_lost_if_processes_are_killed(void **state)
 {
     enum { PROCESSES = 6, ROUNDS = 60 };
     fixture *f = *state;
@@ -194,9 +194,9 @@ static void a_file_system_without_locks_is_an_error_with_the_remedy(void **state
     lock_close(l);
 }
 
-/* NFS cannot lock a folder: a lock needs a descriptor for writing, and folders cannot be opened for
- * writing. */
-static void a_file_stands_for_a_folder_that_cannot_be_locked(void **state)
+/* NFS grants a lock only on a descriptor for writing, and folders cannot be opened for writing.
+ * So a file in the folder is locked. */
+static void a_file_is_locked_in_place_of_a_folder_that_cannot_be_locked(void **state)
 {
     fixture *f = *state;
     lock *first, *second;
@@ -208,7 +208,7 @@ static void a_file_stands_for_a_folder_that_cannot_be_locked(void **state)
     lock_close(first);
 }
 
-static void what_is_in_the_way_is_refused_by_name(void **state)
+static void a_path_that_is_no_lock_file_is_refused_by_name(void **state)
 {
     fixture *f = *state;
     lock *l;
@@ -227,14 +227,14 @@ int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        CASE(keeps_others_out_until_it_is_given_back),
-        CASE(is_not_given_back_by_a_fork),
-        CASE(dies_with_its_process),
-        CASE(dies_with_a_process_that_nobody_has_asked_for_yet),
+        CASE(a_lock_excludes_others_until_it_is_closed),
+        CASE(a_lock_survives_a_fork),
+        CASE(a_lock_ends_with_its_process),
+        CASE(a_lock_ends_with_its_process_before_anybody_reaps_it),
         CASE(a_file_is_locked_as_a_folder_is),
-        CASE(nothing_is_lost_among_processes_some_of_which_are_killed),
-        CASE(a_file_stands_for_a_folder_that_cannot_be_locked),
-        CASE(what_is_in_the_way_is_refused_by_name),
+        CASE(no_increment_is_lost_if_processes_are_killed),
+        CASE(a_file_is_locked_in_place_of_a_folder_that_cannot_be_locked),
+        CASE(a_path_that_is_no_lock_file_is_refused_by_name),
         cmocka_unit_test_setup_teardown(a_file_system_without_locks_is_an_error_with_the_remedy,
                                         set_up_without_locks, tear_down),
     };

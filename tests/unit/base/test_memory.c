@@ -35,7 +35,7 @@ TEST(without_memory_the_process_says_so_and_ends)
     assert_string_equal(said, "autotune: out of memory\n");
 }
 
-TEST(memory_is_zeroed_and_none_is_a_block_too)
+TEST(memory_is_zeroed_and_zero_bytes_are_a_block_too)
 {
     int64_t *items = memory_new(3, sizeof *items);
     assert_true(items[0] == 0 && items[1] == 0 && items[2] == 0);
@@ -45,7 +45,7 @@ TEST(memory_is_zeroed_and_none_is_a_block_too)
     free(none);
 }
 
-TEST(copies_are_the_callers)
+TEST(the_caller_owns_copies)
 {
     int numbers[] = {1, 2, 3};
     char text[] = "word";

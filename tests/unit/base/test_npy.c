@@ -24,7 +24,7 @@ static at_status parse(unsigned version, const char *header, npy_header *out, at
     return npy_parse(bytes, make(bytes, version, header), out, error);
 }
 
-TEST(what_numpy_writes_is_read)
+TEST(files_of_numpy_are_read)
 {
     static const char header[] =
         "{'descr': '<f4', 'fortran_order': False, 'shape': (64, 1003), }          \n";
@@ -69,7 +69,7 @@ TEST(a_single_number_and_a_column_lie_as_c_lays_them_out)
     assert_false(h.fortran);
 }
 
-TEST(each_type_that_a_buffer_has_is_found)
+TEST(every_buffer_type_is_found)
 {
     static const struct {
         const char *descr, *name;
@@ -107,7 +107,7 @@ TEST(each_type_that_a_buffer_has_is_found)
     }
 }
 
-TEST(headers_that_make_no_sense_are_told_of)
+TEST(invalid_headers_are_refused)
 {
     static const struct {
         const char *header, *why;
@@ -142,7 +142,7 @@ TEST(headers_that_make_no_sense_are_told_of)
     }
 }
 
-TEST(no_beginning_of_a_file_is_taken_for_a_whole_one)
+TEST(a_cut_file_is_refused)
 {
     unsigned char bytes[512];
     size_t size = make(bytes, 1, "{'descr': '<f4', 'fortran_order': False, 'shape': (3,)}");

@@ -13,7 +13,7 @@ TEST(reading_past_the_end_fails_once_and_for_all)
     pack_deinit(&m);
 }
 
-TEST(a_length_that_lies_is_a_failure)
+TEST(a_wrong_length_is_a_failure)
 {
     pack m = {0};
     pack_put_u64(&m, UINT64_MAX);
@@ -33,8 +33,8 @@ TEST(a_string_must_end_where_its_length_says)
     pack_deinit(&m);
 }
 
-/* NULL would mean a lack of memory. */
-TEST(nothing_put_into_an_empty_pack_has_a_place)
+/* A pack whose memory is NULL would be taken for a lack of memory. */
+TEST(zero_bytes_put_into_an_empty_pack_allocate_memory)
 {
     pack m = {0};
     assert_non_null(pack_grow(&m, 0));
@@ -89,7 +89,7 @@ TEST(a_text_that_is_longer_than_its_member_is_a_failure)
     pack_deinit(&m);
 }
 
-TEST(what_is_appended_makes_a_text)
+TEST(appended_pieces_make_a_text)
 {
     pack p = {0};
     pack_append_text(&p, "a text");
@@ -100,7 +100,7 @@ TEST(what_is_appended_makes_a_text)
     free(text);
 }
 
-TEST(a_text_that_found_no_memory_is_none)
+TEST(a_text_without_memory_is_null)
 {
     pack p = {0};
     pack_append_text(&p, "a text");

@@ -15,7 +15,7 @@ TEST(no_samples_give_zeros)
     assert_int_equal(s.high_ns, 0);
 }
 
-TEST(one_sample_is_everything)
+TEST(one_sample_is_every_quartile)
 {
     int64_t samples[] = {42};
     stats_summary s = stats_summarise(samples, 1);
@@ -51,7 +51,7 @@ TEST(the_interval_uses_the_ranks_of_the_binomial)
     for (size_t i = 0; i < 40; i++)
         samples[i] = (int64_t)(40 - i);
     stats_summary s = stats_summarise(samples, 40);
-    /* The bounds 20 -+ 0.98 sqrt(40) are 13.8 and 27.2. This gives ranks 13 and 28. */
+    /* The ranks 13 and 28 are n/2 - 0.98 sqrt(n) and n/2 + 1 + 0.98 sqrt(n), rounded outwards. */
     assert_int_equal(s.low_ns, 13);
     assert_int_equal(s.high_ns, 28);
 }

@@ -14,7 +14,7 @@ static void expect_escaped(const char *text, const char *wanted)
     assert_string_equal(out, wanted);
 }
 
-TEST(orders_to_a_terminal_are_shown)
+TEST(terminal_control_sequences_are_escaped)
 {
     expect_escaped("plain \xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80\n\tend",
                    "plain \xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80\n\tend");
@@ -30,7 +30,7 @@ TEST(orders_to_a_terminal_are_shown)
                    "\\ufffd \\ufffd \\ufffd( \\ufffd\\ufffd \\ufffd\\ufffd\\ufffd \\ufffd");
 }
 
-TEST(what_does_not_fit_is_left_out_whole)
+TEST(an_escape_that_does_not_fit_is_left_out_whole)
 {
     char out[8];
     plain_text_escape("ab\033cd", out, sizeof out);
@@ -70,7 +70,7 @@ static const char *near(const char *typed)
     return nearest_name(typed, names, sizeof names / sizeof *names);
 }
 
-TEST(one_slip_is_forgiven)
+TEST(one_typing_error_is_corrected)
 {
     assert_string_equal(near("row"), "rows");
     assert_string_equal(near("clos"), "cols");
@@ -80,13 +80,13 @@ TEST(one_slip_is_forgiven)
     assert_string_equal(near("block"), "block");
 }
 
-TEST(of_names_that_are_as_near_the_one_that_begins_alike_is_meant)
+TEST(of_equally_near_names_the_one_with_the_same_beginning_wins)
 {
     static const char *const both[] = {"how", "rows", "low"};
     assert_string_equal(nearest_name("row", both, 3), "rows");
 }
 
-TEST(the_only_name_that_begins_so_is_meant)
+TEST(the_only_name_with_this_beginning_is_found)
 {
     static const char *const alike[] = {"relative", "mismatches", "mismeasured"};
     assert_string_equal(near("alg"), "algorithm");
@@ -95,7 +95,7 @@ TEST(the_only_name_that_begins_so_is_meant)
     assert_null(nearest_name("re", alike, 3));
 }
 
-TEST(another_word_is_not)
+TEST(another_word_finds_no_name)
 {
     assert_null(near("warp"));
     assert_null(near(""));

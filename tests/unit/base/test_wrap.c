@@ -31,19 +31,18 @@ TEST(a_line_that_fits_is_left_alone)
     expect("0123456789\n  a  b\n\nlast", 10, "0123456789\n  a  b\n\nlast");
 }
 
-TEST(a_longer_one_goes_on_below_two_further_in)
+TEST(a_longer_line_continues_below_indented_by_two)
 {
     expect("one two three four five six seven eight\n", 24,
            "one two three four five\n  six seven eight\n");
 }
 
-TEST(what_stands_behind_a_label_goes_on_below_it)
+TEST(text_behind_a_label_continues_below_the_text)
 {
     expect("best    one two three four five six seven\n", 32,
            "best    one two three four five\n        six seven\n");
 }
 
-/* A value is a list of numbers, or the text between two commas of a configuration. */
 TEST(nothing_is_broken_within_a_value)
 {
     expect("tile_x=64,tile_y=32,pad=0,group=4\n", 30, "tile_x=64,tile_y=32,pad=0,\n  group=4\n");
@@ -53,7 +52,7 @@ TEST(nothing_is_broken_within_a_value)
            "/a/path/that/is/longer/than/the/terminal\n");
 }
 
-TEST(colours_and_letters_of_many_bytes_take_the_room_that_is_seen)
+TEST(colours_and_multibyte_letters_count_with_their_visible_width)
 {
     expect("\033[1m\xc2\xb5s one two three four\033[0m\n", 21,
            "\033[1m\xc2\xb5s one two three four\033[0m\n");
@@ -65,7 +64,7 @@ TEST(lines_that_were_broken_by_hand_flow)
            "name    one two three four five\n        six seven eight nine\nnext\n");
 }
 
-/* For random texts: only lines of a single word are too wide, and no word is lost or split. */
+/* Wraps random texts. Only a line of a single word may be too wide. Every word must stay whole. */
 TEST(every_width_keeps_every_word)
 {
     static const char text[] = "  alpha=1,beta=22,gamma=333 and  then some, words 1,2,3 of\n"
@@ -107,7 +106,7 @@ static void expect_streamed(const char *text, size_t step, bool colours, const c
     assert_string_equal(out, wanted);
 }
 
-TEST(a_stream_shows_the_same_however_it_is_cut)
+TEST(a_stream_shows_the_same_in_pieces_of_any_size)
 {
     static const char text[] =
         "\033[1mbold\033[0m \xe2\x82\xac \033[31mred \xf0\x9f\x98\x80\xe2\x82 \033\033[2mdim\xc2";

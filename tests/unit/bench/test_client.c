@@ -37,7 +37,7 @@ TEST(a_worker_that_waits_opens_nothing_before_it_begins)
     end(&f);
 }
 
-TEST(a_worker_that_never_began_is_freed)
+TEST(a_worker_that_was_never_started_is_freed)
 {
     fixture f = {0};
     const device_worker_options options = {.spec = "cuda:0", .waits = true};
@@ -66,7 +66,7 @@ TEST(the_set_up_measures_floor_tick_reference_and_ceiling)
     end(&f);
 }
 
-TEST(a_ceiling_that_no_run_measures_is_left_alone)
+TEST(a_ceiling_that_runs_do_not_measure_is_zero)
 {
     fixture f;
     start(&f);

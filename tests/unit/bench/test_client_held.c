@@ -13,7 +13,7 @@ TEST(a_try_may_leave_the_ragged_problem_for_when_the_variant_is_held)
     assert_ok(device_worker_hold(f.worker, 1, &v, &f.error), f.error);
     expect_outcome(expect(&f, DEVICE_HELD), OUTCOME_WRONG_RESULT,
                    "on the ragged problem: 11 of 1003 elements of dst");
-    /* The variant is no longer held: requests for it fail, and its id is free. */
+    /* The variant is no longer held: a request for the variant fails, and its id is free. */
     v = plan_variant("good_120");
     v.unchecked = true;
     assert_ok(device_worker_hold(f.worker, 1, &v, &f.error), f.error);
@@ -47,7 +47,7 @@ TEST(a_block_samples_held_variants_in_the_order_given)
     end(&f);
 }
 
-TEST(short_blocks_know_their_clock_from_a_longer_window)
+TEST(short_blocks_measure_their_clock_in_a_longer_window)
 {
     fixture f;
     begin(&f);

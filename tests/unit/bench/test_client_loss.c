@@ -87,7 +87,7 @@ TEST(a_worker_killed_while_it_starts_is_started_again)
     end(&f);
 }
 
-TEST(a_stopped_worker_neither_blocks_the_tuner_nor_lasts)
+TEST(a_stopped_worker_does_not_block_the_tuner_and_is_ended)
 {
     fixture f;
     begin(&f);
@@ -113,7 +113,7 @@ TEST(a_stopped_worker_neither_blocks_the_tuner_nor_lasts)
 
 TEST_GROUP(worker_use_fake_driver, NULL)
 
-/* Fills the tuned problem's input, and its expected results, from a file. */
+/* Fills the input and the expected results of the tuned problem from a file. */
 static void fill_from_file(fixture *f, const char *path, data_file **out)
 {
     const dtype type = DTYPE_FLOAT;

@@ -24,8 +24,8 @@ TEST(short_kernels_are_timed_in_batches_and_so_is_the_ceiling)
     /* Six sets of buffers of 32 KiB are three times as large as the L2 of 64 KiB. */
     assert_int_equal(f.event.ready.buffer_sets, 6);
     assert_int_equal(f.event.ready.reference_ns, 10000);
-    /* The ceiling is 2 us plus 16384 bytes at 50 bytes/ns. A single copy would be rounded to 2500
-     * ns. */
+    /* The ceiling is 2 us plus 16384 bytes at 50 bytes/ns. A single copy would be rounded to
+     * 2500 ns. */
     assert_in_range(f.event.ceiling_ns, 2320, 2335);
     const device_event *e = try_entry(&f, 1, "good_3", 5);
     expect_outcome(e, OUTCOME_OK, "");
@@ -167,7 +167,7 @@ static void in_rounds(launch_plan *plan, uint32_t rounds)
     plan->launches[0].rounds = rounds;
 }
 
-/* There are more rounds than a sample can queue behind its gate. */
+/* The second number of rounds is larger than a sample can queue behind its gate. */
 TEST(a_group_of_launches_runs_in_rounds)
 {
     static const uint32_t rounds[] = {2, 700};
@@ -208,7 +208,7 @@ TEST(the_first_elements_alone_may_be_results)
     end(&f);
 }
 
-TEST(dynamic_shared_memory_past_48_KiB_is_asked_for)
+TEST(dynamic_shared_memory_above_48_KiB_is_requested)
 {
     fixture f;
     begin(&f);
@@ -250,9 +250,9 @@ TEST(a_refused_launch_is_a_launch_error_and_costs_no_worker)
     end(&f);
 }
 
-/* The first launch on the fake driver takes a millisecond longer than its kernel. This time must
- * not count for the kernel. */
-TEST(what_is_too_slow_is_left_after_one_launch_unchecked)
+/* The first launch on the fake driver takes 1 ms longer than its kernel. The kernel's time must
+ * not include this millisecond. */
+TEST(a_variant_that_is_too_slow_is_launched_once_and_not_checked)
 {
     fixture f;
     begin(&f);
@@ -284,7 +284,7 @@ TEST(variables_of_a_module_are_reset_before_each_launch)
 {
     fixture f;
     begin(&f);
-    /* The variable has the name of the section. In the table of section names, it is the first. */
+    /* The variable has the name of the section, which is the first name in the table of names. */
     const Elf64_Sym symbol = {.st_name = sizeof(Elf64_Ehdr) +
                                          CUBIN_IMAGE_SECTIONS * sizeof(Elf64_Shdr) + 1,
                               .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT),

@@ -1,5 +1,5 @@
-/* Tests kernels that run before a sample, and the buffers that they share, on a fake device that
- * logs the calls. */
+/* Tests kernels that run before a sample, and their buffers, on a fake device that logs the
+ * calls. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 struct device_buffer {
     char name[PLAN_NAME_BYTES];
     uint64_t size_bytes;
-    char from[PLAN_NAME_BYTES + 32]; /* name of the source of the contents */
+    char from[PLAN_NAME_BYTES + 32]; /* source of the contents */
 };
 
 struct device_kernel {
@@ -20,7 +20,7 @@ struct device_kernel {
 struct device {
     char done[1024];
     at_status launch_status;
-    int buffers, kernels; /* buffers and kernels that exist */
+    int buffers, kernels; /* number of buffers and of kernels that exist */
 };
 
 static void note(device *d, const char *what)
@@ -80,7 +80,7 @@ static void kernel_free(device *d, device_kernel *k)
     free(k);
 }
 
-/* The kernel writes its second buffer. */
+/* Launches a kernel, which writes its second buffer. */
 static at_status launch(device *d, device_kernel *k, const launch_plan *plan,
                         device_buffer *const *buffers, at_error *error)
 {
@@ -150,7 +150,7 @@ static device_predecessor predecessor(const char *name, const char *in, const ch
     return p;
 }
 
-/* A problem whose sampled kernel writes y from m. */
+/* A problem whose sampled kernel reads m and writes y. */
 typedef struct fixture {
     device device;
     device_slot slot;
@@ -187,7 +187,7 @@ static int tear_down(void **state)
     return f->device.buffers || f->device.kernels ? -1 : 0;
 }
 
-/* Asserts that buffer `i` of a kernel before the sample is filled as in an ordinary problem. */
+/* Asserts that a buffer has the contents that buffer `i` of an ordinary problem has. */
 static void assert_filled(const device_buffer *b, uint32_t i)
 {
     char expected[sizeof b->from];

@@ -62,7 +62,7 @@ TEST(without_a_counter_power_is_integrated)
     assert_true(fabs(e.launch_j - 0.035) < 1e-9);
 }
 
-TEST(without_figures_there_is_no_estimate)
+TEST(without_readings_there_is_no_estimate)
 {
     energy_reading readings[ENERGY_READINGS];
     energy_estimate e;

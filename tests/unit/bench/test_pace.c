@@ -40,7 +40,7 @@ TEST(time_without_work_is_no_credit)
     assert_int_equal(gpu_pace_rest(&p, 100010 * ms), 90 * ms);
 }
 
-TEST(what_was_worked_before_is_rested_for_later)
+TEST(rest_that_earlier_work_needs_is_taken_later)
 {
     gpu_pace p = {.share = 0.5};
     gpu_pace_begin(&p, 0);

@@ -29,7 +29,7 @@ static at_status launch(device *d, device_kernel *k, const launch_plan *plan,
     return AT_OK;
 }
 
-/* Returns the work limit of a launch if the check allows `most_work`. */
+/* Returns the work limit that a launch gets if its check allows `most_work`. */
 static uint64_t bound_of(bool proves, uint64_t most_work)
 {
     static const device_analysis analysis = {.limit_work = limit_work};
@@ -68,7 +68,7 @@ TEST(a_device_that_counts_no_work_is_not_bounded)
     assert_int_equal(d.count, 0);
 }
 
-/* Asserts that a table of functions has no NULL entry; `table` may be NULL. */
+/* Asserts that a table of functions has no NULL entry. `table` may be NULL. */
 static void assert_whole(const void *table, size_t from_bytes, size_t bytes)
 {
     for (; table && from_bytes < bytes; from_bytes += sizeof(void *)) {

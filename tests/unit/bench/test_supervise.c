@@ -3,7 +3,7 @@
 #include "base/rng.h"
 #include "scripted_device.h"
 
-/* The steps that set the worker up; a test's own steps follow. There is no process and no clock. */
+/* Steps that set the worker up, before a test's own steps. There is no real process or clock. */
 #define SET_UP STEP_BEHAVE, STEP_BEHAVE, STEP_BEHAVE
 
 #define RUN(...) run((const uint8_t[]){__VA_ARGS__}, sizeof(const uint8_t[]){__VA_ARGS__})
@@ -16,7 +16,7 @@ static scripted_result run(const uint8_t *script, size_t count)
     return r;
 }
 
-/* Asserts that a worker was lost, but that all requests were answered. */
+/* Asserts that a worker was lost and that all requests were answered. */
 static void expect_a_worker_lost(scripted_result r)
 {
     assert_int_equal(r.restarts, 1);
@@ -33,19 +33,19 @@ TEST(a_device_that_behaves_answers_everything)
     assert_int_equal(r.restarts, 0);
 }
 
-TEST(what_is_asked_before_the_device_is_ready_is_answered_in_its_turn)
+TEST(requests_before_the_device_is_ready_are_answered_in_order)
 {
     scripted_result r = RUN(STEP_ENERGY, STEP_CLAIM, STEP_TRY, STEP_BLOCK, STEP_CLAIM);
     assert_int_equal(r.fine, 3);
     assert_int_equal(r.restarts, 0);
 }
 
-TEST(an_answer_that_comes_twice_is_no_answer_to_the_next_question)
+TEST(a_repeated_answer_does_not_answer_the_next_request)
 {
     expect_a_worker_lost(RUN(SET_UP, STEP_TRY, STEP_TRY, STEP_BEHAVE, STEP_DOUBLED, STEP_BEHAVE));
 }
 
-TEST(an_answer_of_before_is_no_answer_to_the_next_question)
+TEST(an_old_answer_does_not_answer_the_next_request)
 {
     expect_a_worker_lost(
         RUN(SET_UP, STEP_TRY, STEP_BEHAVE, STEP_TRY, STEP_BEHAVE, STEP_TRY, STEP_LATE));
@@ -79,7 +79,7 @@ TEST(a_note_for_another_request_or_without_an_end_ends_the_worker)
     expect_a_worker_lost(RUN(SET_UP, STEP_TRY, STEP_FAILED));
 }
 
-TEST(a_worker_that_dies_at_no_request_blames_none)
+TEST(a_worker_that_dies_without_a_request_blames_no_variant)
 {
     scripted_result r = RUN(SET_UP, STEP_TRY, STEP_BEHAVE, STEP_DEATH, STEP_TRY, SET_UP,
                             STEP_BEHAVE, STEP_DEATH, STEP_TRY);
@@ -107,7 +107,7 @@ TEST(what_a_device_said_in_time_counts_however_late_it_is_read)
     assert_int_equal(r.restarts, 0);
 }
 
-TEST(a_device_that_never_does_better_is_given_up)
+TEST(a_device_that_always_fails_is_given_up)
 {
     uint8_t script[64];
     for (size_t i = 0; i < sizeof script; i++)
@@ -132,7 +132,7 @@ TEST(no_order_of_messages_makes_a_wrong_result_or_a_hang)
         fine += r.fine;
         lost += (size_t)r.restarts;
     }
-    /* Many steps succeeded, and some workers failed. */
+    /* Many steps must succeed, and some workers must fail. */
     assert_true(fine > RUNS);
     assert_true(lost > RUNS);
 }

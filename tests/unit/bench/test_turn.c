@@ -130,7 +130,7 @@ TEST_IN(processes_never_have_a_turn_at_once, clear_board, NULL)
     assert_true(shared->taken[0] == 90);
 }
 
-TEST_IN(who_takes_one_turn_after_the_other_lets_others_between, clear_board, NULL)
+TEST_IN(a_process_between_two_turns_lets_others_in, clear_board, NULL)
 {
     pid_t greedy = fork();
     if (greedy == 0) {
@@ -162,7 +162,7 @@ TEST_IN(a_process_that_ends_gives_its_turn_back, clear_board, NULL)
     gpu_turn_free(t);
 }
 
-TEST_IN(nobody_waits_longer_than_told_and_but_once, clear_board, NULL)
+TEST_IN(a_turn_is_waited_for_once_and_no_longer_than_the_limit, clear_board, NULL)
 {
     pid_t child = hold();
     gpu_turn *t = open_turns("GPU-1");
@@ -176,7 +176,7 @@ TEST_IN(nobody_waits_longer_than_told_and_but_once, clear_board, NULL)
     end(child);
 }
 
-TEST_IN(where_there_can_be_no_files_there_are_no_turns, clear_board, NULL)
+TEST_IN(without_a_folder_for_files_there_are_no_turns, clear_board, NULL)
 {
     assert_null(open_turns(""));
     assert_null(open_turns("../GPU-1"));
@@ -207,7 +207,7 @@ static void assert_refused(const char *uuid, const char *path, const char *what)
         fail_msg("no '%s' and '%s' in: %s", path, what, error.message);
 }
 
-TEST_IN(what_is_in_the_place_of_a_file_is_refused_by_name_and_not_waited_for, clear_board, NULL)
+TEST_IN(a_path_that_is_no_file_is_refused_by_name_at_once, clear_board, NULL)
 {
     char path[TEMPORARY_BYTES + 32];
     static const char *const suffixes[] = {"turn", "next"};

@@ -21,7 +21,7 @@ static launch_plan some_launch(void)
     return p;
 }
 
-TEST(a_variant_survives_the_way)
+TEST(a_variant_is_read_as_it_was_written)
 {
     device_variant v = {.present = {true, true}, .once = "a.cu:7"};
     v.images[0] = (device_image){.bytes = "cubin", .size_bytes = 6, .registers = 40};
@@ -53,7 +53,7 @@ TEST(a_variant_without_slot_0_is_refused)
     pack_deinit(&m);
 }
 
-TEST(properties_survive_the_way)
+TEST(properties_are_read_as_they_were_written)
 {
     device_properties p = {.kind = "cuda",
                            .spec = "cuda:3",
@@ -110,7 +110,7 @@ static void put_some_answer(pack *m)
     device_put_answer(m, &answer);
 }
 
-TEST(an_answer_survives_the_way)
+TEST(an_answer_is_read_as_it_was_written)
 {
     pack m = {0};
     device_answer back;
@@ -162,7 +162,7 @@ TEST(damaged_messages_are_refused_or_harmless)
     }
 }
 
-TEST(a_chunk_survives_the_way)
+TEST(a_chunk_is_read_as_it_was_written)
 {
     const unsigned char key[DATA_KEY_BYTES] = {1, 2, 3};
     const device_chunk chunk = {

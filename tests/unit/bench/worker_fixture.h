@@ -1,7 +1,6 @@
-/* A device worker on the fake driver (tests/fake): real processes, messages and checks, no GPU.
- *
- * Buffers contain floats; a right variant copies src to dst. The name of the entry selects the
- * behaviour of the kernel: "good_50" is right and takes 50 us. */
+/* A device worker on the fake driver (tests/fake): real processes, messages and checks, but no
+ * GPU. Buffers contain floats. A right variant copies src to dst. The entry's name selects what
+ * the kernel does: "good_50" is right and takes 50 us. */
 #ifndef AUTOTUNE_WORKER_FIXTURE_H
 #define AUTOTUNE_WORKER_FIXTURE_H
 
@@ -75,7 +74,7 @@ static inline void start(fixture *f)
     assert_ok(device_worker_start(&options, &f->worker, &f->error), f->error);
 }
 
-/* Takes the next event, in the way of the tuner's loop. */
+/* Takes the next event as the tuner's loop does. */
 static inline const device_event *next(fixture *f)
 {
     device_event_deinit(&f->event);

@@ -11,7 +11,6 @@ enum { PTX = 1, CUBIN = 2, LZ4 = 0x2000, ZSTD = 0x8000, ROOM = 1 << 16 };
 static const char with_a[] = ".version 8.0\n.visible .entry a(\n)\n{ ret; }\n";
 static const char with_b[] = ".version 8.0\n.visible .entry ab(\n)\n{ ret; }\n";
 
-/* A fat binary that a test builds. */
 typedef struct fatbin {
     char bytes[ROOM];
     size_t size_bytes;
@@ -74,7 +73,7 @@ TEST(a_kernel_whose_name_only_begins_alike_is_another)
     assert_null(ptx);
 }
 
-TEST(of_several_the_newest_that_the_gpu_takes_has_the_kernel)
+TEST(the_newest_image_that_the_gpu_supports_is_used)
 {
     static const char newer[] = ".version 8.1\n.visible .entry a(\n)\n{ ret; }\n";
     at_error error = {0};
@@ -92,7 +91,7 @@ TEST(of_several_the_newest_that_the_gpu_takes_has_the_kernel)
     free(ptx);
 }
 
-TEST(machine_code_alone_is_told_with_the_option_to_add)
+TEST(without_ptx_the_error_names_the_compiler_option_to_add)
 {
     at_error error = {0};
     fatbin f;
@@ -152,7 +151,7 @@ TEST(damage_is_found_at_every_byte_or_does_no_harm)
         }
 }
 
-TEST(zstandard_is_unpacked_where_its_library_is)
+TEST(zstandard_is_unpacked_if_its_library_is_installed)
 {
     size_t (*compress)(void *, size_t, const void *, size_t, int);
     void *library = dlopen("libzstd.so.1", RTLD_NOW);

@@ -10,7 +10,7 @@
 
 enum { BLOCK = 32, BLOCKS = 300, COUNT = BLOCK * BLOCKS, PATH = 512 };
 
-/* The PTX of a kernel on words. Its body is out[i] = in[i] + 1, or a test's own. */
+/* The PTX of a kernel. Its body computes out[i] = in[i] + 1, or is given by the test. */
 static const char kernel_begin[] =
     ".version 7.8\n.target sm_80\n.address_size 64\n.global .align 4 .u32 variable = 1;\n"
     ".visible .entry add(.param .u64 out, .param .u64 in)\n{\n"
@@ -98,7 +98,7 @@ static uint32_t *expected(void)
     return after;
 }
 
-TEST(what_the_program_computed_is_computed_again)
+TEST(a_relaunch_computes_the_results_of_the_program)
 {
     uint32_t *after = expected();
     relaunch_result r = run(plain, after, UINT64_MAX / 4);
@@ -109,7 +109,7 @@ TEST(what_the_program_computed_is_computed_again)
     free(after);
 }
 
-TEST(a_word_that_the_program_had_otherwise_is_found)
+TEST(a_word_that_differs_from_the_program_is_found)
 {
     uint32_t *after = expected();
     after[7777] ^= 0x40000000;
@@ -132,7 +132,7 @@ TEST(a_grid_that_costs_too_much_is_sampled_from_its_first_block_to_its_last)
     free(after);
 }
 
-TEST(a_race_is_told)
+TEST(a_race_is_reported)
 {
     uint32_t *after = calloc(COUNT, sizeof *after);
     relaunch_result r = run(racing, after, UINT64_MAX / 4);
@@ -141,7 +141,7 @@ TEST(a_race_is_told)
     free(after);
 }
 
-TEST(results_that_need_all_blocks_are_not_compared_with_those_of_some)
+TEST(results_that_need_all_blocks_are_not_compared_if_only_some_run)
 {
     uint32_t *after = calloc(COUNT, sizeof *after);
     after[0] = COUNT;

@@ -1,4 +1,4 @@
-/* Tests how the tables that processes of a captured program write are read as one description. */
+/* Processes of a captured program write tables. Tests that they are read as one description. */
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>

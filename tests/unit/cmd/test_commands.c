@@ -1,5 +1,4 @@
-/* Runs every subcommand in this process, under the sanitizers: it parses its words, runs, and
- * prints. tests/cli tests what users see. */
+/* Runs every subcommand in this process, under the sanitizers. tests/cli tests what users see. */
 #include "check.h"
 
 #include <stdio.h>

@@ -14,8 +14,8 @@ static size_t count_words(const char *list)
     return count;
 }
 
-/* Every command takes --help, although its list of options does not have it. */
-TEST(every_option_that_a_command_lists_is_one)
+/* Every command accepts --help, although no command's list of options has this entry. */
+TEST(every_option_that_a_command_lists_exists)
 {
     size_t count;
     const command *const *all = commands_all(&count);
@@ -30,7 +30,7 @@ TEST(every_option_that_a_command_lists_is_one)
     }
 }
 
-TEST(an_option_with_words_of_the_commands_own_is_one_of_its_options)
+TEST(an_option_with_values_of_its_command_is_an_option_of_this_command)
 {
     size_t count;
     const command *const *all = commands_all(&count);

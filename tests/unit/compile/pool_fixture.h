@@ -36,8 +36,8 @@ static inline compile_result compile_one(compile_pool *pool, const compile_reque
     return result;
 }
 
-/* Returns a source that occupies the preprocessor for hours but needs little memory. Each macro
- * contains the previous macro twice, and the first macro is empty. */
+/* Returns a source that the preprocessor expands for hours in little memory. Each macro contains
+ * the previous macro twice, and the first macro is empty. */
 static inline char *endless_source(void)
 {
     enum { DOUBLINGS = 50 };

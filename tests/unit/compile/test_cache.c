@@ -12,7 +12,7 @@
 #include "check.h"
 #include "compile/cache.h"
 
-enum { FRAME_BYTES = 48 }; /* bytes of an entry's header */
+enum { FRAME_BYTES = 48 }; /* size of the header of an entry */
 
 static int remove_one(const char *path, const struct stat *s, int type, struct FTW *ftw)
 {
@@ -67,7 +67,7 @@ static bool has(const compile_cache *c, compile_key key, const void *expected, s
     return true;
 }
 
-TEST_IN(what_is_put_is_got_and_nothing_else, make_folder, remove_folder)
+TEST_IN(only_entries_that_were_put_are_found, make_folder, remove_folder)
 {
     compile_cache c = open_cache(*state, 0);
     static unsigned char large[100000];
@@ -96,7 +96,7 @@ TEST(every_part_of_a_request_and_the_compiler_change_the_key)
     assert_true(a.high == e.high && a.low == e.low);
 }
 
-/* Each byte of an entry is changed in turn, and the entry is cut to each length. */
+/* Changes each byte of an entry in turn, and cuts the entry to each length. */
 TEST_IN(a_damaged_entry_is_ignored_and_removed, make_folder, remove_folder)
 {
     compile_cache c = open_cache(*state, 0);
@@ -121,7 +121,7 @@ TEST_IN(a_damaged_entry_is_ignored_and_removed, make_folder, remove_folder)
     }
 }
 
-TEST_IN(an_entry_under_another_name_is_not_believed, make_folder, remove_folder)
+TEST_IN(an_entry_under_another_name_is_ignored, make_folder, remove_folder)
 {
     compile_cache c = open_cache(*state, 0);
     at_error error = {0};
@@ -134,7 +134,7 @@ TEST_IN(an_entry_under_another_name_is_not_believed, make_folder, remove_folder)
     assert_false(has(&c, key_of(2), "one", 3));
 }
 
-TEST_IN(what_is_not_a_file_is_no_entry, make_folder, remove_folder)
+TEST_IN(a_path_that_is_not_a_file_is_no_entry, make_folder, remove_folder)
 {
     compile_cache c = open_cache(*state, 0);
     at_error error = {0};
@@ -167,7 +167,7 @@ static uint64_t bytes_of_entries(const compile_cache *c, unsigned count, unsigne
     return total;
 }
 
-TEST_IN(the_entries_used_longest_ago_make_room, make_folder, remove_folder)
+TEST_IN(the_least_recently_used_entries_are_removed, make_folder, remove_folder)
 {
     enum { COUNT = 100, SIZE = 1000, LIMIT = 50 * (SIZE + FRAME_BYTES) };
     compile_cache c = open_cache(*state, LIMIT);
@@ -177,7 +177,7 @@ TEST_IN(the_entries_used_longest_ago_make_room, make_folder, remove_folder)
         assert_ok(compile_cache_put(&c, key_of(i), contents, SIZE, &error), error);
         char path[COMPILE_CACHE_PATH_BYTES + 64];
         path_of(&c, key_of(i), path, sizeof path);
-        /* Entry 0 is the oldest, but it is used again, so it must stay. */
+        /* Entry 0 is the oldest, but the test reads it again, so the cache must keep entry 0. */
         struct timespec times[2] = {{.tv_sec = 1000000 + i}, {.tv_sec = 1000000 + i}};
         assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
     }
@@ -199,7 +199,7 @@ TEST_IN(the_entries_used_longest_ago_make_room, make_folder, remove_folder)
     assert_true(has(&c, key_of(COUNT - 1), contents, SIZE));
 }
 
-TEST_IN(a_lost_or_damaged_sum_is_put_right, make_folder, remove_folder)
+TEST_IN(a_lost_or_damaged_checksum_is_repaired, make_folder, remove_folder)
 {
     enum { SIZE = 1000, LIMIT = 20 * (SIZE + FRAME_BYTES) };
     compile_cache c = open_cache(*state, LIMIT);
@@ -216,7 +216,7 @@ TEST_IN(a_lost_or_damaged_sum_is_put_right, make_folder, remove_folder)
     }
 }
 
-TEST_IN(what_a_killed_writer_left_goes, make_folder, remove_folder)
+TEST_IN(remains_of_a_killed_writer_are_removed, make_folder, remove_folder)
 {
     compile_cache c = open_cache(*state, 1);
     at_error error = {0};
@@ -251,8 +251,8 @@ TEST_IN(a_cache_that_cannot_be_written_says_so, make_folder, remove_folder)
     assert_false(has(&c, key_of(1), "x", 1));
 }
 
-/* Several processes write, read and remove entries of a few keys. Every entry that is found must be
- * complete, and no call may fail. */
+/* Several processes write, read and remove entries of a few keys. Every entry that a process
+ * finds must be complete, and no call may fail. */
 TEST_IN(many_processes_share_a_cache, make_folder, remove_folder)
 {
     enum { PROCESSES = 4, ROUNDS = 400, KEYS = 20, SIZE = 5000 };
@@ -312,7 +312,7 @@ static mode_t mode_of(const char *path)
     return s.st_mode & 0777;
 }
 
-TEST_IN(folders_and_files_are_their_owners, make_folder, remove_folder)
+TEST_IN(only_their_owner_can_use_folders_and_files, make_folder, remove_folder)
 {
     at_error error = {0};
     char path[COMPILE_CACHE_PATH_BYTES + 64];
@@ -329,7 +329,7 @@ TEST_IN(folders_and_files_are_their_owners, make_folder, remove_folder)
     assert_int_equal(mode_of(path), 0600);
 }
 
-TEST_IN(what_others_may_write_is_not_read, make_folder, remove_folder)
+TEST_IN(files_that_others_may_write_are_not_read, make_folder, remove_folder)
 {
     at_error error = {0};
     char path[COMPILE_CACHE_PATH_BYTES + 64];
@@ -352,7 +352,7 @@ TEST_IN(what_others_may_write_is_not_read, make_folder, remove_folder)
     assert_non_null(strstr(error.message, "chmod 700"));
 }
 
-TEST_IN(what_belongs_to_another_is_not_read, make_folder, remove_folder)
+TEST_IN(files_of_another_user_are_not_read, make_folder, remove_folder)
 {
     at_error error = {0};
     char path[COMPILE_CACHE_PATH_BYTES + 64];

@@ -8,8 +8,8 @@
 
 static const unsigned char instructions[] = {1, 2, 3, 4, 5, 6, 7, 8};
 static const unsigned char others[] = {1, 2, 3, 4, 5, 6, 7, 9};
-/* Attributes of a kernel: the threads of a block; the parameter bank, which begins with the number
- * of a symbol; the register limit. */
+/* Attributes of a kernel: the threads of a block; the parameter bank, which begins with a symbol
+ * number; the register limit. */
 static const unsigned char limits[] = {4,  5, 4, 0, 0,  1, 0,  0, 4, 10, 8,   0,
                                        11, 0, 0, 0, 16, 2, 16, 0, 3, 27, 255, 0};
 static const unsigned char elsewhere[] = {4,  5, 4, 0, 0,  1, 0,  0, 4, 10, 8,   0,
@@ -36,7 +36,7 @@ static bool same(const compile_code *a, const compile_code *b)
     return memcmp(a, b, sizeof *a) == 0;
 }
 
-TEST(name_place_and_what_debuggers_read_are_no_part_of_it)
+TEST(names_places_and_debug_information_do_not_change_the_code)
 {
     const cubin_section_image moved[] = {{".debug_frame", SHT_PROGBITS, instructions, 8},
                                          {".nv.shared.%s", SHT_NOBITS, NULL, 4096},
@@ -51,7 +51,7 @@ TEST(name_place_and_what_debuggers_read_are_no_part_of_it)
     assert_false(code_of("other", plain, 4, "k", &b));
 }
 
-TEST(whatever_a_launch_depends_on_makes_another_code)
+TEST(everything_that_a_launch_depends_on_changes_the_code)
 {
     static const cubin_section_image changed[] = {
         {".text.%s", SHT_PROGBITS, others, 8},
@@ -69,7 +69,7 @@ TEST(whatever_a_launch_depends_on_makes_another_code)
     }
 }
 
-TEST(code_that_refers_to_something_else_is_not_known)
+TEST(code_with_unknown_references_is_not_compared)
 {
     const cubin_section_image referring[] = {plain[0],
                                              {".rela.text.%s", SHT_RELA, instructions, 8}};
@@ -83,7 +83,7 @@ TEST(code_that_refers_to_something_else_is_not_known)
 
 TEST(a_damaged_image_is_safe)
 {
-    /* The image is on the heap, so that the sanitizer sees reads behind its end. */
+    /* The image is on the heap, so that the sanitizer detects reads behind its end. */
     unsigned char *image = malloc(CUBIN_IMAGE_BYTES);
     compile_code code;
     assert_non_null(image);
@@ -110,7 +110,7 @@ TEST(ptx_is_compared_without_comments_and_places)
     assert_false(same(&codes[0], &codes[3]));
 }
 
-TEST(what_is_compiled_together_has_the_code_that_it_has_alone)
+TEST(kernels_compiled_together_have_the_code_of_kernels_compiled_alone)
 {
     enum { SOURCES = 4 };
     static const char *const sources[SOURCES] = {
@@ -128,7 +128,7 @@ TEST(what_is_compiled_together_has_the_code_that_it_has_alone)
     compile_code codes[REQUESTS];
     size_t grouped = 0;
     assert_ok(compile_pool_new(&(compile_options){.jobs = 1}, &pool, &error), error);
-    /* A compile worker works on the first requests while the others are queued. */
+    /* The worker compiles the first requests alone. The others are queued and grouped. */
     for (uint64_t i = 0; i < REQUESTS; i++)
         assert_ok(compile_submit(pool,
                                  &(compile_request){.id = i,

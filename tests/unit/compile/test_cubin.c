@@ -15,7 +15,7 @@ static void make_image(unsigned char image[IMAGE_BYTES])
 {
     memset(image, 0, IMAGE_BYTES);
     Elf64_Ehdr h = {.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB},
-                    .e_machine = 190, /* CUDA */
+                    .e_machine = 190, /* machine number of CUDA */
                     .e_shoff = 64,
                     .e_shentsize = sizeof(Elf64_Shdr),
                     .e_shnum = SECTIONS,
@@ -49,7 +49,7 @@ TEST(a_cut_or_damaged_image_is_safe)
     unsigned char image[IMAGE_BYTES];
     for (size_t n = 0; n < IMAGE_BYTES; n++) {
         make_image(image);
-        unsigned char *cut = malloc(n + 1); /* on the heap, so the sanitizer sees reads behind it */
+        unsigned char *cut = malloc(n + 1); /* the sanitizer detects reads behind its end */
         assert_non_null(cut);
         memcpy(cut, image, n);
         unsigned char *exact = realloc(cut, n ? n : 1);

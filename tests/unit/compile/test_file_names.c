@@ -1,4 +1,4 @@
-/* Tests that the file names of the source are unchanged in the PTX, whatever folder NVRTC uses. */
+/* NVRTC reads a copy in another folder. Tests that the PTX names the files as the source does. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -18,7 +18,7 @@ static bool fits(const char *source)
     return ok;
 }
 
-TEST(what_others_would_see_is_compiled_alone)
+TEST(sources_that_would_affect_others_are_compiled_alone)
 {
     static const char *const alone[] = {
         "__constant__ float c[4]; extern \"C\" __global__ void k(float *p) { *p = c[0]; }",
@@ -44,7 +44,7 @@ TEST(what_others_would_see_is_compiled_alone)
             fail_msg("goes into a group: %s", alone[i]);
 }
 
-TEST(what_a_template_emits_fits)
+TEST(sources_of_a_template_fit)
 {
     static const char *const fitting[] = {
         "extern \"C\" __global__ void __launch_bounds__(64) k(int *p) { *p = 1; }",
@@ -107,7 +107,7 @@ TEST(a_log_is_split_among_the_members)
     free(none);
 }
 
-TEST(whom_a_failure_is_about_is_read_from_the_log)
+TEST(the_member_that_failed_is_read_from_the_log)
 {
     bool broken[16];
     group_member members[16];
@@ -131,7 +131,7 @@ TEST(whom_a_failure_is_about_is_read_from_the_log)
     assert_true(broken[5] && broken[13]);
 }
 
-/* Returns a random source. If `broken`, it has one of several errors. */
+/* Returns a random source. A `broken` source has one of several errors. */
 static char *random_source(rng *r, bool broken)
 {
     static const char *const heads[] = {
@@ -238,7 +238,7 @@ static void compare(compile_pool *pool, rng *r, size_t broken)
 }
 
 /* $AUTOTUNE_GROUPS sets the number of groups, for a longer run. */
-TEST(a_member_is_what_it_is_alone)
+TEST(a_member_has_the_result_that_it_has_alone)
 {
     static const size_t broken[] = {1, 8, 31};
     const char *wanted = getenv("AUTOTUNE_GROUPS");

@@ -4,8 +4,8 @@
 #include "check.h"
 #include "compile/log.h"
 
-/* NVRTC 13.0's log for sm_75 with two kernels, a function that is not inlined, spills, and both
- * constant banks. */
+/* The log of NVRTC 13.0 for sm_75. It has two kernels, a function that is not inlined, spills,
+ * and both constant banks. */
 static const char two_kernels[] =
     "ptxas warning : Value of threads per SM for entry k2 is out of range. .minnctapersm will be "
     "ignored\n"
@@ -54,7 +54,7 @@ TEST(each_kernel_gets_its_own_figures)
     assert_int_equal(r.constant_bytes, 764);
 }
 
-/* The logs are from ptxas of CUDA 11 and 12, as NVRTC and nvcc print them. */
+/* The logs were printed by NVRTC and nvcc with ptxas of CUDA 11 and 12. */
 TEST(older_spellings_are_read)
 {
     kernel_resources r = read_log(
@@ -73,7 +73,7 @@ TEST(older_spellings_are_read)
     assert_int_equal(r.constant_bytes, 408);
 }
 
-TEST(a_kernel_that_is_not_there_is_told)
+TEST(a_kernel_that_the_log_lacks_is_reported)
 {
     static const char *const logs[] = {"", "\n", two_kernels,
                                        "ptxas info    : Compiling entry function 'k3",
@@ -99,7 +99,7 @@ TEST(figures_too_large_are_cut)
     assert_true(r.constant_bytes == UINT32_MAX);
 }
 
-TEST(trimming_leaves_what_is_meant_for_people)
+TEST(trimming_leaves_messages_for_people)
 {
     char log[] = "a.cu(7): warning #177-D: variable \"x\" was declared but never referenced\n"
                  "      int x;\n"
@@ -122,7 +122,7 @@ TEST(trimming_leaves_what_is_meant_for_people)
     assert_string_equal(nothing, "");
 }
 
-TEST(beside_errors_no_warning_is_told)
+TEST(warnings_beside_errors_are_left_out)
 {
     char log[] = "a.cu(13): error: expected a \";\"\n"
                  "  }\n"
@@ -139,7 +139,7 @@ TEST(beside_errors_no_warning_is_told)
                              "1 error detected in the compilation of \"a.cu\".");
 }
 
-TEST(places_in_a_source_are_those_of_its_line_directives)
+TEST(places_in_a_source_follow_its_line_directives)
 {
     static const char source[] = "#include <cuda_fp16.h>\n"
                                  "#line 7 \"a.tmpl\"\n"

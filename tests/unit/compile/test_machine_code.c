@@ -15,27 +15,27 @@ static uint64_t upper(uint64_t size, uint64_t sets, uint64_t awaits)
 
 static const char ptx[] = "{\nld.global; ld.global;\nadd;\nfma; st.global;\n}\n";
 
-/* Annotates PTX whose lines are two loads (line 2), an addition (line 3), an instruction that waits
- * for both loads (line 4), and a store. */
+/* Annotates PTX. Line 2 has two loads, line 3 an addition, and line 4 a store and an instruction
+ * that waits for both loads. */
 static char *annotate(unsigned char image[CUBIN_IMAGE_BYTES], size_t size_bytes)
 {
     return machine_code_annotate(image, size_bytes, ptx);
 }
 
-/* Makes the cubin. Its last `own` instructions are a function of ptxas. */
+/* Makes the cubin. Its last `own` instructions belong to a function that ptxas added. */
 static void make(unsigned char image[CUBIN_IMAGE_BYTES], unsigned own)
 {
     const uint64_t code[] = {0x981, upper(WORD, 0, 0),       0x981, upper(TWO_WORDS, 1, 0),
                              0x210, upper(0, NO_BARRIER, 0), 0x223, upper(0, NO_BARRIER, 3),
                              0x986, upper(0, NO_BARRIER, 0)};
     static const unsigned char lines[] = {
-        /* length, version 2, length of the header */
+        /* length of the unit, version 2, length of the header */
         56, 0, 0, 0, 2, 0, 16, 0, 0, 0,
-        /* bytes of an instruction, is_stmt, line base, line range, opcode base, lengths */
+        /* instruction size, is_stmt, line base, line range, opcode base, operand counts */
         1, 1, 0xfb, 14, 10, 0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0,
         /* address 0, which is relocated; line 2 */
         0, 9, 2, 0, 0, 0, 0, 0, 0, 0, 0, 3, 1, 1,
-        /* 32 bytes further: line 3; 16 further: line 4; end of the sequence */
+        /* 32 bytes on: line 3; 16 bytes on: line 4; end of the sequence */
         2, 32, 3, 1, 1, 2, 16, 3, 1, 1, 2, 32, 0, 1, 1, 0, 0, 0, 0, 0};
     _Static_assert(sizeof lines == 60, "its length is that of the unit");
     const Elf64_Rela relocation = {.r_offset = 29, .r_info = ELF64_R_INFO(1, 2)};
@@ -56,7 +56,7 @@ static void make(unsigned char image[CUBIN_IMAGE_BYTES], unsigned own)
     cubin_image_of(image, "k", sections, 5);
 }
 
-TEST(each_line_says_what_became_of_it)
+TEST(each_line_names_its_machine_instructions)
 {
     unsigned char image[CUBIN_IMAGE_BYTES];
     make(image, 0);
@@ -70,7 +70,7 @@ TEST(each_line_says_what_became_of_it)
     free(found);
 }
 
-TEST(a_function_that_ptxas_added_is_of_no_line)
+TEST(a_function_that_ptxas_added_belongs_to_no_line)
 {
     unsigned char image[CUBIN_IMAGE_BYTES];
     make(image, 1);

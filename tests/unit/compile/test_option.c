@@ -3,7 +3,7 @@
 #include "check.h"
 #include "compile/option.h"
 
-/* Returns the option as NVRTC takes it, or "refused". */
+/* Returns the option in NVRTC's spelling, or "refused". */
 static const char *read(const char *option)
 {
     static char out[COMPILE_OPTION_BYTES];
@@ -87,7 +87,7 @@ TEST(options_that_change_code_generation_are_allowed)
             fail_msg("%s becomes %s", good[i], read(good[i]));
 }
 
-TEST(everything_else_is_not)
+TEST(all_other_options_are_refused)
 {
     static const char *const bad[] = {
         "",

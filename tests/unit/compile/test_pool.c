@@ -88,7 +88,7 @@ TEST(large_sources_fill_the_sockets_and_nothing_stands_still)
 }
 
 /* The worker already has two requests when compile_prioritise() is called. */
-TEST(what_is_in_a_hurry_goes_before_all_that_wait)
+TEST(prioritised_requests_go_before_waiting_requests)
 {
     enum { REQUESTS = 6 };
     static const uint64_t order[REQUESTS] = {0, 1, 5, 2, 3, 4};
@@ -109,7 +109,7 @@ TEST(what_is_in_a_hurry_goes_before_all_that_wait)
     compile_pool_free(pool);
 }
 
-TEST(as_many_workers_start_as_cores_may_be_used)
+TEST(one_worker_starts_for_each_usable_core)
 {
     compile_pool *pool = open_pool(0, 0);
     poll_set set;
@@ -125,7 +125,7 @@ TEST(as_many_workers_start_as_cores_may_be_used)
     compile_pool_free(pool);
 }
 
-TEST(no_nvrtc_is_told_with_what_was_tried)
+TEST(without_nvrtc_the_error_lists_the_names_that_were_tried)
 {
     static const char *const wrong[] = {"/nowhere/libnvrtc.so.13", "libm.so.6"};
     for (size_t i = 0; i < 2; i++) {
@@ -162,7 +162,7 @@ static int open_pool_without_descriptors(void)
     return status == AT_OK || pool || !strstr(error.message, "cannot make a socket");
 }
 
-TEST(a_machine_that_gives_no_socket_is_an_error_and_not_waited_for)
+TEST(without_sockets_opening_a_pool_fails_at_once)
 {
     int status;
     pid_t child = fork();

@@ -9,9 +9,9 @@
 #include "children.h"
 #include "pool_fixture.h"
 
-TEST(a_source_that_takes_too_long_costs_itself_alone)
+TEST(a_source_that_takes_too_long_alone_fails)
 {
-    /* The time limit must be enough for the good source, even on a busy machine. */
+    /* The time limit must be long enough for the good source on a busy machine. */
     compile_pool *pool = open_pool(1, 4);
     at_error error = {0};
     char *endless = endless_source();
@@ -36,7 +36,7 @@ TEST(a_source_that_takes_too_long_costs_itself_alone)
     compile_pool_free(pool);
 }
 
-TEST(a_pool_is_left_in_the_middle_of_its_work)
+TEST(a_pool_can_be_closed_while_it_works)
 {
     compile_pool *pool = open_pool(2, 0);
     at_error error = {0};
@@ -52,7 +52,7 @@ TEST(a_pool_is_left_in_the_middle_of_its_work)
     free(endless);
 }
 
-TEST(a_source_that_eats_memory_costs_itself_alone)
+TEST(a_source_that_uses_too_much_memory_alone_fails)
 {
     if (SANITIZED)
         skip();
@@ -75,15 +75,15 @@ TEST(a_source_that_eats_memory_costs_itself_alone)
     compile_pool_free(pool);
 }
 
-/* Sends the signal to child number `which`. Returns false if there is none. */
+/* Sends the signal to child process number `which`. Returns false if there is no such child. */
 static bool signal_a_worker(int signal_number, unsigned which)
 {
     pid_t child = children_find(which);
     return child > 0 && kill(child, signal_number) == 0;
 }
 
-/* The compile worker ends by SIGSEGV each time it gets this source. */
-TEST(a_source_that_crashes_the_compiler_costs_itself_alone)
+/* Each compile worker that gets this source is killed by SIGSEGV. */
+TEST(a_source_that_crashes_the_compiler_alone_fails)
 {
     compile_pool *pool = open_pool(1, 0);
     at_error error = {0};
@@ -93,7 +93,7 @@ TEST(a_source_that_crashes_the_compiler_costs_itself_alone)
     assert_ok(compile_submit(pool, &right, &error), error);
     compile_result result;
     int crashes = 0, waits = 0;
-    /* A signal to a worker without a job does not count, but by now most workers have a job. On a
+    /* A signal counts only if its worker has a job, and by now most workers have a job. On a
      * busy machine the last worker may not exist yet. */
     while (compile_take(pool, 500, &result, &error) == AT_NOT_FOUND) {
         assert_true(++waits < 20);
@@ -151,7 +151,7 @@ TEST(workers_killed_from_outside_lose_nothing)
 
 TEST(a_worker_that_stands_still_is_replaced)
 {
-    /* The time limit must be enough to replace the worker on a busy machine. */
+    /* The time limit must be long enough to replace the worker on a busy machine. */
     compile_pool *pool = open_pool(1, 10);
     assert_true(signal_a_worker(SIGSTOP, 0));
     compile_request r = request_of(1, plain);

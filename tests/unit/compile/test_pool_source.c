@@ -39,7 +39,7 @@ TEST(a_kernel_becomes_a_cubin_with_its_resources)
     assert_null(result.ptx);
     assert_int_equal(result.resources.static_shared_bytes, 32 * 33 * 4);
     assert_int_equal(result.resources.barriers, 1);
-    /* The bank has two pointers, two ints, and the data that the driver passes before them. */
+    /* The bank has two pointers, two ints, and before them the data that the driver passes. */
     assert_in_range(result.resources.constant_bytes, 24, 4096);
     assert_in_range(result.resources.registers, 8, 64);
     assert_string_equal(result.log, "");
@@ -50,7 +50,7 @@ TEST(a_kernel_becomes_a_cubin_with_its_resources)
     compile_pool_free(pool);
 }
 
-/* Drops the notes of machine code at the ends of lines. */
+/* Drops the notes on machine code at the ends of lines. */
 static void drop_notes(char *ptx)
 {
     for (char *note; (note = strstr(ptx, " //@"));)
@@ -117,7 +117,7 @@ TEST(kernels_of_templates_namespaces_and_overloads_are_compiled_by_name)
     compile_pool_free(pool);
 }
 
-TEST(an_entry_that_names_no_kernel_is_told_with_what_was_meant)
+TEST(an_entry_that_names_no_kernel_gets_suggestions)
 {
     static const struct {
         const char *entry, *told;
@@ -154,8 +154,7 @@ TEST(an_entry_that_names_no_kernel_is_told_with_what_was_meant)
     compile_pool_free(pool);
 }
 
-/* With its second source, a worker writes the precompiled headers; with the third, it reads
- * them. */
+/* A worker writes the precompiled headers with its second source and reads them with its third. */
 TEST(headers_that_are_read_once_change_no_code_and_no_message)
 {
     char folder[TEMPORARY_BYTES];
@@ -242,11 +241,11 @@ TEST(an_error_names_the_templates_line_and_the_next_source_compiles)
     compile_pool_free(pool);
 }
 
-TEST(instructions_of_the_very_architecture_are_compiled_for_it)
+TEST(architecture_specific_instructions_are_compiled_for_their_architecture)
 {
     static const char *const sources[] = {
         "extern \"C\" __global__ void k(int *p) { asm volatile(\"wgmma.fence.sync.aligned;\"); }",
-        /* A header may define macros like these. */
+        /* This source hides the instruction in macros, as a header may do. */
         "#define NAME \"wg\" \"mma\"\n"
         "extern \"C\" __global__ void k(int *p) { asm volatile(NAME \".fence.sync.aligned;\"); }"};
     compile_pool *pool = open_pool(1, 0);
@@ -266,7 +265,7 @@ TEST(instructions_of_the_very_architecture_are_compiled_for_it)
     compile_pool_free(pool);
 }
 
-TEST(what_ptxas_refuses_is_said_with_the_templates_line)
+TEST(errors_of_ptxas_name_the_templates_line)
 {
     compile_pool *pool = open_pool(1, 0);
     compile_request large =
@@ -281,10 +280,10 @@ TEST(what_ptxas_refuses_is_said_with_the_templates_line)
     compile_pool_free(pool);
 }
 
-TEST(declarations_that_the_fast_path_leaves_out_are_found)
+TEST(declarations_that_minimal_leaves_out_are_found)
 {
     compile_pool *pool = open_pool(1, 0);
-    /* --minimal leaves out the declarations of textures. */
+    /* NVRTC's option --minimal leaves out the declarations of textures. */
     compile_request texture =
         request_of(1, "extern \"C\" __global__ void k(float *p, cudaTextureObject_t t)\n"
                       "{ p[threadIdx.x] = tex1Dfetch<float>(t, threadIdx.x); }");
@@ -304,7 +303,7 @@ TEST(declarations_that_the_fast_path_leaves_out_are_found)
     compile_pool_free(pool);
 }
 
-/* Cooperative groups include cuda::std. In CUDA 13, cuda::std and CUB have their own folder. */
+/* Cooperative groups include cuda::std. CUDA 13 has cuda::std and CUB in a folder of their own. */
 TEST(cooperative_groups_cuda_std_and_cub_compile)
 {
     compile_pool *pool = open_pool(1, 0);
@@ -355,7 +354,7 @@ TEST(a_header_that_comes_with_the_source_is_found)
 {
     char dir[TEMPORARY_BYTES], path[TEMPORARY_BYTES + 16];
     temporary_make(dir);
-    /* This file is in the source's folder, but the worker may not open it. */
+    /* The worker may not open this file, although the file is in the source's folder. */
     snprintf(path, sizeof path, "%s/with.h", dir);
     FILE *f = fopen(path, "w");
     assert_non_null(f);
@@ -377,8 +376,8 @@ TEST(a_header_that_comes_with_the_source_is_found)
     temporary_remove(dir);
 }
 
-/* The worker cannot open a file even if all other checks overlook its name in the source. */
-TEST(a_source_reads_no_file_but_the_toolkits)
+/* Even if all other checks overlook a file name in the source, the worker cannot open the file. */
+TEST(a_source_reads_only_files_of_the_toolkit)
 {
     if (confine_available().landlock_version == 0)
         skip();

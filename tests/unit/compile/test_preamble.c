@@ -1,4 +1,4 @@
-/* Tests the precompiled headers for variants of a source. */
+/* Tests the precompiled headers that the variants of a source share. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -23,7 +23,7 @@ static preamble_use begin(preambles *p, const char *source, const char *option)
     return use;
 }
 
-/* Asserts that the second source with these #include lines becomes `hoisted`, or stays unchanged if
+/* Passes a source twice. Asserts that the second becomes `hoisted`, or stays unchanged if
  * `hoisted` is NULL. */
 static void expect(const char *source, const char *hoisted)
 {
@@ -39,7 +39,7 @@ static void expect(const char *source, const char *hoisted)
 
 #define STOP "#pragma nv_hdrstop\n#line 1 \"k.tmpl\"\n"
 
-TEST(what_comes_first_and_is_the_toolkits_goes_ahead_of_all)
+TEST(leading_includes_of_the_toolkit_go_ahead_of_the_source)
 {
     expect("int i;\n#include <a>\n", NULL);
     expect("#include <a>\nint i;", "#include <a>\n" STOP "\nint i;");
@@ -55,14 +55,14 @@ TEST(what_comes_first_and_is_the_toolkits_goes_ahead_of_all)
     expect("/* never ends\n#include <a>", NULL);
 }
 
-TEST(the_second_source_writes_a_heap_and_the_third_reads_it)
+TEST(the_second_source_writes_precompiled_headers_and_the_third_reads_them)
 {
     char folder[TEMPORARY_BYTES];
     preambles p;
     preamble_use use;
     temporary_make(folder);
     preambles_open(&p, folder);
-    if (!p.folder[0]) { /* there is no space even for one file per core */
+    if (!p.folder[0]) { /* the disk has no space for one file per core */
         temporary_remove(folder);
         skip();
     }
@@ -85,7 +85,7 @@ TEST(the_second_source_writes_a_heap_and_the_third_reads_it)
     temporary_remove(folder);
 }
 
-TEST(what_cannot_be_precompiled_is_given_up)
+TEST(headers_that_cannot_be_precompiled_are_given_up)
 {
     char folder[TEMPORARY_BYTES];
     preambles p;

@@ -1,5 +1,5 @@
-/* Tests the remedies that are added to a compiler's log. tests/cli/remedies.py asks the compiler
- * whether they help. */
+/* Tests the remedies in a compiler's log. tests/cli/remedies.py tests with the compiler that
+ * they help. */
 #include "check.h"
 
 #include <stdlib.h>
@@ -15,7 +15,7 @@ static void assert_log(const char *log, const char *expected)
     free(changed);
 }
 
-TEST(the_first_error_gets_it_and_nothing_else_changes)
+TEST(only_the_first_error_gets_a_remedy)
 {
     assert_log(
         "k.cu(3): warning #177-D: variable \"x\" was declared but never referenced\n"
@@ -29,7 +29,7 @@ TEST(the_first_error_gets_it_and_nothing_else_changes)
                "header here: leave it out");
 }
 
-TEST(what_nothing_is_known_of_stays_as_it_is)
+TEST(unknown_errors_stay_unchanged)
 {
     static const char *const logs[] = {
         "", "error: ", "k.cu(1): error: identifier \"mine\" is undefined\n",

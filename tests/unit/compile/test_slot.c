@@ -49,8 +49,8 @@ static void assert_taken(fixture *f, uint64_t id)
     compile_job_free(j);
 }
 
-/* Asserts that the jobs `first` to `last` wait in this order, and that the jobs up to `last_alone`
- * are marked to be tried alone. */
+/* Asserts that the jobs `first` to `last` wait in this order. The jobs up to `last_alone` must
+ * be marked to be tried alone. */
 static void assert_waiting(const fixture *f, uint64_t first, uint64_t last, uint64_t last_alone)
 {
     uint64_t next = first;
@@ -76,7 +76,7 @@ TEST(returned_jobs_come_before_the_waiting_ones)
     teardown(&f);
 }
 
-/* The last request of a batch has another type, by which the worker knows the end of the batch. */
+/* The worker recognises the end of a batch by the other type of the last request. */
 TEST(a_batch_has_jobs_of_one_kind_up_to_a_limit)
 {
     static const uint64_t kinds[] = {1, 1, 1, 2, 2, 2};
@@ -105,8 +105,8 @@ TEST(a_batch_has_jobs_of_one_kind_up_to_a_limit)
     teardown(&f);
 }
 
-/* Any job of the batch may have killed the worker, so each is tried alone the next time. */
-TEST(what_is_left_of_a_batch_of_several_comes_back_marked)
+/* Each job that is left may have killed the worker, so each is tried alone the next time. */
+TEST(jobs_left_of_a_batch_are_marked_to_be_tried_alone)
 {
     fixture f;
     setup(&f);
@@ -121,8 +121,8 @@ TEST(what_is_left_of_a_batch_of_several_comes_back_marked)
     teardown(&f);
 }
 
-/* A request that is larger than the socket buffer is sent in parts. The next request has to wait
- * until the last part is sent. */
+/* A request larger than the socket buffer is sent in parts. The next request waits until the
+ * last part is sent. */
 TEST(a_full_socket_is_not_waited_for)
 {
     enum { LARGE = 4 << 20, SMALL = 100, ALL = LARGE + SMALL + 2 * MESSAGE_HEADER_BYTES };

@@ -63,7 +63,7 @@ TEST(a_request_crosses_unchanged)
     pack_deinit(&m);
 }
 
-/* The first eight bytes are the id. The cache key covers only the rest. */
+/* The first eight bytes are the id. The cache key covers only the bytes behind the id. */
 TEST(the_id_comes_first_and_alone_differs)
 {
     pack a = {0}, b = {0};
@@ -99,7 +99,7 @@ TEST(a_result_crosses_unchanged)
     pack_deinit(&m);
 }
 
-TEST(what_is_cut_short_is_refused)
+TEST(cut_messages_are_refused)
 {
     compile_result result = make_result(), back_result;
     const char *views[COMPILE_OPTIONS_MAX];
@@ -135,7 +135,7 @@ TEST(an_outcome_that_contradicts_its_image_is_refused)
     assert_true(accepted(&result));
     result.outcome = COMPILE_ERROR;
     assert_false(accepted(&result));
-    result.cubin_bytes = 0; /* PTX alone is an image, too */
+    result.cubin_bytes = 0; /* the result still has an image, its PTX */
     assert_false(accepted(&result));
     result.outcome = COMPILE_OK;
     assert_true(accepted(&result));

@@ -7,7 +7,7 @@
 #include "cpp/token.h"
 #include "cpp/unit.h"
 
-/* Reduces a file to the parts that `root` needs. Each run of white space becomes one blank. */
+/* Returns the parts of a file that `root` needs. Each run of white space becomes one blank. */
 static char *cut(const char *text, const char *root, const char *given)
 {
     cpp_unit u;
@@ -60,7 +60,7 @@ TEST(brackets_without_a_name_before_them_are_no_function)
     leaves("__global__ void k() {}\n>(n);", "__global__ void k() {}");
 }
 
-TEST(what_a_kernel_names_is_kept_with_what_that_names)
+TEST(declarations_that_a_kernel_needs_are_kept)
 {
     leaves("struct Unused { int a; };\nenum Mode { FAST, SLOW };\ntypedef struct { float x, y; } "
            "point;\n"
@@ -75,7 +75,7 @@ TEST(what_a_kernel_names_is_kept_with_what_that_names)
            "typedef float (*op)(float); __global__ void k(op f) {}");
 }
 
-TEST(macros_that_annotate_and_declare_are_looked_into)
+TEST(macros_with_annotations_or_declarations_are_expanded)
 {
     leaves("#define DEV static __device__ __forceinline__\n#define TWICE(x) twice(x)\n"
            "DEV int twice(int a) { return 2 * a; }\n__global__ void k(int *x) { x[0] = TWICE(3); }",
@@ -86,7 +86,7 @@ TEST(macros_that_annotate_and_declare_are_looked_into)
            "#define MAKE(T) __global__ void k##T(T *x) {} MAKE(int) __global__ void k() {}");
 }
 
-TEST(of_several_macros_of_a_name_each_may_be_the_one_that_annotates)
+TEST(each_definition_of_a_macro_may_contain_the_annotation)
 {
     leaves(
         "#ifdef HOST\n#define DEV\n#define TABLE(n) const int n[] = {\n#else\n#define DEV "
@@ -118,7 +118,7 @@ TEST(prototypes_among_which_decltype_chooses_need_no_annotation)
            "__global__ void k() { decltype(has_size((int *)0)) x; host(0); read(&x); }");
 }
 
-TEST(macros_that_name_themselves_are_followed_to_an_end)
+TEST(expansion_of_recursive_macros_ends)
 {
     char text[1024] = "#define A";
     for (int i = 0; i < 100; i++)
@@ -157,7 +157,7 @@ TEST(conditions_stay_whole)
         "#if A __global__ void k(int a) #else __global__ void k() #endif { }");
 }
 
-TEST(names_that_are_given_are_defined_no_more)
+TEST(names_that_the_caller_defines_are_not_defined_again)
 {
     leaves("#ifndef GIVEN\n#define GIVEN 16\n#endif\n#define OTHER \\\n  GIVEN\n__global__ void "
            "k() {}",
@@ -166,7 +166,7 @@ TEST(names_that_are_given_are_defined_no_more)
            "__global__ void k(int *x) { x[0] = GIVEN; }");
 }
 
-TEST(kernels_tell_their_scope_and_their_parameters)
+TEST(scope_and_parameters_of_kernels_are_read)
 {
     const char *text =
         "namespace a { namespace b {\ntemplate <int N, class T = float>\n__global__ void "
@@ -211,7 +211,7 @@ TEST(a_comment_becomes_lua_on_its_own_lines)
     assert_false(cpp_comment_find("/* autotuned */ \"/* autotune */\"", &comment, &line));
 }
 
-TEST(a_signature_is_read_from_what_the_compiler_wrote)
+TEST(a_signature_is_read_from_the_compilers_name)
 {
     cpp_argument a[CPP_MAX_PARAMETERS];
     size_t count;
@@ -246,7 +246,7 @@ TEST(any_cut_of_a_file_is_read_without_harm)
         }
 }
 
-TEST(variables_and_enumerators_of_the_file_are_found_and_constants_that_stand_alone_have_values)
+TEST(variables_and_enumerators_are_found_and_plain_constants_have_values)
 {
     static const char text[] = "enum { A = 1, B };\nenum C { D };\nstruct E { int F; };\n"
                                "const int H = 1, I = 2;\nstatic constexpr unsigned J{3};\n"

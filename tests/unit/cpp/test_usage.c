@@ -53,7 +53,7 @@ TEST(launches_are_found_with_their_parts)
     cpp_unit_deinit(&f.unit);
 }
 
-TEST(what_a_launch_comes_from_is_followed_through_variables_macros_and_functions)
+TEST(launch_arguments_are_traced_through_variables_macros_and_functions)
 {
     file f = read_host();
     assert_true(cpp_launch_reads(&f.unit, 1, &f.launches[0], "BLOCK"));

@@ -1,5 +1,5 @@
-/* Tests counters with a fake driver and a fake CUPTI. If the real CUPTI is installed, its headers
- * and metrics are compared with our declarations. */
+/* Tests counters with a fake driver and a fake CUPTI. If CUPTI is installed, our declarations
+ * and metrics are compared with its own. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -103,8 +103,8 @@ TEST_IN(buffers_are_renewed_before_every_pass, set_up, tear_down)
     assert_int_equal(f->renewed, 5);
 }
 
-/* Each function of CUPTI fails in turn. The message names it, and later the device counts again. */
-TEST_IN(a_call_that_fails_is_named_and_costs_nothing_but_the_counts, set_up, tear_down)
+/* Each function of CUPTI fails in turn. The message names the function, and later counts work. */
+TEST_IN(a_call_that_fails_is_named_and_only_the_counts_are_lost, set_up, tear_down)
 {
     fixture *f = *state;
     double v[2 * METRICS];
@@ -112,7 +112,7 @@ TEST_IN(a_call_that_fails_is_named_and_costs_nothing_but_the_counts, set_up, tea
     static const char *const calls[] = {CUPTI_FUNCTIONS(NAME)};
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         char failing[96];
-        /* A metric that cannot be added is left out. A failure to free is ignored. */
+        /* If adding a metric fails, the metric is left out. A failure to free is ignored. */
         if (strcmp(calls[i], "cuptiProfilerHostConfigAddMetrics") == 0 ||
             strcmp(calls[i], "cuptiProfilerHostDeinitialize") == 0)
             continue;
@@ -143,7 +143,7 @@ TEST_IN(a_call_that_fails_is_named_and_costs_nothing_but_the_counts, set_up, tea
     assert_int_equal(offsetof(ours, our_field), offsetof(theirs, their_field))
 #endif
 
-TEST(what_is_declared_of_cupti_is_what_its_headers_declare)
+TEST(our_declarations_of_cupti_are_those_of_its_headers)
 {
 #ifdef HAS_CUPTI_HEADERS
     SAME(cupti_initialize, unused, CUpti_Profiler_Initialize_Params);
@@ -183,12 +183,12 @@ TEST(what_is_declared_of_cupti_is_what_its_headers_declare)
 #endif
 }
 
-/* The host functions of CUPTI know chips and their metrics without a GPU. */
-TEST(cupti_itself_takes_what_the_host_half_is_given)
+/* CUPTI's host functions know the metrics of a chip without a GPU. */
+TEST(the_real_cupti_accepts_our_host_calls)
 {
     cupti c;
 #ifdef __SANITIZE_ADDRESS__
-    skip(); /* the sanitizer does not support how CUPTI loads a library */
+    skip(); /* the sanitizer does not support the way in which CUPTI loads a library */
 #endif
     unsetenv("AUTOTUNE_LIBCUPTI");
     if (cupti_open(&c, NULL))

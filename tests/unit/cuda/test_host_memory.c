@@ -5,10 +5,10 @@
 
 #include "cuda/queue.h"
 
-/* The memory that the fake driver has pinned, and the limit of such memory. */
+/* Pinned memory of the fake driver: number of blocks, and bytes that can still be pinned. */
 static struct {
     size_t blocks, left_bytes;
-    unsigned flags; /* flags of the last block */
+    unsigned flags; /* flags of the block that was pinned last */
 } pinned;
 
 static CUresult CUDAAPI pin(void **out, size_t size_bytes, unsigned flags)
@@ -81,7 +81,7 @@ TEST_IN(a_block_of_the_same_use_kind_and_size_is_used_again, reset, NULL)
     assert_int_equal(pinned.blocks, 0);
 }
 
-TEST_IN(a_staging_buffer_serves_those_that_need_less, reset, NULL)
+TEST_IN(a_staging_buffer_is_used_for_smaller_transfers, reset, NULL)
 {
     host_blocks pool = {0};
     host_block large = get(&pool, HOST_STAGE_UP, HOST_PINNED, 8192);
@@ -92,7 +92,7 @@ TEST_IN(a_staging_buffer_serves_those_that_need_less, reset, NULL)
     host_blocks_free(&pool, &driver);
 }
 
-TEST_IN(each_kind_is_asked_of_the_driver_as_that_kind, reset, NULL)
+TEST_IN(each_kind_is_allocated_with_its_driver_flags, reset, NULL)
 {
     static const struct {
         host_memory memory;
@@ -109,7 +109,7 @@ TEST_IN(each_kind_is_asked_of_the_driver_as_that_kind, reset, NULL)
     host_blocks_free(&pool, &driver);
 }
 
-TEST_IN(pageable_memory_is_not_the_drivers_and_begins_at_a_page, reset, NULL)
+TEST_IN(pageable_memory_is_not_from_the_driver_and_begins_at_a_page, reset, NULL)
 {
     host_blocks pool = {0};
     host_block b = get(&pool, HOST_FROM, HOST_PAGEABLE, 10000);
@@ -120,7 +120,7 @@ TEST_IN(pageable_memory_is_not_the_drivers_and_begins_at_a_page, reset, NULL)
     host_blocks_free(&pool, &driver);
 }
 
-TEST_IN(what_earlier_transfers_had_makes_room_and_what_the_present_one_has_does_not, reset, NULL)
+TEST_IN(only_memory_of_earlier_transfers_is_freed_to_make_room, reset, NULL)
 {
     host_blocks pool = {0};
     at_error error = {0};
@@ -137,7 +137,7 @@ TEST_IN(what_earlier_transfers_had_makes_room_and_what_the_present_one_has_does_
     assert_int_equal(pinned.blocks, 0);
 }
 
-TEST_IN(memory_that_cannot_be_pinned_is_an_error_that_says_how_much_and_leaves_nothing, reset, NULL)
+TEST_IN(an_error_of_pinning_names_the_size_and_leaks_nothing, reset, NULL)
 {
     host_blocks pool = {0};
     at_error error = {0};

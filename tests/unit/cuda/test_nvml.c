@@ -17,7 +17,7 @@ static int use_fake(void **state)
     return setenv("AUTOTUNE_LIBNVML", FAKE_NVML_LIBRARY, 1);
 }
 
-TEST_IN(figures_come_in_the_units_of_the_header, use_fake, NULL)
+TEST_IN(readings_have_the_units_of_the_header, use_fake, NULL)
 {
     setenv("FAKE_NVML_CLOCK_MHZ", "1980", 1);
     setenv("FAKE_NVML_THROTTLE", "0x24", 1);
@@ -35,7 +35,7 @@ TEST_IN(figures_come_in_the_units_of_the_header, use_fake, NULL)
     nvml_close(n);
 }
 
-TEST_IN(what_is_not_supported_is_zero, use_fake, NULL)
+TEST_IN(unsupported_readings_are_zero, use_fake, NULL)
 {
     setenv("FAKE_NVML_CLOCK_MHZ", "1980", 1);
     nvml *n;
@@ -60,10 +60,10 @@ static void expect_others(const char *processes, uint32_t wanted)
     nvml_close(n);
 }
 
-TEST_IN(other_processes_are_those_beside_the_tuners_own, use_fake, NULL)
+TEST_IN(other_processes_do_not_include_the_tuner, use_fake, NULL)
 {
-    expect_others(NULL, 0); /* the board does not support this figure */
-    expect_others("0", 0);  /* a container in which the process is not visible */
+    expect_others(NULL, 0); /* the board does not report processes */
+    expect_others("0", 0);  /* as in a container, where NVML does not see the tuner's process */
     expect_others("1", 0);
     expect_others("3", 2);
     assert_int_equal(nvml_count_others(NULL), 0);
@@ -94,7 +94,7 @@ static at_status find_model(const char *names, char *name, size_t *count)
     return nvml_find_model(name, 64, count, NULL);
 }
 
-TEST_IN(the_model_of_gpus_that_are_alike_is_found, use_fake, NULL)
+TEST_IN(equal_gpus_have_a_model, use_fake, NULL)
 {
     char name[64];
     size_t count;
@@ -103,7 +103,7 @@ TEST_IN(the_model_of_gpus_that_are_alike_is_found, use_fake, NULL)
     assert_int_equal(count, 3);
 }
 
-TEST_IN(of_gpus_that_differ_or_are_partitioned_no_model_is_told, use_fake, NULL)
+TEST_IN(different_or_partitioned_gpus_have_no_model, use_fake, NULL)
 {
     char name[64];
     size_t count;
@@ -142,7 +142,7 @@ TEST_IN(without_a_library_everything_is_zero, use_fake, NULL)
     nvml_close(NULL);
 }
 
-TEST_IN(reasons_are_words_and_idleness_is_none, use_fake, NULL)
+TEST_IN(throttle_reasons_have_words_and_idleness_is_no_reason, use_fake, NULL)
 {
     char text[256];
     assert_string_equal(board_throttle_text(0, text, sizeof text), "");

@@ -1,4 +1,4 @@
-/* Times of the cuda device, with a fake driver and a fake management library. */
+/* Tests times of the CUDA device, with a fake driver and a fake NVML. */
 #include <stdlib.h>
 
 #include "check.h"
@@ -7,8 +7,8 @@
 
 static const int64_t ramp_ns = INT64_C(300) * 1000 * 1000;
 
-/* Returns the warm-up time, by the device's clock, of a chip with at most 1500 MHz. `clock_mhz` is
- * NULL if the board does not report its clock. */
+/* Returns the warm-up time, by the device's clock, of a chip of at most 1500 MHz. `clock_mhz` is
+ * the reported clock, or NULL if the board reports no clock. */
 static int64_t warm_up_ns(const char *clock_mhz)
 {
     device *d;

@@ -7,8 +7,8 @@
 #include "base/rng.h"
 #include "bench/client.h"
 
-/* Transfers on the fake driver (tests/fake). Its streams run their work when a program waits, and
- * its clock depends on the busy engines. Processes, messages and checks are real. */
+/* Tests transfers on the fake driver (tests/fake). Its streams do their work when a program
+ * waits, and busy engines slow its clock. Processes, messages and checks are real. */
 
 enum { TUNED_WORDS = 65536, RAGGED_WORDS = 25001, PIECES = 8, EVENT_LIMIT_MS = 60000 };
 
@@ -108,7 +108,7 @@ static void end(fixture *f)
     device_worker_free(f->worker);
 }
 
-/* Makes a variant. `entry` is NULL for a transfer without a kernel. */
+/* Makes a variant of a transfer. `entry` is the kernel's name, or NULL without a kernel. */
 static device_variant variant_of(const fixture *f, const transfer_plan *how, const char *entry)
 {
     device_variant v = {.present = {true, true}};
@@ -157,7 +157,7 @@ static int64_t time_of(fixture *f, const transfer_plan *how)
 }
 
 /* Tests every kind of transfer with the data of the tuned and the ragged problem. */
-TEST(every_byte_arrives_whichever_way_it_goes)
+TEST(every_kind_of_transfer_moves_every_byte)
 {
     static const uint64_t chunks[] = {0, 1024, 4096, 65536, 100000};
     rng r = rng_seeded(7);
@@ -182,7 +182,7 @@ TEST(every_byte_arrives_whichever_way_it_goes)
         }
 }
 
-TEST(samples_leave_inputs_and_later_checks_alone)
+TEST(samples_change_no_inputs_and_no_later_checks)
 {
     fixture f;
     begin(&f, TRANSFER_BOTH, 1, 0);
@@ -201,7 +201,7 @@ TEST(samples_leave_inputs_and_later_checks_alone)
 }
 
 /* A copy of 65536 words takes 5 us, and 1 ns for 24 bytes. */
-TEST(the_ceiling_is_one_pinned_copy_each_way_at_once)
+TEST(the_ceiling_is_pinned_copies_in_all_directions_at_once)
 {
     for (transfer_direction direction = TRANSFER_TO_DEVICE; direction < TRANSFER_DIRECTIONS;
          direction++) {
@@ -228,7 +228,7 @@ TEST(pageable_memory_is_slower_than_pinned_and_small_chunks_than_large)
     end(&f);
 }
 
-/* The transfer takes longer by one of its four chunks. */
+/* With two streams, both directions take at most one chunk of four longer than one direction. */
 TEST(both_ways_take_hardly_longer_than_one_when_chunks_take_turns_on_streams)
 {
     fixture f;
@@ -241,7 +241,7 @@ TEST(both_ways_take_hardly_longer_than_one_when_chunks_take_turns_on_streams)
     end(&f);
 }
 
-/* The kernel hides all copies but those of the first chunk. */
+/* Only the copies of the first chunk add to the time of the kernel. */
 TEST(copies_hide_behind_a_kernel)
 {
     fixture f;
@@ -276,7 +276,7 @@ TEST(a_write_between_two_pieces_is_a_wrong_result)
 {
     fixture f;
     begin(&f, TRANSFER_TO_HOST, PIECES, 1);
-    /* In mapped memory a chunk ends where a piece ends. */
+    /* In mapped memory a chunk must consist of whole pieces. */
     const transfer_plan mapped = {
         .memory = HOST_MAPPED, .streams = 1, .chunk_bytes = 4 * TUNED_WORDS / PIECES};
     const device_event *e = try_it(&f, &mapped, "transfer_past", 1);

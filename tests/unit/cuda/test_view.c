@@ -4,7 +4,7 @@
 
 #include "cuda/launcher.h"
 
-/* The arguments with which the fake driver's functions were called last. */
+/* Arguments of the last calls of the fake driver's functions. */
 static struct {
     CUtensorMapDataType type;
     cuuint32_t rank;
@@ -151,7 +151,7 @@ TEST_IN(a_map_that_the_driver_refuses_is_no_fault_of_the_device, reset, NULL)
     assert_non_null(strstr(error.message, "the tensor map was refused"));
 }
 
-TEST_IN(textures_are_made_once_and_go_with_their_memory, reset, NULL)
+TEST_IN(textures_are_made_once_and_freed_with_their_memory, reset, NULL)
 {
     const view_plan line = {.kind = VIEW_TEXTURE,
                             .type = DTYPE_UINT8,
@@ -211,7 +211,7 @@ static view_plan array_of(view_kind kind, uint32_t rank, bool layered)
     return v;
 }
 
-TEST_IN(views_of_one_array_share_it_and_it_goes_after_them, reset, NULL)
+TEST_IN(views_of_one_array_share_it_and_free_it_last, reset, NULL)
 {
     const view_plan surface = array_of(VIEW_SURFACE, 2, false),
                     texture = array_of(VIEW_TEXTURE, 2, false);

@@ -5,8 +5,8 @@
 #include "check.h"
 #include "cuda/driver.h"
 
-/* Returns the value of the variable after visible_show_only(), or "everything" if it is not set.
- * `visible` is the value before. */
+/* Returns $CUDA_VISIBLE_DEVICES after visible_show_only(), or "everything" if the variable is
+ * not set. `visible` is the value before. */
 static const char *alone(const char *visible, size_t present, int ordinal)
 {
     if (visible)
@@ -35,12 +35,12 @@ TEST(a_host_of_one_gpu_is_left_alone)
     assert_string_equal(alone("2", 4, 0), "everything");
 }
 
-TEST(where_it_is_not_known_how_many_there_are_the_driver_shows_all)
+TEST(if_the_number_of_gpus_is_unknown_the_driver_shows_all)
 {
     assert_string_equal(alone(NULL, 0, 0), "everything");
 }
 
-TEST(a_list_is_counted_through)
+TEST(an_entry_of_a_list_is_found_by_its_position)
 {
     assert_string_equal(alone("3,1,2", 4, 0), "3");
     assert_string_equal(alone("3,1,2", 4, 2), "2");
@@ -48,7 +48,7 @@ TEST(a_list_is_counted_through)
     assert_string_equal(alone("1,0", 0, 1), "0");
 }
 
-TEST(a_gpu_that_is_not_there_is_for_the_driver_to_say)
+TEST(a_gpu_that_does_not_exist_is_left_to_the_driver)
 {
     assert_string_equal(alone(NULL, 4, 4), "everything");
     assert_string_equal(alone(NULL, 4, -1), "everything");
@@ -56,7 +56,7 @@ TEST(a_gpu_that_is_not_there_is_for_the_driver_to_say)
     assert_string_equal(alone("", 4, 0), "everything");
 }
 
-TEST(what_follows_an_entry_that_is_none_is_not_shown)
+TEST(gpus_after_an_invalid_entry_are_not_shown)
 {
     assert_string_equal(alone("0,-1,1", 4, 0), "0");
     assert_string_equal(alone("0,-1,1", 4, 2), "everything");

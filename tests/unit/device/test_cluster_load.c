@@ -10,10 +10,10 @@ TEST(an_h200_takes_this_many_clusters_in_a_round)
         int64_t multiprocessors, clusters, blocks, resident, load;
     } cases[] = {
         {132, 1, 8, 1, 1},
-        {132, 15, 8, 1, 1}, /* two clusters in each of seven GPCs, one in the GPC of 8 SMs */
+        {132, 15, 8, 1, 1}, /* two clusters in each of seven GPCs, and one in the GPC of 8 SMs */
         {132, 16, 8, 1, 2},
         {132, 16, 8, 2, 2},
-        {132, 66, 2, 1, 1}, /* two blocks fit anywhere */
+        {132, 66, 2, 1, 1}, /* a cluster of two blocks fits on every pair of SMs */
         {132, 67, 2, 1, 2},
         {132, 132, 1, 1, 1},
         {132, 133, 1, 4, 2},
@@ -22,10 +22,10 @@ TEST(an_h200_takes_this_many_clusters_in_a_round)
         {132, 31, 4, 2, 2},
         {132, 17, 6, 1, 1}, /* three clusters in each GPC of 18 SMs */
         {132, 18, 6, 1, 2},
-        {16, 2, 8, 1, 1}, /* one GPC in all */
+        {16, 2, 8, 1, 1}, /* the GPU has a single GPC */
         {43, 43, 3, 3, 3},
         {43, 15, 3, 1, 2},
-        {44, 9, 4, 1, 2},        /* two GPCs of 18 SMs, and the pairs */
+        {44, 9, 4, 1, 2},        /* two GPCs of 18 SMs hold 8 clusters; pairs hold none */
         {4, 3, 8, 1, 1 * 3 * 8}, /* no cluster fits */
         {1024, INT64_C(1) << 40, 1, 1024, INT64_C(1) << 30},
         {1, INT64_C(1) << 40, 1024, 1023, 1023 * (INT64_C(1) << 50)},
@@ -36,8 +36,8 @@ TEST(an_h200_takes_this_many_clusters_in_a_round)
                          cases[i].load);
 }
 
-/* Places clusters in GPCs of gpcs[i] SMs, with `each` blocks for each SM, until no more fit.
- * Returns the number of clusters. */
+/* Places clusters in GPCs of gpcs[i] SMs until none fits. `each` is the number of blocks for
+ * each SM. Returns the number of clusters. */
 static int64_t placed(const int *gpcs, int count, int blocks, int each)
 {
     int64_t clusters = 0;
@@ -47,7 +47,7 @@ static int64_t placed(const int *gpcs, int count, int blocks, int each)
     return clusters;
 }
 
-/* Divides a GPU into GPCs for clusters of `blocks` blocks. Returns their number. */
+/* Divides a GPU into GPCs for clusters of `blocks` blocks. Returns the number of GPCs. */
 static int divide(int multiprocessors, int blocks, int *gpcs)
 {
     int count = 0;
@@ -80,8 +80,8 @@ TEST(clusters_run_in_rounds_and_the_last_is_spread)
     }
 }
 
-/* The figures were measured on one H200. */
-TEST(it_has_the_room_that_one_h200_had)
+/* The numbers of SMs per GPC were measured on an H200. */
+TEST(an_h200_has_room_for_as_many_clusters_as_measured)
 {
     static const int measured[] = {8, 16, 16, 16, 16, 16, 18, 18, 2, 2, 2, 2};
     for (int blocks = 3; blocks <= 8; blocks++)

@@ -26,7 +26,7 @@ TEST(elements_are_equal_in_any_order)
     assert_int_equal(compare(DTYPE_DOUBLE, tolerance_of(1e-9), 4, e, f).wrong, 0);
 }
 
-TEST(an_element_that_is_there_once_too_often_is_named_with_the_one_that_is_missing)
+TEST(a_surplus_element_is_named_with_the_missing_element)
 {
     const int32_t found[] = {5, -9, 5, 1}, expected[] = {1, 5, -9, -9};
     const device_comparison d = compare(DTYPE_INT32, tolerance_of(0), 4, found, expected);
@@ -50,7 +50,7 @@ TEST(records_of_several_elements_are_kept_together)
     assert_true((int32_t)out.found == 3 && (int32_t)out.expected == 1);
 }
 
-TEST(with_a_tolerance_elements_of_one_rank_are_near)
+TEST(with_a_tolerance_elements_of_equal_rank_are_compared)
 {
     const float near[] = {2.00001f, -1, 1}, far[] = {2.1f, -1, 1}, expected[] = {1, 2, -1.00001f};
     assert_int_equal(compare(DTYPE_FLOAT, tolerance_of(1e-4), 3, near, expected).wrong, 0);

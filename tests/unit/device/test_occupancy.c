@@ -1,6 +1,6 @@
 #include <string.h>
 
-/* The expected values come from the Toolkit's occupancy calculator. */
+/* This header of the Toolkit computes the expected values. */
 #include <cuda_occupancy.h>
 #include <stdlib.h>
 
@@ -51,7 +51,7 @@ TEST(blocks_agree_with_the_toolkits_calculator_everywhere)
     size_t count;
     const arch_limits *table = arch_table(&count);
     for (size_t i = 0; i < count; i++) {
-        /* The Toolkit may be older than some architectures of the table, but it knows Hopper. */
+        /* An old Toolkit may lack architectures of the table, but none up to Hopper (9.x). */
         if (table[i].major > 9 && oracle(&table[i], 32, 32, 0) == UNKNOWN_TO_ORACLE)
             continue;
         for (int threads = 1; threads <= 1056; threads += threads < 64 ? 31 : 32)
@@ -81,7 +81,7 @@ TEST(the_largest_shared_memory_fits_once_and_a_byte_more_does_not)
     }
 }
 
-TEST(what_limits_is_named)
+TEST(the_limiting_resource_is_named)
 {
     static const struct {
         int threads, registers;

@@ -177,7 +177,7 @@ static launch_plan random_launch(rng *r)
     return p;
 }
 
-TEST(plans_come_back_as_they_were)
+TEST(plans_are_read_as_they_were_written)
 {
     rng r = rng_seeded(1);
     for (int i = 0; i < 2000; i++) {
@@ -198,7 +198,7 @@ TEST(plans_come_back_as_they_were)
     }
 }
 
-/* The key of a measurement covers the packed launch, so equal launches must pack equally. */
+/* Equal launches must pack equally, because the key of a measurement is made of packed launches. */
 TEST(kernels_are_named_once_in_the_order_of_the_launches)
 {
     launch_plan p, back;
@@ -239,7 +239,7 @@ TEST(kernels_are_named_once_in_the_order_of_the_launches)
     assert_string_equal(entries, longest);
 }
 
-/* The journal's keys cover the packed problem. */
+/* The journal's keys are computed from the packed problem. */
 TEST(other_data_and_another_oracle_make_another_problem)
 {
     problem_plan p;
@@ -296,7 +296,7 @@ TEST(no_launch_without_clusters_is_balanced)
     pack_deinit(&m);
 }
 
-/* A corrupt plan may be accepted only if its counts and enumerations are in range. */
+/* A corrupt plan may be accepted only if its counts and enumeration values are in range. */
 TEST(a_corrupt_plan_is_an_error_or_a_plan)
 {
     rng r = rng_seeded(2);
@@ -385,7 +385,7 @@ TEST(a_problem_is_evaluated)
     assert_int_equal(p.buffers[2].type, DTYPE_FLOAT);
     assert_true(tolerance_equal(p.buffers[0].tolerance, tolerance_of(1e-2)));
     assert_true(
-        tolerance_equal(p.buffers[1].tolerance, tolerance_of(0))); /* inputs are compared exactly */
+        tolerance_equal(p.buffers[1].tolerance, tolerance_of(0))); /* inputs must be equal */
     assert_false(p.buffers[0].repeats);
     assert_int_equal(p.traffic_bytes, 20);
     assert_int_equal(p.seed, 42);
@@ -444,8 +444,8 @@ TEST(not_all_of_an_output_may_differ)
     script_free(s);
 }
 
-/* The number of results may depend on the configuration. By default all elements are results. */
-TEST(a_configuration_says_how_many_elements_are_results)
+/* By default all elements are results. */
+TEST(the_number_of_results_may_depend_on_the_configuration)
 {
     fixture_write("p.cu.tmpl", "x\n");
     script *s = fixture_load_pattern(&(fixture_pattern){
@@ -490,7 +490,7 @@ static problem_plan plan_of(const char *extra)
     return p;
 }
 
-TEST(a_ceiling_follows_from_what_is_given_unless_it_is_named)
+TEST(the_ceiling_is_derived_from_the_work_unless_it_is_named)
 {
     static const struct {
         const char *extra;
@@ -516,7 +516,7 @@ TEST(a_ceiling_follows_from_what_is_given_unless_it_is_named)
     }
 }
 
-TEST(work_is_what_the_script_gives)
+TEST(work_is_taken_from_the_script)
 {
     const problem_plan p = plan_of("traffic = 'n', flops = '2.0 * n', items = { keys = '3 * n' },");
     assert_int_equal(plan_work(&p, WORK_BYTES), 1024);
@@ -565,7 +565,7 @@ static const plan_case problem_cases[] = {
      "gives 'l1024', which is not a ceiling; the ceilings are none, copy, read"},
 };
 
-TEST(problems_that_cannot_be_are_told)
+TEST(impossible_problems_are_errors)
 {
     for (size_t i = 0; i < sizeof problem_cases / sizeof *problem_cases; i++) {
         script *s = fixture_load_pattern(&(fixture_pattern){.extra = problem_cases[i].extra});
@@ -638,7 +638,7 @@ static const struct {
      9},
 };
 
-TEST(launches_that_cannot_be_are_told)
+TEST(impossible_launches_are_errors)
 {
     for (size_t i = 0; i < sizeof launch_cases / sizeof *launch_cases; i++) {
         char kernel[256], launch[256];
@@ -649,7 +649,7 @@ TEST(launches_that_cannot_be_are_told)
         script *s = fixture_load_pattern(&(fixture_pattern){.kernel = kernel, .launch = launch});
         launch_plan p;
         at_error error = {0};
-        /* If no GPU allows the grid or block, the script may still be right for other values. */
+        /* An impossible grid or block is no script error, because other values may be right. */
         assert_int_equal(script_launch_plan(s, PROBLEM_TUNED, (uint16_t[]){0, 0}, &p, &error),
                          launch_cases[i].launch ? AT_USAGE : AT_SCRIPT);
         assert_contains(error.message, launch_cases[i].message);

@@ -1,5 +1,5 @@
-/* Compares tolerances with other computations: tables of all values of a type, steps to the next
- * value, and 128-bit arithmetic. */
+/* Compares tolerances with independent computations: tables of all values of a type, steps to
+ * the next value, and 128-bit arithmetic. */
 #include "check.h"
 
 #include <float.h>
@@ -11,7 +11,7 @@
 #include "base/rng.h"
 #include "device/plan.h"
 
-/* An integer that can hold the difference of any two elements. */
+/* an integer that can hold the difference of any two elements */
 __extension__ typedef __int128 integer;
 
 static bool accepts(tolerance_kind kind, double limit, dtype type, const void *found,
@@ -31,7 +31,7 @@ static double short_value(dtype type, uint16_t bits)
     return type == DTYPE_HALF ? half_to_float(bits) : bfloat_to_float(bits);
 }
 
-/* Writes the rank of each finite value of a 16-bit type. Both zeros have one rank. */
+/* Writes the rank of each finite value of a 16-bit type. Zero and -0 have the same rank. */
 static void rank_values(dtype type, int32_t rank[65536])
 {
     static double sorted[65536];
@@ -50,7 +50,7 @@ static void rank_values(dtype type, int32_t rank[65536])
     }
 }
 
-TEST(ulps_of_16_bits_are_places_in_the_table_of_all_values)
+TEST(ulps_of_16_bit_types_are_differences_of_ranks)
 {
     static int32_t rank[65536];
     static const dtype types[] = {DTYPE_HALF, DTYPE_BFLOAT16};
@@ -142,7 +142,7 @@ TEST(integers_are_compared_without_rounding)
         assert_int_equal(accepts(TOLERANCE_ULPS, limit, type, &f, &e), apart <= (integer)limit);
         const integer magnitude =
             wide_integer(type, e) < 0 ? -wide_integer(type, e) : wide_integer(type, e);
-        /* The limit is a power of two, so the product is exact if the magnitude is exact. */
+        /* 0.25 is a power of two, so the test is exact if the magnitude is exact in a double. */
         if (magnitude < (integer)1 << 53)
             assert_int_equal(accepts(TOLERANCE_RELATIVE, 0.25, type, &f, &e),
                              4 * apart <= magnitude);
@@ -201,7 +201,7 @@ TEST(an_exact_comparison_is_of_bits)
     assert_true(accepts(TOLERANCE_ULPS, 0, DTYPE_FLOAT, &zero, &minus_zero));
 }
 
-/* The largest magnitude must not be infinite, because then any result would be right. */
+/* If the largest magnitude were infinite, every result would be right. */
 TEST(the_largest_magnitude_is_a_finite_one)
 {
     const float values[] = {1, -3, INFINITY, NAN, 2};
@@ -211,7 +211,7 @@ TEST(the_largest_magnitude_is_a_finite_one)
     assert_true(element_magnitude(DTYPE_INT64, &least, 1) == 0x1p63);
 }
 
-TEST(a_share_or_a_number_of_elements_may_be_further_away)
+TEST(a_share_or_a_number_of_elements_may_exceed_the_tolerance)
 {
     static const struct {
         double mismatches;
@@ -236,7 +236,7 @@ static void assert_told(dtype type, const void *element, const char *expected)
     assert_string_equal(text, expected);
 }
 
-TEST(elements_are_told_by_their_type)
+TEST(elements_are_written_according_to_their_type)
 {
     assert_told(DTYPE_INT8, &(int8_t){-1}, "-1 (0xff)");
     assert_told(DTYPE_UINT8, &(uint8_t){200}, "200 (0xc8)");
@@ -255,8 +255,8 @@ TEST(elements_are_told_by_their_type)
     assert_told(DTYPE_DOUBLE, &(double){0.1}, "0.10000000000000001");
 }
 
-/* All 16-bit numbers are tried. */
-TEST(different_numbers_read_differently)
+/* Compares all 16-bit numbers. */
+TEST(different_numbers_are_written_differently)
 {
     for (int type = DTYPE_HALF; type <= DTYPE_BFLOAT16; type++) {
         char before[ELEMENT_TEXT_BYTES] = "", text[ELEMENT_TEXT_BYTES];

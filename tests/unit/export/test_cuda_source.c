@@ -51,7 +51,7 @@ TEST(linkage_is_taken_out)
            "#define ENTRY __global__\nENTRY void f();\n", "", "#undef ENTRY\n");
 }
 
-TEST(what_only_looks_like_linkage_stays)
+TEST(text_that_only_looks_like_linkage_stays)
 {
     static const char *const texts[] = {
         "// extern \"C\" here\n",
@@ -75,7 +75,7 @@ TEST(what_only_looks_like_linkage_stays)
     }
 }
 
-TEST(includes_go_ahead_or_in)
+TEST(includes_go_ahead_of_or_into_the_namespace)
 {
     const source_header headers[] = {
         {"mine.h", "#pragma once\n#include <cuda_fp16.h>\n#define N 3\nint mine;\n"},
@@ -85,7 +85,7 @@ TEST(includes_go_ahead_or_in)
            "#undef N\n");
 }
 
-TEST(a_circle_of_includes_ends)
+TEST(cyclic_includes_end)
 {
     const source_header headers[] = {{"a.h", "#include \"b.h\"\n"}, {"b.h", "#include \"a.h\"\n"}};
     json_t *out;

@@ -74,14 +74,14 @@ static char *write_export(fixture *f, const char *pattern_name, const pattern *p
     return text;
 }
 
-/* Compiles a program with the statements `body` against the header, with every warning as an error,
- * and runs it. Returns its output. */
+/* Compiles a program with the statements `body` and the header, with all warnings as errors.
+ * Runs the program and returns its output. */
 static char *run_consumer(fixture *f, const char *compiler, const char *globals, const char *body)
 {
     char command[1024], path[TEMPORARY_BYTES + 16], *text;
     size_t size;
     FILE *source = open_memstream(&text, &size);
-    /* Two files include the header twice each, which tests its include guard and its linkage. */
+    /* Two files include the header twice each. This tests its include guard and its linkage. */
     fprintf(source,
             "#include \"exported.h\"\n#include \"exported.h\"\n#include <stdio.h>\n%s\n"
             "int main(void)\n{\n%s\n    return 0;\n}\n",
@@ -144,8 +144,8 @@ TEST_IN(a_consumer_in_c_and_cpp_finds_the_configuration, set_up, tear_down)
     }
 }
 
-/* Ends the list of entries and appends a portfolio: three configurations for floats, a tree over n,
- * and times on a few problems, on some of which they were no faster than the default. */
+/* Ends the list of entries and appends a portfolio for floats, with three configurations and a tree
+ * over n. On some of its problems no configuration was faster than the default. */
 static int write_portfolio(rng *r, char *text, size_t size)
 {
     int used = snprintf(
@@ -169,8 +169,8 @@ static int write_portfolio(rng *r, char *text, size_t size)
     return used + snprintf(text + used, size - (size_t)used, "]}]");
 }
 
-/* Only the problems that the portfolio was made from have this word. */
-TEST_IN(a_portfolio_can_be_asked_of_what_it_was_made_on, set_up, tear_down)
+/* Only the problems from which the portfolio was made have this word. */
+TEST_IN(a_portfolio_can_be_used_for_the_problems_it_was_made_from, set_up, tear_down)
 {
     fixture *f = *state;
     value type = {.kind = VALUE_STRING, .string = "float"},
@@ -203,14 +203,14 @@ TEST_IN(a_portfolio_can_be_asked_of_what_it_was_made_on, set_up, tear_down)
     }
 }
 
-/* On random records and problems, the header must pick as pick() does. */
-TEST_IN(the_header_picks_what_pick_picks, set_up, tear_down)
+/* The records and problems are random. */
+TEST_IN(the_header_picks_as_the_function_pick_does, set_up, tear_down)
 {
     fixture *f = *state;
     enum { ENTRIES = 12, QUERIES = 400 };
     static const char *const gpus[][2] = {{"A", "8.0"}, {"B", "8.6"}, {"C", "9.0"}, {"D", "9.0"}};
     static const char *const types[] = {"float", "double", "half"};
-    /* The default was not timed; then the entry is faster than the default, as fast, and slower. */
+    /* The default has no time; then the entry is faster than the default, as fast, and slower. */
     static const char *const baselines[] = {
         "", ", \"time\": {\"median_ns\": 2000, \"low_ns\": 1990, \"high_ns\": 2010}",
         ", \"time\": {\"median_ns\": 1005, \"low_ns\": 995, \"high_ns\": 1015}",
@@ -240,7 +240,7 @@ TEST_IN(the_header_picks_what_pick_picks, set_up, tear_down)
         snprintf(text + used, sizeof text - (size_t)used, "}");
         add_record(f, text);
     }
-    /* No record has this type, but the header must know its word. */
+    /* The header must know the word "half", although no record has this type. */
     value dtype_values[] = {{.kind = VALUE_STRING, .string = "half"}};
     value ids[] = {{.kind = VALUE_INTEGER, .integer = 0}};
     pattern_variable variables[] = {{"n", {.kind = VALUE_INTEGER, .integer = 1}},
@@ -307,8 +307,8 @@ TEST_IN(the_header_picks_what_pick_picks, set_up, tear_down)
     free(expected);
 }
 
-/* Vectors of 4 were twice as fast as the default at n = 8, but only as fast at n = 64. */
-TEST_IN(what_was_no_faster_than_the_default_nearby_is_not_given, set_up, tear_down)
+/* Vectors of 4 took half the time of the default at n = 8, and the same time at n = 64. */
+TEST_IN(a_configuration_no_faster_than_the_default_nearby_is_not_picked, set_up, tear_down)
 {
     fixture *f = *state;
     static const char entry[] =
@@ -485,7 +485,7 @@ TEST_IN(names_that_meet_in_a_constant_stay_apart, set_up, tear_down)
     }
 }
 
-/* Names and texts that caused faults, and parts from which new names and texts are made. */
+/* Names and texts that caused faults before. Parts of these make new names and texts. */
 /* clang-format off */
 static const char *const hostile[] = {
     "INT32_MAX", "UINT8_C", "SIZE_MAX", "int64_t", "size_t", "bool", "true", "NULL", "linux",
@@ -529,7 +529,7 @@ static void hostile_object(rng *random, bool used[HOSTILE], char *out, size_t ou
     snprintf(out + at, out_bytes - at, "}");
 }
 
-/* Compiles the header by itself, with the strictest options of each standard. */
+/* Compiles the header alone, with the strictest options of each standard. */
 static void expect_header_compiles(fixture *f, const char *record_text)
 {
     static const char *const strict[] = {"cc -std=c11 -x c", "c++ -std=c++17 -x c++",
@@ -631,7 +631,7 @@ TEST_IN(results_of_another_script_are_counted_not_exported, set_up, tear_down)
     export_model_deinit(&m);
 }
 
-/* Tests the records in results/. */
+/* Tests the records in the folder results/. */
 TEST_IN(shipped_records_are_whole_and_export, set_up, tear_down)
 {
     fixture *f = *state;

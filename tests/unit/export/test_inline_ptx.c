@@ -1,4 +1,4 @@
-/* Tests how PTX becomes kernels of CUDA C++. */
+/* Tests how PTX is written as kernels of CUDA C++. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@ enum { THREADS = 32, BUFFER_BASE = 0x10000 };
 
 static const char *const entry = "scale";
 
-/* Returns the kernels as inline PTX; NULL if a kernel cannot be written. The caller frees it. */
+/* Returns kernels as inline PTX, or NULL if one cannot be written. The caller frees the text. */
 static char *inlined(const char *text, const char *const *entries, size_t count)
 {
     char *out, symbols[256] = "";
@@ -44,8 +44,8 @@ static void expect(const char *text, const char *kernels)
 
 #define HEAD ".version 9.0\n.target sm_90\n.address_size 64\n"
 
-/* A kernel `scale` with a pointer and a number as parameters, with these directives. `body` follows
- * the code that loads the parameters. */
+/* A kernel `scale` with these directives and two parameters: a pointer and a number. `body`
+ * follows the code that loads the parameters. */
 #define SCALE(directives, body)                                                                    \
     ".visible .entry scale(\n\t.param .u64 scale_param_0,\n\t.param .f32 "                         \
     "scale_param_1\n)\n" directives "{\n"                                                          \
@@ -123,7 +123,7 @@ TEST(dynamic_shared_memory_has_the_address_of_an_array)
                  "}\n");
 }
 
-TEST(what_is_outside_the_body_cannot_be_written)
+TEST(kernels_that_need_declarations_outside_their_body_cannot_be_written)
 {
     expect(HEAD ".const .align 4 .b8 weight[8];\n" SCALE("", "\tld.const.f32 %f2, [weight+4];\n"),
            NULL);
@@ -137,7 +137,7 @@ TEST(what_is_outside_the_body_cannot_be_written)
            NULL);
 }
 
-TEST(what_is_not_understood_cannot_be_written)
+TEST(kernels_with_unknown_ptx_cannot_be_written)
 {
     expect(HEAD SCALE("", "\tfrobnicate [[scale_param_0], {1 ~ 2}];\n"), NULL);
     expect(HEAD ".weird .b8 odd[8];\n" SCALE("", "\tst.global.u32 [odd], %r1;\n"), NULL);
@@ -165,7 +165,7 @@ TEST(what_a_function_returns_is_no_parameter)
     free(out);
 }
 
-TEST(a_launch_that_only_ptx_can_ask_for_cannot_be_written)
+TEST(launch_settings_that_only_ptx_has_cannot_be_written)
 {
     static const char *const directives[] = {".reqntid 64\n",        ".reqnctapercluster 2\n",
                                              ".maxclusterrank 4\n",  ".explicitcluster\n",
@@ -194,7 +194,7 @@ TEST(all_kernels_of_a_module_are_written_or_none)
     assert_null(inlined(good, &entries[1], 1));
 }
 
-TEST(what_is_no_ptx_is_an_error)
+TEST(text_that_is_not_ptx_is_an_error)
 {
     char *out;
     at_error error = {0};
@@ -205,7 +205,7 @@ TEST(what_is_no_ptx_is_an_error)
 
 /* ---- inlined kernels run ---- */
 
-/* Prints the lines in the literals of an asm statement, with `operands` in place of %0, %1 ... */
+/* Prints the lines of the literals in an asm statement. `operands` replace %0, %1 ... */
 static void print_assembly(const char *kernel, const char *const *operands, FILE *to)
 {
     const char *at = strstr(kernel, "asm volatile(") + strlen("asm volatile(");
@@ -225,8 +225,8 @@ static void print_assembly(const char *kernel, const char *const *operands, FILE
     }
 }
 
-/* Runs a kernel with a pointer and a number as parameters, on 32 threads with dynamic shared
- * memory. */
+/* Runs a kernel whose parameters are a pointer and a number. It has 32 threads and dynamic
+ * shared memory. */
 static void run(const char *text, const char *name, float factor, float results[THREADS])
 {
     uint8_t valid[THREADS * sizeof(float)] = {0}, parameters[16] = {0};
@@ -259,8 +259,8 @@ static void run(const char *text, const char *name, float factor, float results[
     sim_kernel_deinit(&k);
 }
 
-/* The compiler's registers for operands may have names that the kernel uses, too. */
-TEST(a_kernel_in_a_function_with_its_registers_does_the_same)
+/* The compiler may give operands the register names that the kernel uses. */
+TEST(an_inlined_kernel_has_the_same_results)
 {
     static const char text[] = HEAD ".extern .shared .align 16 .b8 tile[];\n" SCALE(
         ".maxntid 32\n",

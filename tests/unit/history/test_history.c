@@ -41,7 +41,7 @@ static recorded parse(const char *text)
     return r;
 }
 
-/* Converts a text to another tool's format. */
+/* Converts a text to the format of another tool. */
 static json_t *convert(const char *text, const char *format, at_error *error)
 {
     json_t *source, *document;
@@ -53,7 +53,7 @@ static json_t *convert(const char *text, const char *format, at_error *error)
     return document;
 }
 
-/* Returns the name of an outcome in T4, and the number of samples. */
+/* Returns the T4 name of the outcome of result `i`. Sets *samples to the number of its samples. */
 static const char *invalidity_of(const json_t *document, size_t i, size_t *samples)
 {
     const json_t *result = json_array_get(json_object_get(document, "results"), i);
@@ -87,7 +87,7 @@ TEST(a_kernel_tuner_cache_is_read)
     json_decref(t4_text);
 }
 
-TEST(a_cache_that_is_still_being_written_is_read)
+TEST(an_unfinished_cache_is_read)
 {
     char text[2048];
     snprintf(text, sizeof text, "%s,\n", cache);
@@ -96,8 +96,8 @@ TEST(a_cache_that_is_still_being_written_is_read)
     recorded_deinit(&r);
 }
 
-/* Python's json module writes NaN for a missing measurement. Inside a text, NaN must stay. */
-TEST(what_is_no_number_is_a_missing_value)
+/* Python's json module writes NaN for a missing measurement. NaN inside a string must stay. */
+TEST(nan_is_a_missing_value)
 {
     static const char text[] =
         "{\"device_name\": \"Infinity \\\" NaN\", \"kernel_name\": \"k\", "
@@ -156,8 +156,8 @@ TEST(a_gzip_file_is_read)
     assert_int_equal(recorded_read(path, &r, &error), AT_NOT_FOUND);
 }
 
-/* When parsed, every three bytes of this file take a hundred times as much memory. */
-TEST(a_file_that_would_take_gigabytes_is_refused_before_it_does)
+/* The parsed file would take a hundred times as much memory as its bytes. */
+TEST(a_file_that_would_take_gigabytes_is_refused_early)
 {
     enum { ROWS = 1 << 14, REPEATS = 1 << 10 };
     char path[] = "/tmp/test_recorded_XXXXXX";
@@ -177,9 +177,9 @@ TEST(a_file_that_would_take_gigabytes_is_refused_before_it_does)
     remove(path);
 }
 
-/* The file has half a MiB but unpacks to more than the limit: it repeats one member of 1 MiB 513
- * times. */
-TEST(what_unpacks_to_more_than_the_limit_is_refused)
+/* The file has 0.5 MiB. It repeats one member, which unpacks to 1 MiB, 513 times, and so exceeds
+ * the limit. */
+TEST(a_file_that_unpacks_to_more_than_the_limit_is_refused)
 {
     enum { MEMBER_BYTES = 1 << 20, MEMBERS = 513 };
     char path[] = "/tmp/test_recorded_XXXXXX";
@@ -216,7 +216,7 @@ TEST(a_pipe_is_refused_and_not_waited_for)
     rmdir(folder);
 }
 
-TEST(what_is_written_reads_back_the_same)
+TEST(written_results_are_read_back_unchanged)
 {
     char text[2048];
     snprintf(text, sizeof text, "%s%s", cache, closing);
@@ -234,7 +234,7 @@ TEST(what_is_written_reads_back_the_same)
             for (size_t p = 0; p < r.parameter_count; p++)
                 assert_true(value_equal(back.results[i].values[p], r.results[i].values[p]));
         }
-        /* Outcomes, times and samples survive. Names that T4 has no place for are lost. */
+        /* Outcomes, times and samples are kept. Names that T4 does not have are lost. */
         names = convert(written, formats[f], &error);
         again = convert(text, formats[f], &error);
         if (f == 0)
@@ -254,7 +254,7 @@ TEST(what_is_written_reads_back_the_same)
     recorded_deinit(&r);
 }
 
-TEST(of_a_journal_the_last_line_of_a_variant_counts)
+TEST(the_last_journal_line_of_a_variant_counts)
 {
     static const int64_t slow[] = {5000000, 4000000, 6000000}, fast[] = {2000000};
     const journal_entry entries[] = {
@@ -324,7 +324,7 @@ TEST(damaged_files_are_errors)
     }
 }
 
-TEST(the_space_is_what_was_recorded)
+TEST(the_space_consists_of_the_recorded_configurations)
 {
     char text[2048];
     snprintf(text, sizeof text, "%s%s", cache, closing);
@@ -354,7 +354,7 @@ TEST(the_space_is_what_was_recorded)
     recorded_deinit(&r);
 }
 
-TEST(one_value_written_in_two_ways_is_one)
+TEST(a_value_written_in_two_ways_is_one_value)
 {
     static const char *const pairs[][2] = {{"1", "1.0"},
                                            {"0", "-0.0"},

@@ -6,7 +6,7 @@
 #include "history/recorded.h"
 #include "script/render.h"
 
-/* Analyses the --json output of a run. Returns the command's result, or NULL on failure. */
+/* Analyses the --json output of a run. Returns the answer, or NULL if the analysis fails. */
 static json_t *analyse_text(const char *text, at_error *error)
 {
     json_t *source, *found, *answer = NULL;
@@ -20,8 +20,8 @@ static json_t *analyse_text(const char *text, at_error *error)
     return answer;
 }
 
-/* Analyses a run over parameters a, b and c in {0, 1}, in which the time is exp(logs[a + 2 b + 4
- * c]). */
+/* Analyses a run with parameters a, b and c of values 0 and 1. The time of a configuration is
+ * exp(logs[a + 2 b + 4 c]). */
 static json_t *analyse(const double logs[8])
 {
     char text[8192];

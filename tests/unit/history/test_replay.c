@@ -8,8 +8,8 @@
 
 enum { SIDE = 12 };
 
-/* Makes a recorded space of 144 configurations. The cost is 1 + the distance to (3, 5); one in 12
- * fails. */
+/* Makes a recorded space of 144 configurations. The cost is 1 + the distance to (3, 5). One
+ * configuration in 12 fails. */
 static void make_recorded(recorded *r, recorded_space *rs)
 {
     static char text[65536];
@@ -43,7 +43,7 @@ static double figure(const json_t *answer, const char *name)
     return json_number_value(json_object_get(json_array_get(answer, 0), name));
 }
 
-/* Returns the marks of the curve that people see. */
+/* Returns the marks of the curve that users see. */
 static const json_t *marks_of(const json_t *answer)
 {
     return json_object_get(json_array_get(answer, 1), "marks");
@@ -87,8 +87,8 @@ TEST(a_run_that_has_evaluated_nothing_yet_is_not_charged_the_slowest)
     rs.cost[SIDE + 1] = 10000;
     json_t *answer =
         replayed(&r, &rs, &(replay_options){.strategy = "random", .seed = 1, .repeat = 2000});
-    /* The score is not exactly 0, because few evaluations of uneven length fit less well than their
-     * mean length suggests. If each were charged the longest, the score would be below -5. */
+    /* If each run were charged the longest time, the score would be below -5. The score is not
+     * exactly 0, because the time of few evaluations differs from their mean. */
     assert_true(fabs(figure(answer, "score_in_time")) < 1);
     json_decref(answer);
     recorded_space_deinit(&rs);
@@ -149,7 +149,7 @@ TEST(an_unknown_strategy_is_an_error)
 enum { N = 9, MARKS_OF_N = 3 };
 static const double costs[N] = {5, 2, INFINITY, 9, 3, 7, INFINITY, 2.5, 30};
 
-/* Makes what replay_run() gives the script for these costs. */
+/* Makes the input that replay_run() gives the script for these costs. */
 static json_t *given_costs(const double *of, size_t count)
 {
     json_t *working = json_array();
@@ -169,7 +169,7 @@ static json_t *computed(const json_t *given)
     return out;
 }
 
-/* Returns the mean over all subsets of m configurations, by trying every subset. */
+/* Returns the mean, over all subsets of m configurations, of the best cost. Tries every subset. */
 static double by_brute_force(uint64_t m, double nothing, bool share)
 {
     double sum = 0;
@@ -195,15 +195,15 @@ static double random_cost(uint64_t m)
     return by_brute_force(m, 30, false);
 }
 
-/* The cost at the expected rank of the best of m. */
+/* Returns the cost at the expected rank of the best of m configurations. */
 static double rank_cost(uint64_t m)
 {
-    static const double from_worst[N] = {30, 30, 30, 9, 7, 5, 3, 2.5, 2}; /* two failures first */
+    static const double from_worst[N] = {30, 30, 30, 9, 7, 5, 3, 2.5, 2}; /* failures cost 30 */
     return from_worst[(size_t)round((double)(m * (N + 1)) / (double)(m + 1)) - 1];
 }
 
-/* Returns the answer for runs whose mean cost after m evaluations lies `part` of the way from the
- * optimum to `of`(m), at each point of the plan. */
+/* Returns the script's answer for runs. At each point m of the plan, their mean cost lies `part` of
+ * the way from the optimum to `of`(m). */
 static json_t *answer_for(double (*of)(uint64_t m), double part)
 {
     json_t *given = given_costs(costs, N), *plan = computed(given), *found = json_array(), *curve;
@@ -240,7 +240,7 @@ TEST(random_search_is_the_mean_over_all_subsets)
     json_decref(given);
 }
 
-TEST(the_budget_is_the_first_that_goes_the_way)
+TEST(the_budget_is_the_first_that_reaches_the_target)
 {
     json_t *given = given_costs(costs, N), *plan = computed(given);
     double target = 5 - 0.95 * (5 - 2); /* 5 is the median */

@@ -26,7 +26,7 @@ static space *make_space(const char *first)
     return s;
 }
 
-TEST(what_was_fast_comes_first_and_what_does_not_fit_is_left_out)
+TEST(fast_configurations_come_first_and_impossible_ones_are_left_out)
 {
     at_error error = {0};
     recorded r;

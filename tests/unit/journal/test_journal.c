@@ -81,8 +81,7 @@ static bool has(const journal *j, int variant)
            e.found.samples_ns[0] == 1000 + variant;
 }
 
-/* Writes `count` entries and closes the journal before it is finished, as if the run were
- * killed. */
+/* Writes `count` entries and closes the unfinished journal, as if the run were killed. */
 static void interrupted_run(fixture *f, int count, char *path, size_t path_bytes)
 {
     journal *j = open_journal(f);
@@ -303,7 +302,7 @@ TEST_IN(a_crash_at_any_byte_costs_one_line, set_up, tear_down)
         size_t whole = 0;
         for (size_t i = 0; i < cut; i++)
             whole += text[i] == '\n';
-        /* If only the newline is cut off, the line itself is whole. */
+        /* If only the newline is cut off, the line is still complete. */
         bool bare = cut < size && text[cut] == '\n';
         journal *j = open_journal(f);
         assert_int_equal(journal_count(j), whole + bare);
@@ -330,7 +329,7 @@ TEST_IN(a_changed_byte_costs_its_line, set_up, tear_down)
         text[i] ^= 1;
         assert_ok(file_replace(path, text, size, &f->error), f->error);
         journal *j = open_journal(f);
-        /* If the changed byte is a newline now, two lines are damaged. */
+        /* If the changed byte became a newline, two lines are damaged. */
         assert_true(journal_skipped(j) == 1 || journal_skipped(j) == 2);
         assert_int_equal(journal_count(j), 2);
         journal_close(j);
@@ -409,7 +408,7 @@ TEST_IN(a_killed_run_loses_nothing_that_it_was_told_is_written, set_up, tear_dow
     journal_close(j);
 }
 
-/* Runs in a child process, in which a limit on file sizes stands for a full disk. */
+/* Runs in a child process. A limit on file sizes stands for a full disk. */
 static int run_on_a_full_disk(fixture *f)
 {
     struct rlimit limit = {1000, 1000};
@@ -441,7 +440,7 @@ TEST_IN(a_full_disk_is_said_once_and_leaves_whole_lines, set_up, tear_down)
     journal_close(j);
 }
 
-/* Runs in a child process, in which the limit is lifted before the last line. */
+/* Runs in a child process. The limit on file sizes is lifted before the last line is written. */
 static int run_on_a_disk_that_is_full_for_a_while(fixture *f)
 {
     struct rlimit limit = {1000, RLIM_INFINITY};

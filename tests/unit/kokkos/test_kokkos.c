@@ -1,6 +1,6 @@
-/* Tests the tool library in the way that Kokkos uses it: finds functions by name and calls them in
- * Kokkos' order. The clock is simulated: on a busy machine, a real launch may take longer than a
- * launch with a slower tile. */
+/* Tests the tool library as Kokkos uses it: finds its functions by name and calls them in
+ * Kokkos' order. The clock is simulated, because on a busy machine a launch may take longer than
+ * a launch with a slower tile. */
 #include "kokkos/interface.h"
 
 #include <dlfcn.h>
@@ -92,7 +92,7 @@ static int tear_down(void **state)
 
 static _Atomic int64_t clock_ns = 1000000000;
 
-/* The tool library calls this clock, because the dynamic linker looks into the program first. */
+/* The tool library calls this function, because the dynamic linker searches the program first. */
 __attribute__((visibility("default"))) int clock_gettime(clockid_t clock, struct timespec *now)
 {
     (void)clock;
@@ -107,7 +107,7 @@ static void pass_ns(int64_t ns)
     clock_ns += ns;
 }
 
-/* Simulates a launch of a kernel whose default tile is `first`. Returns the tile that the tool
+/* Simulates a launch of a kernel with the default tile `first`. Returns the tile that the tool
  * chose. */
 static int64_t launch_with(const tool *t, size_t context, int64_t size, int64_t first)
 {
@@ -179,8 +179,8 @@ TEST_IN(contexts_may_lie_within_each_other, set_up, tear_down)
     }
 }
 
-/* In this test, trials may take all of the time, so all tiles are tried. */
-TEST_IN(a_range_is_taken_in_its_steps, set_up, tear_down)
+/* Trials may take all of the time here, so all tiles are tried. */
+TEST_IN(all_steps_of_a_range_are_tried, set_up, tear_down)
 {
     const tool *t = *state;
     bool seen[4] = {false};
@@ -197,7 +197,7 @@ TEST_IN(a_range_is_taken_in_its_steps, set_up, tear_down)
 }
 
 /* Kokkos passes the tile size 0, which is not in the range. */
-TEST_IN(without_a_default_it_begins_in_the_middle, set_up, tear_down)
+TEST_IN(without_a_default_tuning_begins_in_the_middle, set_up, tear_down)
 {
     const tool *t = *state;
     kokkos_info shares = {.type = KOKKOS_DOUBLE,
@@ -226,7 +226,7 @@ TEST_IN(what_was_not_declared_is_left_alone, set_up, tear_down)
     assert_int_equal(outputs[0].value.integer, 5);
 }
 
-/* Returns whether a decision was written. A thread of the tool does this while the program runs. */
+/* Returns whether a thread of the tool has written a decision. */
 static bool is_decided(const tool *t)
 {
     char pattern[PATH_MAX];
@@ -237,8 +237,7 @@ static bool is_decided(const tool *t)
     return any;
 }
 
-/* On a busy machine it takes longer until the site is decided. */
-TEST_IN(a_later_program_recalls_what_was_decided, set_up, tear_down)
+TEST_IN(a_later_program_uses_the_stored_decision, set_up, tear_down)
 {
     tool *t = *state;
     expect_tuned(t, 10, 8);

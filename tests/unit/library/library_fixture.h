@@ -1,4 +1,4 @@
-/* A fixture for libautotune without a GPU. The driver is fake, the compiler is real. */
+/* A fixture for libautotune without a GPU. The driver is fake, but the compiler is real. */
 #ifndef AUTOTUNE_LIBRARY_FIXTURE_H
 #define AUTOTUNE_LIBRARY_FIXTURE_H
 
@@ -60,7 +60,7 @@ static inline void open_folder(fixture *f, const char *folder)
     assert_ok(at_open(folder, &f->results, &f->error), f->error);
 }
 
-/* Writes `text` as a record of an H200 into the test's folder, and opens this folder. */
+/* Writes `text` into the test's folder as a record of an H200, and opens this folder. */
 static inline void open_record(fixture *f, const char *name, const char *text)
 {
     char path[TEMPORARY_BYTES + 64];

@@ -28,9 +28,9 @@ struct site_mark {
 
 typedef struct simulated {
     site_timer timer;
-    int late;                         /* number of polls before a time is known */
+    int late;                         /* number of polls before a time is available */
     atomic_int marks;                 /* number of marks that were taken and not returned */
-    void (*meanwhile)(void *context); /* called when a time begins; may be NULL */
+    void (*meanwhile)(void *context); /* called when a measurement begins; may be NULL */
     void *context;
     bool *closed;
 } simulated;

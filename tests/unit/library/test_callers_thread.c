@@ -1,7 +1,7 @@
-/* Tests that the state of a calling thread (locale, rounding mode, traps) does not change results
- * of libautotune, and that libautotune does not change this state. tests/locale/comma.sh runs all
+/* Tests that results of libautotune do not depend on the state of the calling thread (locale,
+ * rounding mode, traps), and that libautotune keeps this state. tests/locale/comma.sh runs all
  * tests of the library in a locale with a decimal comma. */
-#define _GNU_SOURCE /* feenableexcept */
+#define _GNU_SOURCE /* for feenableexcept */
 #include <fenv.h>
 #include <locale.h>
 #include <stdio.h>
@@ -78,7 +78,7 @@ static void use_fractions(fixture *f)
     assert_ok(at_prepare(choice, &options, &kernel, &f->error), f->error);
     assert_string_equal(at_kernel_text(kernel), "f=0.25,block=128");
     assert_non_null(strstr(at_kernel_source(kernel), "= 0.25f * 1.5f;"));
-    /* 0.375 is rounded to 0.38 (to even), but to 0.37 if the thread rounds down. */
+    /* A thread that rounds down would write 0.37. To even, 0.375 becomes 0.38. */
     assert_non_null(strstr(at_kernel_source(kernel), "0.25 of 1.5, rounded 0.38."));
     at_kernel_free(kernel);
     at_choice_free(choice);

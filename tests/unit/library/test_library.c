@@ -1,5 +1,5 @@
 /* Tests how libautotune picks configurations and reports errors in its arguments. */
-#define _GNU_SOURCE /* environ */
+#define _GNU_SOURCE /* for environ */
 #include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -63,8 +63,8 @@ TEST_IN(each_rule_has_its_turn, set_up, tear_down)
     assert_string_equal(at_rule_name(AT_RULE_CAPABILITY), "same_capability");
 }
 
-/* On this GPU, vectors of 4 were only as fast as the default at n = 4096. */
-TEST_IN(what_was_no_faster_than_the_default_nearby_is_not_given, set_up, tear_down)
+/* On this GPU, vectors of 4 took as long as the default at n = 4096. */
+TEST_IN(a_configuration_no_faster_than_the_default_nearby_is_not_picked, set_up, tear_down)
 {
     fixture *f = *state;
     static const char written[] =
@@ -96,8 +96,8 @@ TEST_IN(a_choice_keeps_nothing_of_the_callers, set_up, tear_down)
     assert_int_equal(at_choice_rule(f->choice), AT_RULE_NEAREST);
 }
 
-/* Asserts the messages for misspelt names; each contains `with`. */
-static void refuses_what_is_mistyped(fixture *f, const char *with)
+/* Asserts that each misspelt name is refused with a message that contains `with`. */
+static void assert_misspelt_names_are_refused(fixture *f, const char *with)
 {
     static const struct {
         at_variable problem;
@@ -122,10 +122,10 @@ static void refuses_what_is_mistyped(fixture *f, const char *with)
 TEST_IN(a_misspelt_or_mistyped_variable_is_an_error_with_and_without_the_script, set_up, tear_down)
 {
     fixture *f = *state;
-    refuses_what_is_mistyped(f, "without a script");
+    assert_misspelt_names_are_refused(f, "without a script");
     changing c;
     set_up_changing(&c, f);
-    refuses_what_is_mistyped(f, "with the script");
+    assert_misspelt_names_are_refused(f, "with the script");
 }
 
 TEST_IN(what_is_not_recorded_is_not_found, set_up, tear_down)
@@ -170,8 +170,7 @@ TEST_IN(the_current_gpu_is_the_contexts, set_up, tear_down)
     assert_non_null(strstr(f->error.message, "no CUDA context is current"));
 }
 
-/* Each of these calls has one NULL argument that must not be NULL. The other arguments are
- * valid. */
+/* In each call, one argument is NULL that must not be NULL. The other arguments are valid. */
 #define NULL_CALLS(CALL)                                                                           \
     CALL("out", at_open(results_dir, NULL, e))                                                     \
     CALL("out", at_current_gpu(NULL, e))                                                           \
@@ -274,7 +273,7 @@ static char *copy_of_environment(void)
 
 enum { THREADS = 16 };
 
-/* Does the work of one thread of a program, from opening the results to launching. */
+/* Runs as a thread of a program: opens the results, picks, prepares and launches. */
 static void *use_library(void *context)
 {
     const fixture *f = context;

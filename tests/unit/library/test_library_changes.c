@@ -1,5 +1,5 @@
-/* Tests when libautotune reads records and scripts again, and how it evaluates a script for other
- * problems and devices. */
+/* Tests when libautotune reads changed records and scripts again, and that it evaluates a script
+ * for other problems and devices. */
 #include <unistd.h>
 
 #include "library/library.h"
@@ -19,7 +19,7 @@ TEST_IN(for_a_gpu_of_which_nothing_is_known_nothing_is_checked, set_up, tear_dow
     }
 }
 
-/* Opens the results again, with the scripts that the test changed. */
+/* Opens the results again, after the test has changed the scripts. */
 static void open_again(const changing *c)
 {
     setenv("AUTOTUNE_SHARE", c->share, 1);
@@ -116,7 +116,7 @@ TEST_IN(what_only_lua_evaluates_is_checked_all_the_same, set_up, tear_down)
     assert_int_equal(at_pick(f->results, "copied", &h200, unknown, 2, &other, &f->error), AT_USAGE);
 }
 
-/* library_parse_setting() must accept the same texts as script_load() does for --set. */
+/* library_parse_setting() must accept the texts that script_load() accepts for --set. */
 TEST_IN(settings_are_read_as_the_script_reads_them, set_up, tear_down)
 {
     fixture *f = *state;

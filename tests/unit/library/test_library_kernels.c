@@ -1,11 +1,11 @@
-/* Tests how libautotune compiles and launches the configurations that it picked. */
+/* Tests how libautotune compiles and launches the picked configurations. */
 
 #include "base/clock.h"
 #include "library/library.h"
 #include "library/source.h"
 #include "library_fixture.h"
 
-/* Launches the prepared kernel on two buffers. Checks that it copied one to the other. */
+/* Launches the prepared kernel on two buffers. Asserts that it copied src to dst. */
 static void launch_and_check(fixture *f, size_t n)
 {
     CUdeviceptr src, dst;
@@ -42,15 +42,15 @@ TEST_IN(a_choice_becomes_a_kernel_that_runs, set_up, tear_down)
 TEST_IN(what_is_impossible_for_the_problem_gives_way, set_up, tear_down)
 {
     fixture *f = *state;
-    /* The problem nearest to 4098 is 4096, but its vectors of 4 do not divide 4098. The next
-     * problem has vectors of 2. */
+    /* The nearest problem is 4096, but vectors of 4 do not divide 4098. The next problem has
+     * vectors of 2. */
     pick_size(f, &h200, 4098);
     assert_string_equal(at_choice_text(f->choice), "block=256,vec=4,shared=65536");
     assert_ok(at_prepare(f->choice, &f->options, &f->kernel, &f->error), f->error);
     assert_int_equal(at_kernel_rule(f->kernel), AT_RULE_NEAREST);
     assert_string_equal(at_kernel_text(f->kernel), "block=512,vec=2,shared=0");
     launch_and_check(f, 4098);
-    /* No vector divides 4099, so only the script's default is left. */
+    /* No vectors divide 4099, so only the script's default remains. */
     pick_size(f, &h200, 4099);
     assert_ok(at_prepare(f->choice, &f->options, &f->kernel, &f->error), f->error);
     assert_int_equal(at_kernel_rule(f->kernel), AT_RULE_DEFAULT);
@@ -77,7 +77,7 @@ TEST_IN(a_cached_kernel_needs_no_compiler, set_up, tear_down)
     launch_and_check(f, 4096);
 }
 
-/* Writes a record of the installed pattern `textured`, with an entry for a small image. */
+/* Writes a record for the installed pattern `textured`, with an entry for a small image. */
 static void prepare_textured(fixture *f)
 {
     static const char written[] =
@@ -187,7 +187,7 @@ TEST_IN(headers_are_found_in_folders_that_the_program_names, set_up, tear_down)
     launch_and_check(f, 4096);
 }
 
-/* The kernel is compiled but not launched: the fake driver has no kernel of this name. */
+/* The kernel is compiled but not launched, because the fake driver has no kernel of this name. */
 TEST_IN(a_kernels_own_file_is_compiled, set_up, tear_down)
 {
     static const char written[] =
@@ -203,7 +203,7 @@ TEST_IN(a_kernels_own_file_is_compiled, set_up, tear_down)
     assert_ok(at_pick(f->results, "saxpy", &h200, problem, 2, &f->choice, &f->error), f->error);
     f->options.script = TEST_SOURCE_DIR "/tests/fixtures/saxpy.cu";
     assert_ok(arch_find("sm_90", &limits, &f->error), f->error);
-    /* at_prepare() sets this state in its thread, so it does not depend on the program's locale. */
+    /* at_prepare() resets its thread in this way, so that the program's locale does not matter. */
     thread_state before;
     assert_ok(thread_state_reset(&before, &f->error), f->error);
     assert_ok(library_source_init(&source, f->choice, &f->options, &limits, "sm_90", &f->error),

@@ -1,4 +1,4 @@
-/* Tests that the stored decisions of sites are whole even if the writing process is killed. */
+/* Tests that stored decisions of sites are complete even if the writing process is killed. */
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -26,7 +26,7 @@ static site_key key_of(const at_variable *n, const site_space *of)
     return (site_key){"axpy", n, 1, of};
 }
 
-/* Stores decisions, one problem after the other, and writes the number of each to `to`. */
+/* Stores decisions for one problem after the other. Writes the number of each decision to `to`. */
 static void put_until_killed(const char *folder, const site_space *of, int64_t from, int to)
 {
     site_store *store = NULL;

@@ -1,4 +1,4 @@
-/* Tests the times of calls, from events of a fake driver and from the host's clock. */
+/* Tests times of calls, by events of a fake driver and by the host's clock. */
 #include "library/sites.h"
 
 #include <stdlib.h>

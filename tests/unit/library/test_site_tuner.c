@@ -10,7 +10,7 @@
 
 enum { MOST = 1024, MOST_LATE = 64, OVERHEAD_NS = 2000 };
 
-/* A trial whose time the tuner gets later. */
+/* A trial whose time reaches the tuner only later. */
 typedef struct late {
     uint64_t ticket, due;
     site_sample sample;
@@ -20,19 +20,19 @@ typedef struct late {
 typedef struct program {
     site_tuner *tuner;
     synthetic_clock clock;
-    /* drift: the share by which times rise and fall within `period` calls */
+    /* drift: share by which times rise and fall within `period` calls */
     double true_ns[MOST], drift, period;
-    size_t count, delay; /* delay: calls between a call and its time */
+    size_t count, delay; /* delay: number of calls between a call and the arrival of its time */
     double first_ns;     /* extra host time of a configuration's first launch */
-    double spikes;       /* share of the trials that take fifty times as long */
-    double interrupted;  /* share of the calls that take twenty times as long */
-    double crowd;        /* mean time that other streams add to a call / the default's time */
+    double spikes;       /* share of the trials whose time is fifty times as long */
+    double interrupted;  /* share of the calls whose time is twenty times as long */
+    double crowd;        /* mean time that other streams add to a call, in times of the default */
     bool ran[MOST];
-    int64_t lose_every; /* every n-th time is lost; if 0, no time is lost */
+    int64_t lose_every; /* every n-th time is lost; 0: no time is lost */
     late late[MOST_LATE];
     size_t late_count;
     uint64_t calls, trials, tickets;
-    /* extra: time beyond the fastest configuration, in normal use */
+    /* extra: time in excess of the fastest configuration, in calls without trials */
     double seen_ns, extra_ns, worst_extra_ns;
     double slowest_plain; /* time of the slowest call that is no trial, relative to the default */
 } program;
@@ -63,7 +63,7 @@ static void start(program *p, site_proposer *propose, double share, uint64_t see
     start_on(p, &usual, propose, share, seed);
 }
 
-/* Draws times from half the default's time to three times this time. Some are nearly equal. */
+/* Draws times from half to three times the time of the default. Some times are nearly equal. */
 static void draw_times(program *p, size_t count, uint64_t seed)
 {
     rng random = rng_seeded(seed);
@@ -83,7 +83,7 @@ static void tell(program *p)
         }
 }
 
-/* Makes one call of the site. Returns the configuration that it used. */
+/* Makes one call of the site. Returns the configuration that the call used. */
 static uint32_t call(program *p)
 {
     site_account before = site_tuner_account(p->tuner);
@@ -160,8 +160,8 @@ TEST(a_site_ends_within_a_percent_of_the_fastest)
     }
 }
 
-/* The test computes the cost from the true times, not from the tuner's own account. */
-TEST(what_it_costs_is_below_the_share_of_the_time_seen_but_for_a_launch)
+/* The test knows the true times and computes the cost from them, not from the tuner's account. */
+TEST(the_cost_exceeds_the_share_by_at_most_the_trials_in_progress)
 {
     static const double shares[] = {0.005, 0.02, 0.1};
     for (uint64_t seed = 1; seed <= 30; seed++) {
@@ -171,8 +171,8 @@ TEST(what_it_costs_is_below_the_share_of_the_time_seen_but_for_a_launch)
         start(&p, propose_all, share, seed);
         while (!is_decided(&p) && p.calls < 400000) {
             call(&p);
-            /* The times of launches are exact to some percent. */
-            double launches = p.delay ? 2 : 1; /* trials in progress */
+            /* The tuner knows the times of launches only to a few percent. */
+            double launches = p.delay ? 2 : 1; /* number of trials in progress */
             double allowed =
                 1.05 * share * p.seen_ns + launches * p.worst_extra_ns + 8 * OVERHEAD_NS;
             if (p.extra_ns > allowed)
@@ -185,13 +185,13 @@ TEST(what_it_costs_is_below_the_share_of_the_time_seen_but_for_a_launch)
     }
 }
 
-/* The share is kept even if launches become much longer than before. */
+/* Some launches take much longer than before, and the cost must stay within the share. */
 TEST(trials_end_as_soon_as_the_share_is_used_up)
 {
     for (uint64_t seed = 1; seed <= 30; seed++) {
         program p = {.spikes = 0.2};
         draw_times(&p, 12, 6000 + seed);
-        for (size_t i = 1; i < p.count; i++) /* all candidates reach the race */
+        for (size_t i = 1; i < p.count; i++) /* times that let all candidates reach the race */
             p.true_ns[i] = p.true_ns[0] * (1 + 0.005 * (double)i);
         start(&p, propose_all, 0.02, seed);
         while (!is_decided(&p) && p.calls < 100000) {
@@ -218,7 +218,7 @@ TEST(a_call_that_is_no_trial_is_never_slower_than_the_default)
     }
 }
 
-TEST(a_machine_that_slows_down_and_speeds_up_misleads_nobody)
+TEST(slow_drift_does_not_change_the_decision)
 {
     for (uint64_t seed = 1; seed <= 20; seed++) {
         program p = {.drift = 0.3};
@@ -231,13 +231,13 @@ TEST(a_machine_that_slows_down_and_speeds_up_misleads_nobody)
     }
 }
 
-/* If trials were far apart in time, the drift would be mistaken for a difference. */
-TEST(a_machine_that_changes_within_hundreds_of_calls_misleads_nobody)
+/* If the trials of two candidates were far apart in time, drift would look like a difference. */
+TEST(fast_drift_does_not_change_the_decision)
 {
     for (uint64_t seed = 1; seed <= 20; seed++) {
         program p = {.drift = 0.3, .period = 60};
         draw_times(&p, 6, 4000 + seed);
-        for (size_t i = 1; i < p.count; i++) /* no candidate is dropped early */
+        for (size_t i = 1; i < p.count; i++) /* times that keep every candidate in the race */
             p.true_ns[i] = p.true_ns[0] * (1 + 0.02 * (double)i);
         start(&p, propose_all, 0.001, seed);
         run(&p, 2000000);
@@ -247,7 +247,7 @@ TEST(a_machine_that_changes_within_hundreds_of_calls_misleads_nobody)
     }
 }
 
-/* Here the machine interrupts every tenth call, for twenty times its length. */
+/* The machine interrupts every tenth call for twenty times its length. */
 TEST(interruptions_are_no_cost_of_tuning)
 {
     int good = 0;
@@ -260,12 +260,12 @@ TEST(interruptions_are_no_cost_of_tuning)
         good += regret(&p) <= 0.01;
         site_tuner_free(p.tuner);
     }
-    /* If all trials of a candidate are interrupted, this candidate is lost. */
+    /* A candidate is lost if all its trials are interrupted. */
     assert_true(good >= 18);
 }
 
-/* Other streams add time to each call, for example if eight streams run kernels at once. */
-TEST(what_others_add_to_each_call_hides_no_difference)
+/* Other streams add time to each call, as eight streams do that run kernels at once. */
+TEST(time_added_by_other_streams_hides_no_difference)
 {
     int good = 0;
     for (uint64_t seed = 1; seed <= 10; seed++) {
@@ -280,7 +280,7 @@ TEST(what_others_add_to_each_call_hides_no_difference)
     assert_true(good >= 8);
 }
 
-TEST(luck_in_a_crowd_makes_nobody_the_incumbent)
+TEST(chance_among_other_streams_changes_no_incumbent)
 {
     for (uint64_t seed = 1; seed <= 40; seed++) {
         program p = {.crowd = 1, .delay = 5};
@@ -296,9 +296,9 @@ TEST(luck_in_a_crowd_makes_nobody_the_incumbent)
     }
 }
 
-/* Other streams take six times as long as the call itself, so small differences are invisible.
- * Still, most of the possible gain must be reached, and almost no program may become slower. */
-TEST(in_a_crowd_who_is_likely_the_fastest_takes_over)
+/* Other streams add six times the time of the call, so small differences are invisible. Still,
+ * most of the possible gain must be reached, and almost no program may become slower. */
+TEST(among_other_streams_the_likely_fastest_becomes_the_incumbent)
 {
     double gained = 0, possible = 0;
     int worse = 0;
@@ -321,8 +321,8 @@ TEST(in_a_crowd_who_is_likely_the_fastest_takes_over)
         fail_msg("%.0f of %.0f ns gained, %d are worse off", gained, possible, worse);
 }
 
-/* If noise hides the differences, the choice is chance and must not be stored. */
-TEST(what_noise_hides_is_not_decided)
+/* If noise hides the differences, the choice is random and must not be stored. */
+TEST(differences_hidden_by_noise_are_not_decided)
 {
     synthetic_machine noisy = synthetic_machine_usual();
     noisy.noise = 1.5;
@@ -334,7 +334,7 @@ TEST(what_noise_hides_is_not_decided)
     site_tuner_free(p.tuner);
 }
 
-TEST(noise_makes_nobody_the_incumbent)
+TEST(noise_changes_no_incumbent)
 {
     synthetic_machine noisy = synthetic_machine_usual();
     noisy.noise = 0.08;
@@ -351,7 +351,7 @@ TEST(noise_makes_nobody_the_incumbent)
     }
 }
 
-TEST(a_first_launch_that_loads_code_counts_against_nobody)
+TEST(a_first_launch_that_loads_code_does_not_count)
 {
     for (uint64_t seed = 1; seed <= 4; seed++) {
         program p = {.first_ns = 5e6};
@@ -364,7 +364,7 @@ TEST(a_first_launch_that_loads_code_counts_against_nobody)
     }
 }
 
-TEST(times_that_are_never_told_hold_nothing_up)
+TEST(lost_times_do_not_block_the_tuner)
 {
     program p = {.lose_every = 13, .delay = 5};
     draw_times(&p, 8, 11);
@@ -386,7 +386,7 @@ TEST(a_configuration_that_is_invalid_is_used_once)
         while (!is_decided(&p) && p.calls < 400000) {
             uint32_t used = call(&p);
             assert_false(refused[used]);
-            /* The default and fast configurations become impossible, too, at once or during the
+            /* Even the default and fast configurations become invalid, at once or during the
              * race. */
             if (used % 3 == seed % 3 && ++uses[used] == 1 + (seed + used) % 5) {
                 refused[used] = true;
@@ -445,7 +445,7 @@ TEST(calls_that_cannot_be_timed_use_the_default)
 
 /* ---- a space larger than one round ---- */
 
-/* The space has 32 x 32 configurations. Neighbours differ by one step. */
+/* The space has 32 x 32 configurations. Neighbours differ by one step in one parameter. */
 static size_t propose_neighbours(void *context, size_t round, uint32_t incumbent, uint32_t *out,
                                  size_t most)
 {
@@ -465,7 +465,7 @@ static size_t propose_neighbours(void *context, size_t round, uint32_t incumbent
     return count;
 }
 
-TEST(a_large_space_is_searched_from_winner_to_neighbours)
+TEST(a_large_space_is_searched_from_winners_to_their_neighbours)
 {
     program p = {.count = 1024};
     bool refused[1024] = {false};
@@ -475,7 +475,7 @@ TEST(a_large_space_is_searched_from_winner_to_neighbours)
     while (!is_decided(&p) && p.calls < 400000) {
         uint32_t used = call(&p);
         assert_false(refused[used]);
-        refused[used] = used % 32 == 5; /* that these are impossible is known only at the launch */
+        refused[used] = used % 32 == 5; /* the launch finds out that these are invalid */
         if (refused[used])
             site_tuner_invalid(p.tuner, used);
     }

@@ -1,4 +1,4 @@
-/* Tests the calls of a program's sites. */
+/* Tests calls of a program's sites. */
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -50,7 +50,7 @@ TEST_IN(pairs_that_overlap_do_not_mix, set_up, tear_down)
     at_site *site = open_axpy(sites, 5000);
     caller c[2] = {caller_of(3), caller_of(4)};
     at_error error = {0};
-    /* The second call begins before the first one ends, and ends after it. */
+    /* The second call begins before the first call ends, and ends after the first. */
     for (int i = 0; i < 30000; i++) {
         at_values v[2];
         for (int k = 0; k < 2; k++) {
@@ -98,7 +98,7 @@ TEST_IN(what_the_program_forbids_is_never_used, set_up, tear_down)
     fixture *f = *state;
     at_sites *sites = open_in(f->folder);
     at_site *site = open_axpy(sites, 5000);
-    int64_t most = 64; /* forbids even the default, 128 */
+    int64_t most = 64; /* excludes even the default, 128 */
     at_error error = {0};
     assert_ok(at_site_restrict(site, allows, &most, &error), error);
     caller c = caller_of(6);
@@ -115,7 +115,7 @@ TEST_IN(what_the_program_forbids_is_never_used, set_up, tear_down)
     at_sites_close(sites);
 }
 
-/* Makes one call. The launch fails if the configuration is impossible. */
+/* Makes one call. The launch fails if the configuration is invalid. */
 static uint32_t call_with_refusals(caller *c, at_site *site, bool *refused)
 {
     at_values v;
@@ -245,8 +245,8 @@ TEST_IN(mistakes_in_what_is_given_are_named, set_up, tear_down)
 TEST_IN(a_call_ends_once, set_up, tear_down)
 {
     fixture *f = *state;
-    /* Times are known at once, or late. If they are late, a second at_site_end() could be mistaken
-     * for the end of a longer call. */
+    /* The sites' times are known at once, or late. If they are late, a second at_site_end()
+     * could end a longer call. */
     for (int late = 0; late <= 40; late += 40) {
         at_sites *sites = open_for(&(at_sites_options){.folder = f->folder}, &h200, "580", late);
         at_site *site = open_axpy(sites, 5000 + late);
@@ -316,7 +316,7 @@ TEST_IN(a_site_has_one_list_of_parameters, set_up, tear_down)
     assert_ok(at_site_open(sites, "axpy", n, 1, is, 3, &site, &error), error);
     assert_ok(at_site_open(sites, "axpy", n, 1, same, 3, &again, &error), error);
     assert_ptr_equal(site, again);
-    /* A program may open the site again with its last choice as the default. */
+    /* A program may open the site again with the last choice as the default. */
     const int64_t moved[] = {512, 128, 64, 256, 1024};
     const at_parameter otherwise[] = {at_integers("block", moved, 5), is[1], is[2]};
     assert_ok(at_site_open(sites, "axpy", n, 1, otherwise, 3, &again, &error), error);
@@ -338,8 +338,8 @@ TEST_IN(a_site_has_one_list_of_parameters, set_up, tear_down)
     at_sites_close(sites);
 }
 
-/* A thread may never end its call, for example after an exception. Later, the call is given up. */
-TEST_IN(calls_that_never_end_hold_nothing_up, set_up, tear_down)
+/* A thread may never end a call, for example after an exception. The call is given up later. */
+TEST_IN(calls_that_never_end_block_nothing, set_up, tear_down)
 {
     fixture *f = *state;
     at_sites *sites = open_in(f->folder);
@@ -380,7 +380,7 @@ TEST_IN(a_capture_that_begins_within_a_call_has_it_not_timed, set_up, tear_down)
     at_sites_close(sites);
 }
 
-/* The calls that a forked process may make on sites that it inherited. */
+/* Makes calls that a forked process may make on inherited sites. */
 static int use_in_fork(at_sites *sites, at_site *site, stream *in)
 {
     const at_variable n[] = {at_integer("n", 3)};
@@ -403,7 +403,7 @@ TEST_IN(a_fork_opens_sites_of_its_own, set_up, tear_down)
     at_sites *sites = open_in(f->folder);
     at_site *decided = open_axpy(sites, 100), *site = open_axpy(sites, 5000);
     caller c = caller_of(11);
-    call_until_decided(&c, decided, 100); /* the site's thread writes decisions */
+    call_until_decided(&c, decided, 100); /* a thread of the site writes decisions */
     call(&c, decided, 100);
     call(&c, site, 5000);
     fflush(NULL);

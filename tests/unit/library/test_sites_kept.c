@@ -1,4 +1,4 @@
-/* Tests how decisions of sites are stored, and used according to $AUTOTUNE_SITES. */
+/* Tests how decisions of sites are stored, and how $AUTOTUNE_SITES controls their use. */
 #include <unistd.h>
 
 #include "base/file.h"

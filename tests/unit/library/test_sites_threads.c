@@ -97,7 +97,7 @@ TEST_IN(threads_share_sites, set_up, tear_down)
 
 enum { RANKS = 4 };
 
-/* Ranks are threads here. A broadcast copies rank 0's bytes between two barriers. */
+/* The ranks are threads in this test. A broadcast copies rank 0's bytes between two barriers. */
 typedef struct world {
     pthread_barrier_t barrier;
     void *bytes;
@@ -109,7 +109,7 @@ typedef struct rank {
     int number;
     const char *folder;
     uint32_t used[ROUNDS * 4];
-    size_t used_count, used_again; /* uses after the configuration was reported as invalid */
+    size_t used_count, used_again; /* uses of a configuration after it was reported as invalid */
     at_site_state state;
     int64_t block;
 } rank;

@@ -1,6 +1,6 @@
-/* Two dozen threads use the library, each with its own handle and with a shared handle, while
- * records are rewritten, merged and pruned. The build with the thread sanitizer runs this test, too
- * (preset `threads`). */
+/* Two dozen threads use the library, with their own handles and with a shared handle. At the
+ * same time other threads rewrite, merge and prune records. The build with the thread sanitizer
+ * (preset `threads`) runs this test, too. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -39,7 +39,7 @@ static void note(fixture *f, const at_error *error)
 
 /* ---- readers ---- */
 
-/* Picks, prepares and launches. A record may be missing at times, but must never be incomplete. */
+/* Picks, prepares and launches. A record may be absent for a moment, but never incomplete. */
 static at_status pick_and_launch(fixture *f, at_results *results, const at_gpu *gpu, int64_t size,
                                  at_error *error)
 {
@@ -173,7 +173,7 @@ static int set_up(void **state)
     f.options = (at_kernel_options){.script = TEST_SOURCE_DIR "/tests/fixtures/copied.lua",
                                     .share = TEST_BINARY_DIR "/share/autotune",
                                     .cache = f.folder};
-    /* This call compiles the kernel, so that the threads find it in the cache. */
+    /* This call compiles the kernel, so that all threads find the kernel in the cache. */
     assert_ok(use(&f, &error), error);
     assert_int_equal(atomic_load(&f.found), 1);
     assert_ok(at_open(f.results, &f.shared, &error), error);

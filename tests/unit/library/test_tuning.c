@@ -1,5 +1,5 @@
-/* Tests tuning beside the program. A shell script stands for autotune, except in the last test,
- * which runs autotune itself on the fake driver. */
+/* Tests tuning beside the program. A shell script stands for autotune. The last test runs
+ * autotune itself on the fake driver. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +14,8 @@
 static const char given[] = TEST_SOURCE_DIR "/tests/fixtures/results/nvidia-h200/copied.json";
 static const int64_t tuning_timeout_ns = INT64_C(30) * 1000000000;
 
-/* The fixture's `program` writes its arguments into `asked`, waits at most 5 s for a file `go`, and
- * does what the file says. */
+/* The shell script `program` writes its arguments to the file `asked`. Then it waits up to 5 s
+ * for the file `go` and executes its commands. */
 typedef struct fixture {
     char folder[TEMPORARY_BYTES], results[96], program[96], asked[96], go[96];
     at_results *known;
@@ -44,7 +44,7 @@ static void write_program(fixture *f, const char *does)
     assert_int_equal(chmod(f->program, 0700), 0);
 }
 
-/* Writes the tuner's result: a record with an entry for n = 5000 in place of 4096. */
+/* Writes the result of the tuner: a record whose entry is for n = 5000 in place of 4096. */
 static void find_a_result(fixture *f)
 {
     char does[512];
@@ -244,7 +244,7 @@ TEST_IN(without_the_program_it_is_said_once, set_up, tear_down)
     assert_int_equal(rule_for(f, f->known, 5000), AT_RULE_NEAREST);
 }
 
-/* Lets the fixture's at_results wait while another at_results tunes. */
+/* Makes the fixture's at_results wait while another at_results tunes. */
 static at_results *tune_after_another(fixture *f)
 {
     at_results *other = NULL;
@@ -319,7 +319,7 @@ TEST_IN(threads_begin_one_tuning, set_up, tear_down)
     assert_int_equal(times_started(f), 1);
 }
 
-/* A script whose kernel has a name that the fake GPU knows. */
+/* A script with a kernel whose name the fake GPU knows. */
 static const char copy_script[] =
     "local at = require 'autotune'\n"
     "return at.pattern { name = 'copied', problem = { n = 4096 }, ragged = { n = 1003 },\n"

@@ -59,7 +59,7 @@ TEST(several_lose_no_more_than_the_best_one)
     }
 }
 
-TEST(whatever_can_be_covered_is)
+TEST(every_problem_that_can_be_covered_is_covered)
 {
     rng r = rng_seeded(4);
     for (int i = 0; i < CASES; i++) {
@@ -77,7 +77,7 @@ TEST(whatever_can_be_covered_is)
     }
 }
 
-/* Exchanging configurations gives almost the best set, which the test finds by trying every set. */
+/* Exchanges must give almost the best set. The test finds the best set by trying every set. */
 TEST(exchanges_come_near_the_best_set)
 {
     rng r = rng_seeded(5);
@@ -85,7 +85,7 @@ TEST(exchanges_come_near_the_best_set)
         static invented in;
         size_t chosen[4], count;
         double least = INFINITY;
-        invent(&r, 40, &in); /* there are 91,390 sets of four, too many for cover() to try all */
+        invent(&r, 40, &in); /* cover() cannot try all 91,390 sets of four configurations */
         double loss = cover(&in.m, 4, 0, chosen, &count);
         for (size_t a = 0; a < 40; a++)
             for (size_t b = 0; b < a; b++)
@@ -96,9 +96,9 @@ TEST(exchanges_come_near_the_best_set)
     }
 }
 
-TEST(no_more_are_taken_than_pay)
+TEST(configurations_that_gain_little_are_not_taken)
 {
-    /* The second configuration is best; on one problem, the third is a little better. */
+    /* The second configuration is best. The third is a little better on one problem. */
     const double ratios[] = {1.5, 1, 1.2, 1.5, 1.0005, 1}, defaults[] = {2, 2};
     const portfolio_matrix m = {2, 3, ratios, defaults};
     size_t chosen[3], count;
@@ -109,7 +109,7 @@ TEST(no_more_are_taken_than_pay)
     assert_true(count >= 2);
 }
 
-TEST(what_is_no_faster_than_the_default_serves_nothing)
+TEST(a_configuration_no_faster_than_the_default_covers_no_problem)
 {
     const double ratios[] = {1.3, 1, 1.2}, defaults[] = {1.1, 1.5, 1.205};
     const portfolio_matrix m = {3, 1, ratios, defaults};

@@ -21,8 +21,8 @@ static value number(int64_t n)
     return (value){.kind = VALUE_INTEGER, .integer = n};
 }
 
-/* Problems with n = 1, 4, 16, ... The first configuration is best on small n, the second on large
- * n; the default is twice as slow. */
+/* Problems with n = 1, 4, 16, ... The first configuration is best for small n, and the second
+ * for large n. The default takes twice the time of the best. */
 typedef struct fixture {
     value problems[2 * ROWS];
     double ratios[COUNT * ROWS], defaults[ROWS];
@@ -68,7 +68,7 @@ TEST_IN(between_problems_times_change_gradually, setup, teardown)
 {
     fixture *f = *state;
     double ratios[COUNT + 1];
-    kriging_expect(f->k, (value[]){number(2048), words[0]}, ratios); /* between the timed sizes */
+    kriging_expect(f->k, (value[]){number(2048), words[0]}, ratios); /* 2048 was not timed */
     assert_true(ratios[0] > 1.2 && ratios[0] < 1.3);
     assert_float_equal(ratios[1], 1, 0.02);
 }
@@ -122,7 +122,7 @@ TEST_IN(what_may_be_slower_than_the_default_is_bewared_of_where_little_is_known,
     memcpy(others, ratios, sizeof others);
     kriging_add_risk(k, timed, others);
     assert_float_equal(others[0], ratios[0], 0.001);
-    /* Risk is relative to the default: without a default there is no risk. */
+    /* Risk is relative to the default, so without a default there is no risk. */
     kriging_expect(k, unseen, ratios);
     ratios[COUNT] = 0;
     memcpy(others, ratios, sizeof others);
@@ -131,9 +131,9 @@ TEST_IN(what_may_be_slower_than_the_default_is_bewared_of_where_little_is_known,
     kriging_free(k);
 }
 
-/* Only the product of the two axes matters: the first configuration is 1.5 times as slow on every
- * second doubling of it. */
-TEST_IN(where_only_a_product_matters_it_is_found, setup, teardown)
+/* Only the product of the two axes matters. On every second doubling of the product, the first
+ * configuration takes 1.5 times as long. */
+TEST_IN(a_product_that_alone_matters_is_found, setup, teardown)
 {
     enum { SIDE = 12, PROBLEMS = SIDE * SIDE };
     static const portfolio_axis sides[2] = {{.name = "rows", .least = 1, .most = 65536},
@@ -164,9 +164,9 @@ TEST_IN(where_only_a_product_matters_it_is_found, setup, teardown)
     assert_true(off[1] < off[0] / 4);
 }
 
-/* The first configuration is 1.5 times as slow on odd numbers. No timed even number is divisible by
- * 3. Kriging must find that the divisor 2 matters, and 3 does not. */
-TEST_IN(which_divisor_decides_is_found, setup, teardown)
+/* On odd numbers, the first configuration takes 1.5 times as long. No timed even number is
+ * divisible by 3. Kriging must find that divisibility by 2 matters, and by 3 does not. */
+TEST_IN(the_divisor_that_decides_is_found, setup, teardown)
 {
     enum { PROBLEMS = 60 };
     static const portfolio_axis lengths[1] = {
@@ -184,7 +184,7 @@ TEST_IN(which_divisor_decides_is_found, setup, teardown)
         defaults[i] = 3;
     }
     k = kriging_new(&m, lengths, 1, problems, true);
-    for (int64_t n = 480; n < 16384; n *= 2) { /* 6 divides this n */
+    for (int64_t n = 480; n < 16384; n *= 2) { /* n is divisible by 6 */
         const value unseen = number(n);
         kriging_expect(k, &unseen, expected);
         assert_float_equal(expected[0] / expected[1], 1 / 1.2, 0.03);
@@ -192,9 +192,9 @@ TEST_IN(which_divisor_decides_is_found, setup, teardown)
     kriging_free(k);
 }
 
-/* By chance, the first or the second configuration is best, the first more often. The times of the
- * other configurations follow a pattern. */
-TEST_IN(what_changes_by_chance_is_not_followed, setup, teardown)
+/* Chance decides whether the first or the second configuration is best, more often the first.
+ * The times of the other configurations follow a pattern. */
+TEST_IN(random_changes_are_not_followed, setup, teardown)
 {
     enum { PROBLEMS = 200, WIDTH = 6 };
     static const portfolio_axis lengths[1] = {{.name = "n", .least = 1, .most = 1 << 20}};
@@ -236,8 +236,8 @@ TEST_IN(few_problems_leave_the_measure_as_it_is, setup, teardown)
 }
 
 /* The times rise and fall several times over the sizes. The test compares expectations for sizes
- * between the timed ones, with and without a feature that follows the times. */
-TEST(a_feature_tells_what_sizes_do_not)
+ * between the timed sizes, with and without a feature that follows the times. */
+TEST(a_feature_predicts_times_that_sizes_do_not)
 {
     enum { TIMED = 60 };
     static const record_feature share = {"share", "n % 512 / 512"};

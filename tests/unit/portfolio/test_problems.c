@@ -64,8 +64,8 @@ TEST(every_class_of_every_variable_occurs)
         }
 }
 
-/* If there are few combinations of classes, every combination occurs. */
-TEST(classes_of_all_variables_meet)
+/* If there are few combinations of classes, every combination must occur. */
+TEST(classes_of_all_variables_are_combined)
 {
     const portfolio_axis axes[] = {rows, rows};
     value found[2 * 24];
@@ -79,8 +79,8 @@ TEST(classes_of_all_variables_meet)
             assert_true(met[a][b]);
 }
 
-/* First the problems go through all classes. Of the further problems of two numbers, one in four
- * has only odd numbers. */
+/* The first problems go through all classes. In one of four further problems both numbers are
+ * odd, as among all numbers. */
 TEST(classes_are_as_frequent_as_among_numbers)
 {
     enum { MANY = 1024 };
@@ -92,12 +92,13 @@ TEST(classes_are_as_frequent_as_among_numbers)
         odd += found[2 * i].integer % 2;
         both += found[2 * i].integer % 2 && found[2 * i + 1].integer % 2;
     }
-    /* At most one number in eight is round. Two equal numbers are both odd or both even. */
+    /* At most one number in eight is round, and so even. Equal numbers are both odd or both even.
+     */
     assert_in_range(odd, MANY * 7 / 16, MANY / 2 + MANY / 32);
     assert_in_range(both, MANY * 7 / 32, MANY * 5 / 16);
 }
 
-TEST(classes_tell_what_divides)
+TEST(classes_tell_divisors)
 {
     for (int64_t v = 1; v < 200; v++)
         for (int64_t w = 1; w < v; w++) {
@@ -108,7 +109,7 @@ TEST(classes_tell_what_divides)
         }
 }
 
-/* The problems include corners of the range, primes and powers of two, and leave no gap. */
+/* The problems include corners of the range, primes and powers of two. They leave no gap. */
 TEST(problems_fill_the_range)
 {
     const portfolio_axis axes[] = {rows, rows};
@@ -174,7 +175,7 @@ TEST(of_one_variable_some_problems_are_round)
     assert_in_range(round, 4, 16);
 }
 
-TEST(what_is_refused_is_not_chosen)
+TEST(refused_problems_are_not_chosen)
 {
     value found[MOST];
     assert_int_equal(choose(&rows, 1, MOST, only_even, found), MOST);
@@ -182,7 +183,7 @@ TEST(what_is_refused_is_not_chosen)
         assert_int_equal(found[i].integer % 2, 0);
 }
 
-TEST(a_short_range_gives_what_it_has)
+TEST(a_short_range_gives_all_its_problems)
 {
     const portfolio_axis few = {
         .name = "n", .least = 5, .most = 8, .divisor_count = 1, .divisors = {2}};
@@ -190,7 +191,7 @@ TEST(a_short_range_gives_what_it_has)
     assert_int_equal(choose(&few, 1, MOST, any, found), 4);
 }
 
-TEST(lists_are_gone_through)
+TEST(all_values_of_a_list_are_chosen)
 {
     const value types[] = {{.kind = VALUE_STRING, .string = "float"},
                            {.kind = VALUE_STRING, .string = "half"}};
@@ -203,7 +204,7 @@ TEST(lists_are_gone_through)
     assert_in_range(halves, 3, 9);
 }
 
-TEST(distance_is_in_doublings_and_classes)
+TEST(distance_counts_doublings_and_classes)
 {
     const value a = {.kind = VALUE_INTEGER, .integer = 1023},
                 b = {.kind = VALUE_INTEGER, .integer = 4095};
@@ -213,8 +214,8 @@ TEST(distance_is_in_doublings_and_classes)
     assert_true(portfolio_distance(&rows, 1, &a, &c) > 1);
 }
 
-/* Returns the processor time in seconds for drawing `wanted` problems from a range. At least
- * `least_found` must be found. */
+/* Draws `wanted` problems from a range. At least `least_found` must be found. Returns the
+ * processor time in seconds. */
 static double draw_s(size_t wanted, int64_t most, size_t least_found)
 {
     const portfolio_axis axis = {.name = "n", .least = 1, .most = most};
@@ -228,17 +229,17 @@ static double draw_s(size_t wanted, int64_t most, size_t least_found)
     return (double)(end - begin) / CLOCKS_PER_SEC;
 }
 
-/* Drawing a hundred times as many problems takes about a hundred times as long. It would take ten
- * thousand times as long if each problem were compared with all earlier ones. */
-TEST(many_problems_take_as_long_as_they_are_many)
+/* A hundred times as many problems take about a hundred times as long. If each problem were
+ * compared with all earlier problems, they would take ten thousand times as long. */
+TEST(the_time_grows_in_proportion_to_the_number_of_problems)
 {
     double few_s = draw_s(1000, 1 << 24, 1000), many_s = draw_s(100000, 1 << 24, 100000);
     if (many_s > 1000 * (few_s + 0.001))
         fail_msg("1,000 problems take %g s, 100,000 take %g s", few_s, many_s);
 }
 
-/* The same holds if the range has fewer problems than are wanted. */
-TEST(a_range_that_has_no_more_is_given_up_soon)
+/* The time also grows in proportion if the range has fewer problems than wanted. */
+TEST(an_exhausted_range_is_given_up_soon)
 {
     double few_s = draw_s(1000, 900, 850), many_s = draw_s(10000, 9000, 8500);
     if (many_s > 50 * (few_s + 0.001))

@@ -1,4 +1,4 @@
-/* Tests the choice of configurations that are timed on all problems, on made-up searches. */
+/* Tests the choice of the configurations that are timed on all problems, on made-up searches. */
 #include "check.h"
 
 #include <stdlib.h>
@@ -21,10 +21,10 @@ static size_t shortlist(size_t problems, size_t width, const double *ratios, con
     return portfolio_shortlist(&m, most, list);
 }
 
-TEST(what_is_nearly_best_everywhere_comes_before_what_is_best_once)
+TEST(nearly_best_everywhere_comes_before_best_once)
 {
-    /* Each of the first three configurations is best on one problem, by 1 %, and bad on the next
-     * problem; the last configuration is nearly best on all. */
+    /* Each of the first three configurations is best by 1 % on one problem and bad on the next.
+     * The last configuration is nearly best on all problems. */
     const double ratios[] = {1, 1.2,  UNKNOWN,      1.01, /**/ 1.2, UNKNOWN,
                              1, 1.01, /**/ UNKNOWN, 1,    1.2,      1.01},
                  defaults[] = {2, 2, 2};
@@ -33,9 +33,9 @@ TEST(what_is_nearly_best_everywhere_comes_before_what_is_best_once)
     assert_int_equal(list[0], 3);
 }
 
-TEST(what_was_timed_once_is_not_expected_to_be_as_good_elsewhere)
+TEST(a_configuration_timed_once_is_expected_to_be_worse_elsewhere)
 {
-    /* The first configuration was best in its only trial; the second was tried on every problem. */
+    /* The first configuration was best in its only trial. The second was tried on every problem. */
     const double ratios[] = {1,    1.02, 1.5,          /**/ UNKNOWN, 1.02, 1.5, /**/ UNKNOWN,
                              1.02, 1.5,  /**/ UNKNOWN, 1.02,         1.5},
                  defaults[] = {2, 2, 2, 2};
@@ -45,11 +45,11 @@ TEST(what_was_timed_once_is_not_expected_to_be_as_good_elsewhere)
     assert_int_equal(list[1], 0);
 }
 
-TEST(every_problem_gets_something_where_there_is_room)
+TEST(a_long_list_has_a_configuration_for_every_problem)
 {
     rng r = rng_seeded(5);
     static double ratios[PROBLEMS * WIDTH], defaults[PROBLEMS];
-    /* Each configuration is possible on a fifth of the problems and was timed on half of these. */
+    /* Each configuration is possible on a fifth of the problems, and timed on half of these. */
     for (size_t p = 0; p < PROBLEMS; p++)
         for (size_t c = 0; c < WIDTH; c++)
             ratios[p * WIDTH + c] = c % 5 != p % 5         ? IMPOSSIBLE
@@ -65,7 +65,7 @@ TEST(every_problem_gets_something_where_there_is_room)
     }
 }
 
-TEST(what_is_possible_nowhere_is_not_listed)
+TEST(a_configuration_possible_nowhere_is_not_listed)
 {
     const double ratios[] = {IMPOSSIBLE, 1.1, IMPOSSIBLE, 1}, defaults[] = {2, 2};
     size_t list[2];
@@ -73,10 +73,9 @@ TEST(what_is_possible_nowhere_is_not_listed)
     assert_int_equal(list[0], 1);
 }
 
-TEST(a_hopeless_time_spoils_a_mean_no_more_than_one_of_twice_the_best)
+TEST(a_very_long_time_counts_as_twice_the_best)
 {
-    /* On one problem the first configuration is a thousand times slower than the best; there the
-     * second configuration helps. */
+    /* On the first problem the first configuration takes a thousand times as long as the second. */
     const double ratios[] = {1000, 1, 1, 1.4, 1, 1.4}, defaults[] = {3, 3, 3};
     size_t list[2];
     assert_int_equal(shortlist(3, 2, ratios, defaults, 1, list), 1);
@@ -101,8 +100,8 @@ TEST(nothing_is_listed_twice)
         assert_false(portfolio_contains(list, i, list[i]));
 }
 
-/* If everything is timed, the best few configurations of the list are almost as good as the best
- * few of all configurations. */
+/* All configurations are timed. The best few of the list must be almost as good as the best few
+ * of all. */
 TEST(little_is_lost_by_the_list)
 {
     enum { FEW = 4 };

@@ -29,7 +29,7 @@ typedef struct fixture {
     size_t node_count;
 } fixture;
 
-/* Makes a matrix of three configurations, whose ratios the rule gives. */
+/* Makes a matrix of three configurations. `rule` computes their ratios. */
 static void setup(fixture *f, void (*rule)(int64_t rows, int64_t cols, double *ratios))
 {
     at_error error = {0};
@@ -72,8 +72,8 @@ static bool goes_to_then(const portfolio_axis *of, size_t axis_count, const valu
     return value_number(*v) * by < value_number(n->bound);
 }
 
-/* Returns the time of the tree's choice on a problem, relative to the best choice, or
- * PORTFOLIO_UNCOVERED if the tree has no possible choice. */
+/* Returns the time of the tree's choice on a problem, relative to the best choice. Returns
+ * PORTFOLIO_UNCOVERED if no choice of the tree is possible. */
 static double loss_of(const portfolio_matrix *m, const portfolio_axis *of, size_t axis_count,
                       const record_node *nodes, const value *problems, size_t problem)
 {
@@ -152,8 +152,8 @@ TEST(a_product_is_found)
     assert_float_equal(loss(&f), 0, 1e-9);
 }
 
-/* A configuration is impossible if its vector does not divide a row. The tree needs no question for
- * this case: a program takes the next configuration in the leaf's order. */
+/* A configuration is impossible if its vector does not divide a row. The tree needs no question
+ * for this case, because a program then takes the next configuration in the leaf's order. */
 static void by_constraint(int64_t rows, int64_t cols, double *ratios)
 {
     (void)rows;
@@ -171,9 +171,9 @@ TEST(constraints_need_no_question)
     assert_int_equal(f.nodes[0].order[1], 1);
 }
 
-/* Which of two configurations is best depends on two questions. One question alone saves
+/* The best of two configurations depends on two questions together. One question alone saves
  * nothing. */
-TEST(questions_that_have_to_come_together_are_found)
+TEST(two_questions_that_are_useful_only_together_are_found)
 {
     enum { SIDE = 20, COUNT = SIDE * SIDE };
     static value problems[2 * COUNT];
@@ -193,7 +193,7 @@ TEST(questions_that_have_to_come_together_are_found)
     portfolio_grow(&m, axes, 2, problems, nodes);
     for (size_t p = 0; p < COUNT; p++)
         sum += loss_of(&m, axes, 2, nodes, problems, p);
-    /* Either configuration alone loses 0.09 on average. */
+    /* Each configuration alone loses 0.09 on average. */
     assert_true(sum / COUNT < 0.002);
 }
 
@@ -207,7 +207,7 @@ static void by_chance(int64_t rows, int64_t cols, double *ratios)
     ratios[2] = 1 + 0.02 * rng_uniform(&r);
 }
 
-/* Averaged over some draws, the tree has at most one question for eight problems. */
+/* Averaged over some draws, the tree must have at most one question for each eight problems. */
 TEST(noise_grows_a_small_tree)
 {
     enum { DRAWS = 20 };
@@ -220,9 +220,9 @@ TEST(noise_grows_a_small_tree)
     assert_in_range(nodes, DRAWS, DRAWS * PROBLEMS / 4);
 }
 
-/* Along the sizes, the best configuration alternates more often than a tree has leaves. In one of
- * five stretches the choice matters. */
-TEST(of_more_questions_than_there_is_room_for_those_that_pay_most_stay)
+/* The best configuration changes with the size more often than a tree has leaves. The choice
+ * matters in one of five ranges of sizes. */
+TEST(a_full_tree_keeps_the_questions_that_gain_most)
 {
     enum { STRETCH = 16, STRETCHES = 200, EACH = 5, ALL = STRETCH * STRETCHES, WIDTH = 8 };
     static const portfolio_axis n[] = {{.name = "n", .least = 1, .most = ALL}};
@@ -253,7 +253,7 @@ static void at_random(int64_t rows, int64_t cols, double *ratios)
         ratios[i] = rng_uniform(&r) < 0.4 ? 0 : 1 + rng_uniform(&r);
 }
 
-/* For every matrix: a problem gets a possible configuration if there is one, and every leaf has
+/* For every matrix, a problem gets a possible configuration if there is one, and every leaf has
  * each configuration once. */
 TEST(every_problem_gets_what_is_possible)
 {
@@ -273,8 +273,8 @@ TEST(every_problem_gets_what_is_possible)
                              7);
 }
 
-/* Below a size the default is faster than all configurations, by a third. Above it the first
- * configuration is the fastest. */
+/* Below a size the default is by a third faster than all configurations. Above this size the
+ * first configuration is the fastest. */
 static void by_default(int64_t rows, int64_t cols, double *ratios)
 {
     bool small = (double)rows * (double)cols < 1e7;
@@ -296,8 +296,8 @@ TEST(the_default_has_its_place_in_each_leaf)
         assert_true(loss_of(&f.m, axes, 2, f.nodes, f.problems, p) <= 1);
 }
 
-/* The configuration is faster than the default on average but slower on one of five problems, which
- * no question separates. */
+/* The configuration is faster than the default on average, but slower on one of five problems.
+ * No question separates this problem from the others. */
 TEST(a_gain_does_not_make_up_for_harm)
 {
     enum { COUNT = 5 };
@@ -314,9 +314,9 @@ TEST(a_gain_does_not_make_up_for_harm)
     assert_int_equal(nodes[0].default_at, 0);
 }
 
-/* A question is not worth it if it gains a little on one problem, and on another problem loses less
- * than the noise: there the configuration may in fact be slower than the default. */
-TEST(harm_that_no_race_could_tell_counts)
+/* Without a configuration, the first problem loses 0.6 %. With it, the second problem loses 0.5
+ * %, which is less than the noise. The tree must take the default. */
+TEST(a_loss_below_the_noise_counts)
 {
     const double ratios[] = {1, 1.005}, defaults[] = {1.006, 1};
     const portfolio_matrix m = {2, 1, ratios, defaults};
@@ -330,8 +330,8 @@ TEST(harm_that_no_race_could_tell_counts)
     assert_int_equal(nodes[0].default_at, 0);
 }
 
-/* If there are few problems, each of them may get its own leaf. */
-TEST(few_problems_are_told_apart)
+/* If there are few problems, each may get its own leaf. */
+TEST(few_problems_are_separated)
 {
     const value problems[] = {
         {.kind = VALUE_INTEGER, .integer = 128},  {.kind = VALUE_INTEGER, .integer = 64},
@@ -345,9 +345,9 @@ TEST(few_problems_are_told_apart)
         assert_float_equal(loss_of(&m, axes, 2, nodes, problems, p), 0, 1e-9);
 }
 
-/* In every second range of sizes, a tile is cut badly. A few bounds of the size cannot separate
- * these ranges, but a feature can. */
-TEST(what_a_feature_parts_takes_one_question)
+/* In every second range of sizes, the last tile is mostly empty. A few bounds of the size cannot
+ * separate these ranges, but a feature can. */
+TEST(a_question_about_a_feature_separates_ranges)
 {
     enum { COUNT = 45, FACTS = 3 };
     static const record_feature cut = {"cut", "n % 1000 / 1000"};

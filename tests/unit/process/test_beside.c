@@ -1,4 +1,4 @@
-/* Tests process/beside.h, which runs a program that the host process does not notice. */
+/* Tests process/beside.h, which runs a program beside the host process. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -36,7 +36,7 @@ static void count_signal(int number)
     signals_of_children++;
 }
 
-TEST(the_end_of_what_it_says_is_kept)
+TEST(the_end_of_the_programs_output_is_kept)
 {
     beside b;
     start_shell("i=0; while [ $i -lt 1000 ]; do echo line $i >&2; i=$((i+1)); done; echo last >&2",
@@ -46,7 +46,7 @@ TEST(the_end_of_what_it_says_is_kept)
     assert_string_equal(b.text + b.text_bytes - strlen("line 999\nlast\n"), "line 999\nlast\n");
 }
 
-TEST(the_process_is_not_told_of_its_end)
+TEST(the_host_process_gets_no_signal_when_the_program_ends)
 {
     beside b;
     struct sigaction before;
@@ -60,7 +60,7 @@ TEST(the_process_is_not_told_of_its_end)
     sigaction(SIGCHLD, &before, NULL);
 }
 
-TEST(it_runs_although_children_are_ignored)
+TEST(the_program_runs_although_sigchld_is_ignored)
 {
     beside b;
     struct sigaction before;
@@ -71,7 +71,7 @@ TEST(it_runs_although_children_are_ignored)
     sigaction(SIGCHLD, &before, NULL);
 }
 
-TEST(it_has_none_of_the_process_s_descriptors)
+TEST(the_program_inherits_no_descriptors)
 {
     beside b;
     int open_here = open("/dev/null", O_RDONLY);
@@ -83,8 +83,8 @@ TEST(it_has_none_of_the_process_s_descriptors)
     close(high);
 }
 
-/* Closes the standard descriptors, as a daemon does. A file that is opened later may get one of
- * these numbers, and threads that still print would write into it. */
+/* Closes the standard descriptors, as a daemon does, and starts a program. Its pipes must not
+ * get the standard numbers, because threads that still print would write into the pipes. */
 static bool runs_without_standard_descriptors(void)
 {
     beside b = {0};
@@ -103,7 +103,7 @@ static bool runs_without_standard_descriptors(void)
     return strcmp(b.text, "said\n") == 0;
 }
 
-TEST(it_runs_although_standard_descriptors_are_closed)
+TEST(the_program_runs_although_standard_descriptors_are_closed)
 {
     fflush(NULL);
     const pid_t pid = fork();
@@ -115,7 +115,7 @@ TEST(it_runs_although_standard_descriptors_are_closed)
     assert_int_equal(WEXITSTATUS(ended), 0);
 }
 
-TEST(it_has_the_lowest_priority_and_a_session_of_its_own)
+TEST(the_program_has_the_lowest_priority_and_its_own_session)
 {
     beside b;
     start_shell("set -- $(cut -d')' -f2- /proc/$$/stat); [ $4 = $$ ] && echo ${17} >&2", none, 10,
@@ -143,7 +143,7 @@ static void await_up(beside *b)
         usleep(1000);
 }
 
-/* Asserts that the process has ended. It may be a zombie that its new parent has not reaped yet. */
+/* Asserts that the process has ended. It may be a zombie that its parent has not reaped yet. */
 static void assert_gone(pid_t pid)
 {
     beside b;
@@ -155,7 +155,7 @@ static void assert_gone(pid_t pid)
     assert_string_equal(b.text, "gone\n");
 }
 
-TEST(it_is_asked_to_end_when_it_is_stopped)
+TEST(stopping_asks_the_program_to_end)
 {
     beside b;
     start_shell(endless, none, 10, &b);
@@ -164,7 +164,7 @@ TEST(it_is_asked_to_end_when_it_is_stopped)
     assert_gone(b.pid);
 }
 
-TEST(it_is_asked_to_end_when_the_process_is_killed)
+TEST(the_program_is_asked_to_end_when_the_host_process_is_killed)
 {
     int pids[2];
     pid_t pid = 0;
@@ -185,7 +185,7 @@ TEST(it_is_asked_to_end_when_the_process_is_killed)
     close(pids[1]);
 }
 
-TEST(a_program_that_is_not_there_is_named)
+TEST(the_error_names_a_missing_program)
 {
     beside b;
     at_error error = {0};
@@ -195,7 +195,7 @@ TEST(a_program_that_is_not_there_is_named)
     assert_true(beside_ended(&b));
 }
 
-TEST(what_is_no_program_is_an_error)
+TEST(a_file_that_is_no_program_is_an_error)
 {
     beside b;
     at_error error = {0};

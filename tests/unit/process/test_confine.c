@@ -106,7 +106,7 @@ static bool makes_sockets(void)
            socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0;
 }
 
-/* Bits of the exit status: the actions that succeeded. */
+/* bits of the exit status, one for each action that succeeded */
 enum {
     READS_INCLUDE = 1,
     WRITES_INCLUDE = 2,
@@ -118,7 +118,7 @@ enum {
     EVERYTHING = 127
 };
 
-/* The exit status of a process that could run a program: the program's own status. */
+/* the exit status if a program could be run, because the program exits with 0 */
 enum { RAN_A_PROGRAM = 0 };
 
 static int try_all(const folders *f)

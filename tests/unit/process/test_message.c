@@ -63,7 +63,7 @@ static void fields_cross_a_process_unchanged(void **state)
     worker_stop(&w, NULL, 0);
 }
 
-static void any_flipped_bit_is_told_at_once(void **state)
+static void any_flipped_bit_is_detected_at_once(void **state)
 {
     (void)state;
     message m, back;
@@ -168,7 +168,7 @@ int main(int argc, char **argv)
     worker_enter(argc, argv, (const worker_program *const[]){&echoes, &dies, NULL});
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fields_cross_a_process_unchanged),
-        cmocka_unit_test(any_flipped_bit_is_told_at_once),
+        cmocka_unit_test(any_flipped_bit_is_detected_at_once),
         cmocka_unit_test(a_frame_that_arrives_in_pieces_is_whole_in_the_end),
         cmocka_unit_test(an_empty_frame_crosses),
         cmocka_unit_test(silence_is_a_time_out_and_death_is_not),

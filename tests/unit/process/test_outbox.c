@@ -80,7 +80,7 @@ TEST(a_full_socket_stops_sending_without_blocking)
     assert_ok(outbox_send(&q, ends[0], &error), error);
     assert_false(outbox_started(&q));
     assert_non_null(q.unsent);
-    /* The test reads and sends in turn until all three messages have arrived. */
+    /* Reads and sends in turn until all three messages have arrived. */
     static unsigned char bytes[4 << 20];
     size_t have = 0;
     fcntl(ends[1], F_SETFL, O_NONBLOCK);
@@ -104,7 +104,7 @@ static void fill_late(outgoing *o)
     pack_put_bytes(&o->message.body, filler, 100);
 }
 
-TEST(a_body_may_be_there_only_while_it_is_sent)
+TEST(a_body_may_exist_only_while_it_is_sent)
 {
     int ends[2];
     at_error error = {0};
@@ -122,7 +122,7 @@ TEST(a_body_may_be_there_only_while_it_is_sent)
     close(ends[1]);
 }
 
-TEST(a_peer_that_is_gone_is_an_error_not_a_signal)
+TEST(a_closed_peer_is_an_error_and_not_a_signal)
 {
     int ends[2];
     at_error error = {0};

@@ -16,7 +16,7 @@
 
 static const pack nothing;
 
-/* Starts a worker with one of the bodies in the table below. */
+/* Starts a worker with a body of the table below. */
 static at_status start(worker_body body, worker *out, at_error *error);
 
 static void sleep_ms(long ms)
@@ -24,7 +24,7 @@ static void sleep_ms(long ms)
     nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
 }
 
-/* Sends the number of open descriptors, without the descriptor that is used for counting. */
+/* Sends the number of open descriptors. The descriptor that reads the list is not counted. */
 static int count_descriptors(int fd, pack *settings)
 {
     (void)settings;
@@ -70,7 +70,7 @@ static int wait_for_ever(int fd, pack *settings)
     return 3;
 }
 
-/* If true, children wait after the fork, as on a busy machine. */
+/* whether children wait after the fork, as on a busy machine */
 static bool children_start_late;
 
 static void start_late(void)
@@ -86,7 +86,7 @@ static int answer_once(int fd, pack *settings)
     return wait_for_ever(fd, settings);
 }
 
-static void what_interrupts_leaves_a_worker_alone_from_its_first_moment(void **state)
+static void signals_that_interrupt_the_tuner_never_end_a_worker(void **state)
 {
     (void)state;
     at_error error = {0};
@@ -101,7 +101,7 @@ static void what_interrupts_leaves_a_worker_alone_from_its_first_moment(void **s
     for (size_t i = 0; i < count; i++)
         if (interrupting[i] != SIGTERM)
             assert_int_equal(kill(w.pid, interrupting[i]), 0);
-    /* A message that arrives after the signals shows that the worker survived. */
+    /* The worker sends this message after the signals, so the signals did not end it. */
     assert_ok(message_receive(w.fd, 60000, &m, &error), error);
     message_deinit(&m);
     assert_int_equal(worker_stop(&w, why, sizeof why), WORKER_NONE);
@@ -128,7 +128,7 @@ static void a_kill_is_told_from_a_fault_and_an_exit(void **state)
     assert_int_equal(worker_collect(&w, 60000, NULL, 0), WORKER_KILLED);
 }
 
-static void how_a_worker_ended_is_told(void **state)
+static void the_end_of_a_worker_is_described(void **state)
 {
     (void)state;
     at_error error = {0};
@@ -140,7 +140,7 @@ static void how_a_worker_ended_is_told(void **state)
     assert_string_equal(why, "killed by signal 9 (Killed)");
     assert_int_equal(w.pid, 0);
 
-    /* The worker ends when its socket closes. The grace period lets worker_collect() see that. */
+    /* The worker ends when its socket closes, well within 60000 ms. */
     assert_ok(start(wait_for_ever, &w, &error), error);
     worker_collect(&w, 60000, why, sizeof why);
     assert_string_equal(why, "exited with status 3");
@@ -148,7 +148,7 @@ static void how_a_worker_ended_is_told(void **state)
     assert_string_equal(why, "not running");
 }
 
-/* Holds a pipe open until the process ends. The test waits until the pipe is closed. */
+/* Keeps a pipe open until the process ends. The test waits until the pipe is closed. */
 static int hold_the_pipe(int fd, pack *settings)
 {
     (void)settings;
@@ -168,7 +168,7 @@ static void a_worker_does_not_outlive_its_parent(void **state)
     if (parent == 0) {
         worker w;
         close(held[0]);
-        /* A worker keeps no descriptors but the standard ones. */
+        /* A worker keeps only the standard descriptors. */
         if (dup2(held[1], STDOUT_FILENO) < 0 || start(hold_the_pipe, &w, NULL) ||
             write(started[1], "!", 1) != 1)
             _exit(1);
@@ -226,7 +226,7 @@ static void *hold_a_lock_for_ever(void *lock)
     return NULL;
 }
 
-/* A plain fork would copy the memory while other threads of the process change it. */
+/* A plain fork would copy the memory of the process while its other threads change this memory. */
 static void a_worker_starts_clean_with_nothing_but_its_settings(void **state)
 {
     (void)state;
@@ -245,7 +245,7 @@ static void a_worker_starts_clean_with_nothing_but_its_settings(void **state)
     assert_int_equal(pack_get_u32(&m.body), 4711);
     assert_int_equal(pack_get_u32(&m.body), 1);
     assert_int_equal(pack_get_u32(&m.body),
-                     0); /* global variables of the worker are as at the start of main() */
+                     0); /* as at the start of main(), the global variable of the worker is 0 */
     message_deinit(&m);
     pack_deinit(&settings);
     worker_stop(&w, NULL, 0);
@@ -262,9 +262,9 @@ int main(int argc, char **argv)
     pthread_atfork(NULL, NULL, start_late);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_worker_holds_its_socket_and_the_standard_descriptors),
-        cmocka_unit_test(what_interrupts_leaves_a_worker_alone_from_its_first_moment),
+        cmocka_unit_test(signals_that_interrupt_the_tuner_never_end_a_worker),
         cmocka_unit_test(a_kill_is_told_from_a_fault_and_an_exit),
-        cmocka_unit_test(how_a_worker_ended_is_told),
+        cmocka_unit_test(the_end_of_a_worker_is_described),
         cmocka_unit_test(a_worker_does_not_outlive_its_parent),
         cmocka_unit_test(a_worker_starts_clean_with_nothing_but_its_settings),
     };

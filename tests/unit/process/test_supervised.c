@@ -9,7 +9,7 @@
 #include "check.h"
 #include "framed.h"
 
-TEST(the_third_death_on_one_request_is_its_own)
+TEST(a_request_is_blamed_for_its_third_death)
 {
     worker_blame b = {0};
     assert_false(worker_blame_add(&b, DEATH_EXITED));
@@ -17,7 +17,7 @@ TEST(the_third_death_on_one_request_is_its_own)
     assert_true(worker_blame_add(&b, DEATH_EXITED));
 }
 
-TEST(eight_kills_from_outside_are_no_accident)
+TEST(after_eight_kills_from_outside_the_worker_is_given_up)
 {
     worker_blame b = {0};
     assert_false(worker_blame_add(&b, DEATH_EXITED));
@@ -26,14 +26,14 @@ TEST(eight_kills_from_outside_are_no_accident)
     assert_true(worker_blame_add(&b, DEATH_KILLED));
 }
 
-TEST(who_is_late_is_to_blame_at_once)
+TEST(a_late_request_is_blamed_at_once)
 {
     worker_blame b = {0};
     assert_true(worker_blame_add(&b, DEATH_TIMEOUT));
 }
 
-/* Starts a child that ends by this signal, or with exit status 3 if the signal is 0. *peer gets the
- * child's end of the socket. */
+/* Starts a child that ends by this signal, or with exit status 3 if the signal is 0. Sets *peer
+ * to the child's end of the socket. */
 static supervised start(int signal_number, int *peer)
 {
     int ends[2];
@@ -54,7 +54,7 @@ static supervised start(int signal_number, int *peer)
     return s;
 }
 
-TEST(a_process_that_was_killed_is_told_from_one_that_died)
+TEST(a_killed_process_is_distinguished_from_a_crash)
 {
     static const struct {
         int signal_number;
@@ -86,7 +86,7 @@ static supervised listening(int *peer)
     return s;
 }
 
-TEST(nonsense_and_a_closed_socket_are_two_deaths)
+TEST(an_invalid_message_and_a_closed_socket_count_as_deaths)
 {
     for (int speaks = 0; speaks < 2; speaks++) {
         int peer;
@@ -130,7 +130,7 @@ TEST(half_a_message_of_one_process_is_not_continued_by_the_next)
     close(peer);
 }
 
-TEST(a_deadline_is_told_in_whole_milliseconds_and_passes)
+TEST(a_deadline_is_in_whole_milliseconds_and_passes)
 {
     supervised s = supervised_make();
     assert_int_equal(supervised_left_ms(&s), -1);

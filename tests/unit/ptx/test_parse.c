@@ -129,7 +129,7 @@ TEST(nested_scopes_hide_registers_and_give_them_back)
     ptx_module_free(m);
 }
 
-/* Returns the statement to which a branch goes. */
+/* Returns the index of the statement to which a branch goes. */
 static int target_of(const ptx_module *m, int branch)
 {
     const ptx_operand *o = &m->operands[m->statements[branch].first];
@@ -137,7 +137,7 @@ static int target_of(const ptx_module *m, int branch)
     return m->labels[o->index].statement;
 }
 
-TEST(labels_of_a_block_are_its_own_and_others_those_around_it)
+TEST(a_branch_finds_labels_of_its_block_before_outer_labels)
 {
     at_error error = {0};
     ptx_module *m;
@@ -205,7 +205,7 @@ TEST(constant_expressions_are_computed)
     }
 }
 
-TEST(a_constant_that_is_none_is_not_read)
+TEST(an_invalid_constant_is_not_read)
 {
     static const char *const wrong[] = {"1/0", "(1", "1 ~ 2", "1 <", "()", "0b12", "-"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
@@ -245,7 +245,7 @@ TEST(functions_take_registers_and_kernels_textures)
     ptx_module_free(m);
 }
 
-TEST(an_alias_is_the_function_before_it_and_after)
+TEST(an_alias_may_come_before_or_after_its_function)
 {
     at_error error = {0};
     ptx_module *m;
@@ -321,7 +321,7 @@ TEST(initial_values_may_be_addresses)
     ptx_module_free(m);
 }
 
-TEST(what_cannot_be_read_is_gone_over)
+TEST(statements_that_cannot_be_read_are_skipped)
 {
     at_error error = {0};
     ptx_module *m;

@@ -6,7 +6,7 @@
 #include "check.h"
 #include "ranks/channel.h"
 
-/* Adds a channel. Returns the other end of its socket. */
+/* Adds a channel. Returns the other end of the channel's socket. */
 static int add(channel_table *t, uint32_t rank, uint32_t number)
 {
     int ends[2];
@@ -31,9 +31,9 @@ TEST(a_channel_is_found_by_rank_and_number)
         close(peers[i]);
 }
 
-/* If the socket does not take all bytes at once, they still arrive completely and in order, and no
- * call blocks. */
-TEST(what_the_socket_does_not_take_waits)
+/* If the socket does not take all bytes at once, the bytes still arrive completely and in order,
+ * and no call blocks. */
+TEST(bytes_that_the_socket_does_not_take_wait)
 {
     enum { BYTES = 4 << 20 };
     channel_table t = {0};
@@ -66,7 +66,7 @@ TEST(a_closing_channel_lives_until_all_is_written)
     int peer = add(&t, 1, 1);
     channel *c = channel_find(&t, 1, 1);
     char word[5] = "";
-    assert_true(channel_flush(c)); /* there are no waiting bytes */
+    assert_true(channel_flush(c)); /* no bytes wait */
     channel_put(c, "last", 5);
     c->closing = true;
     assert_false(channel_flush(c));
@@ -76,7 +76,7 @@ TEST(a_closing_channel_lives_until_all_is_written)
     close(peer);
 }
 
-TEST(a_peer_that_is_gone_ends_the_channel)
+TEST(a_closed_peer_ends_the_channel)
 {
     channel_table t = {0};
     close(add(&t, 1, 1));

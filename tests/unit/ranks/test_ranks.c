@@ -7,7 +7,7 @@
 #include "check.h"
 #include "ranks/ranks.h"
 
-/* The relay's end of the socket: the test plays the relay. */
+/* the relay's end of the socket; the test acts as the relay */
 static int relay;
 
 static int be_the_relay(void **state)
@@ -36,7 +36,7 @@ static void greet(uint32_t ranks)
     assert_int_equal(send(relay, &hello, sizeof hello, 0), sizeof hello);
 }
 
-/* Receives the tuner's request for a worker and the socket in the same message. */
+/* Receives one message: the tuner's request for a worker, with a socket. */
 static int take_open(ranks_open *out)
 {
     union {
@@ -83,8 +83,7 @@ TEST_IN(ranks_and_their_cores_are_as_the_relay_says, be_the_relay, be_no_relay)
     ranks_leave(c);
 }
 
-TEST_IN(a_worker_of_another_rank_is_at_the_end_of_the_socket_that_was_handed_over, be_the_relay,
-        be_no_relay)
+TEST_IN(the_relay_connects_the_socket_to_a_worker_of_another_rank, be_the_relay, be_no_relay)
 {
     at_error error = {0};
     rank_hosts *c;
@@ -121,7 +120,7 @@ TEST_IN(a_relay_that_is_gone_starts_nothing, be_the_relay, be_no_relay)
     ranks_leave(c);
 }
 
-TEST_IN(a_relay_that_speaks_nonsense_is_an_error, be_the_relay, be_no_relay)
+TEST_IN(an_invalid_message_of_the_relay_is_an_error, be_the_relay, be_no_relay)
 {
     at_error error = {0};
     rank_hosts *c;
@@ -132,7 +131,7 @@ TEST_IN(a_relay_that_speaks_nonsense_is_an_error, be_the_relay, be_no_relay)
     assert_int_equal(ranks_join(&c, &error), AT_WORKER);
 }
 
-TEST_IN(several_ranks_are_known_by_what_starts_them, be_the_relay, be_no_relay)
+TEST_IN(several_ranks_are_recognised_by_the_variables_of_their_launcher, be_the_relay, be_no_relay)
 {
     static const struct {
         const char *variable, *text;
@@ -141,7 +140,7 @@ TEST_IN(several_ranks_are_known_by_what_starts_them, be_the_relay, be_no_relay)
                     {"OMPI_COMM_WORLD_SIZE", "4", true},
                     {"PMI_SIZE", "2", true},
                     {"SLURM_STEP_NUM_TASKS", "2", false}};
-    assert_false(ranks_launched()); /* this process has a relay already */
+    assert_false(ranks_launched()); /* this process already has a relay */
     unsetenv(CLUSTER_VARIABLE);
     for (size_t i = 0; i < sizeof launches / sizeof *launches; i++) {
         setenv(launches[i].variable, launches[i].text, 1);
@@ -158,7 +157,7 @@ TEST_IN(several_ranks_are_known_by_what_starts_them, be_the_relay, be_no_relay)
 static int prepare(void **state)
 {
     (void)state;
-    /* The test itself may run under a launcher, which sets these variables. */
+    /* The test may itself run under a launcher, which sets these variables. */
     static const char *const launchers[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMI_RANK",
                                             "PMIX_RANK", "SLURM_STEP_NUM_TASKS"};
     for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++)

@@ -1,4 +1,4 @@
-/* Tests the recorded ceilings of a GPU, results/<gpu>/device.json. */
+/* Tests the recorded ceilings of a GPU in results/<gpu>/device.json. */
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@ static int set_up(void **state)
     return temporary_file_set_up(state, "nvidia-h200/device.json");
 }
 
-/* Records the rate of a run whose median is `median_ns`. */
+/* Records the rate of a run whose median time is `median_ns`. */
 static at_status merge(fixture *f, ceiling_kind kind, int64_t median_ns, const char *gpu)
 {
     pattern_variable variables[3];
@@ -162,8 +162,8 @@ static void count(void *context, const char *gpu, const char *ceiling, combine_c
     counts[change]++;
 }
 
-/* The target folder has a ceiling of May 1. `from` has a ceiling that no other folder has. */
-TEST_IN(of_two_ceilings_the_newer_is_taken_whoever_wrote_it, set_up, temporary_file_tear_down)
+/* The target folder has a ceiling of May 1. `from` also has a ceiling that no other folder has. */
+TEST_IN(the_newer_of_two_ceilings_is_taken, set_up, temporary_file_tear_down)
 {
     static const struct {
         const char *from;
@@ -216,8 +216,8 @@ TEST_IN(predictions_are_no_ceilings, set_up, temporary_file_tear_down)
     assert_contains(f->error.message, "ceilings must be measured on a real GPU");
 }
 
-/* device.json is in the folder of records, but it is not a record. */
-TEST_IN(it_is_not_taken_for_a_record, set_up, temporary_file_tear_down)
+/* device.json is in the folder of records, although it is not a record. */
+TEST_IN(the_file_of_ceilings_is_not_read_as_a_record, set_up, temporary_file_tear_down)
 {
     fixture *f = *state;
     record_set all;

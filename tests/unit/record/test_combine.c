@@ -1,4 +1,4 @@
-/* Tests which entry stays if merged records have two entries for the same problem. */
+/* Merged records may have two entries for one problem. Tests which entry stays. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "record/merge.h"
 #include "temporary.h"
 
-/* JSON of an entry for n = 1 with this date, block, time and template; `more` has further
+/* JSON of an entry for n = 1 with this date, block, time and template. `more` has further
  * members. */
 #define ENTRY(date, block, ns, hash, more)                                                         \
     "{\"problem\": {\"n\": 1}, \"configuration\": {\"block\": " #block "}, \"date\": \"" date      \
@@ -109,7 +109,7 @@ TEST_IN(an_older_one_that_is_faster_stays_where_the_newer_run_did_not_time_it, s
         RECORD("\"entries\": [" ENTRY("2026-02-01T00:00:00Z", 2, 80, "t", "") "]");
     merge(f, old, young, false);
     expect_block(f, 1);
-    /* Merging in the other direction has the same result. */
+    /* Merging in the other direction must give the same result. */
     merge(f, young, old, false);
     expect_block(f, 1);
     assert_int_equal(f->told[COMBINE_KEPT], 1);

@@ -1,4 +1,4 @@
-/* Tests the coverage of a proof, in records and in words. */
+/* Tests the coverage of a proof in records and in sentences. */
 #include <stdlib.h>
 
 #include "check.h"
@@ -24,7 +24,7 @@ TEST(every_part_has_its_member)
     json_decref(packed);
 }
 
-TEST(what_covers_nothing_is_null)
+TEST(coverage_of_nothing_is_null)
 {
     const device_coverage nothing = {.blocks = 0};
     json_t *packed = coverage_pack(&nothing), *none = coverage_pack(NULL);
@@ -43,8 +43,8 @@ TEST(a_line_of_its_own_says_that_no_result_of_the_tuned_problem_was_compared)
         .smaller = true};
     char *text = render_page(
         "check_variant",
-        json_pack("{ss ss so so}", "verdict", "proven_smaller", "configuration", "a=1", "message",
-                  json_null(), "covered", coverage_pack(&smaller)),
+        json_pack("{ss ss so so sn}", "verdict", "proven_smaller", "configuration", "a=1",
+                  "message", json_null(), "covered", coverage_pack(&smaller), "not_run"),
         json_pack("{ss ss sb}", "said", "", "oracle", "reference", "said_before", 0), 80, false);
     assert_string_equal(
         text, "proven      a=1\n"
@@ -55,12 +55,13 @@ TEST(a_line_of_its_own_says_that_no_result_of_the_tuned_problem_was_compared)
 
 TEST(every_gap_has_its_sentence)
 {
-    char *text = render_page("check_variant",
-                             json_pack("{ss ss so so}", "verdict", "proven", "configuration", "a=1",
-                                       "message", json_null(), "covered", coverage_pack(&some)),
-                             json_pack("{ss ss sb}", "said", "one line\nanother", "oracle",
-                                       "reference", "said_before", 0),
-                             80, false);
+    char *text =
+        render_page("check_variant",
+                    json_pack("{ss ss so so sn}", "verdict", "proven", "configuration", "a=1",
+                              "message", json_null(), "covered", coverage_pack(&some), "not_run"),
+                    json_pack("{ss ss sb}", "said", "one line\nanother", "oracle", "reference",
+                              "said_before", 0),
+                    80, false);
     assert_string_equal(
         text, "proven      a=1\n"
               "            32 of the tuned problem's 2,000,000 blocks were run; 2 of them were\n"

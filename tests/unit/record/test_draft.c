@@ -92,7 +92,7 @@ TEST_IN(what_was_merged_is_read_and_picked, setup, teardown)
         record_values problem = {2, pairs};
         pick_candidate found;
         pick(&set, &(pick_target){.gpu = "NVIDIA X", .major = 9, .problem = &problem}, &found);
-        /* The first configuration was slower than the default on a near problem. */
+        /* The first configuration was slower than the default on a problem nearby. */
         assert_int_equal(record_get(found.configuration, "tile")->integer, 32);
     }
     record_deinit(&r);
@@ -121,8 +121,8 @@ static const record_values *picked(const record *r, pick_feature ask, int *asked
     return found.configuration;
 }
 
-/* The tree tests a feature of its second configuration. */
-TEST_IN(a_feature_is_read_and_asked_for, setup, teardown)
+/* The tree's question is about a feature of the second configuration. */
+TEST_IN(a_feature_in_a_tree_is_read_and_evaluated, setup, teardown)
 {
     fixture *f = *state;
     record_feature features[] = {{"unused", "n"}, {"tenth", "tile / 10"}};
@@ -155,7 +155,7 @@ TEST_IN(a_feature_is_read_and_asked_for, setup, teardown)
         assert_non_null(found);
         assert_true(asked > 0);
         assert_true(record_same_values(found, &f->configurations[below]));
-        /* The script lacks this feature, or defines it in another way. */
+        /* The script has no such feature, or defines it differently. */
         assert_null(picked(&r, NULL, &asked));
         r.portfolios[0].features[0].definition = "tile / 11";
         assert_null(picked(&r, tell_tile, &asked));

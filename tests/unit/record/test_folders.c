@@ -11,7 +11,7 @@
 #define HEAD                                                                                       \
     "{\"schema\": \"autotune-record\", \"version\": 1, \"pattern\": \"copy\", \"gpu\": \"G\","     \
     " \"compute_capability\": \"9.0\", "
-/* JSON of an entry for n whose only parameter is the block. */
+/* JSON of an entry for a problem n, whose only parameter is `block`. */
 #define ENTRY(n, block)                                                                            \
     "{\"problem\": {\"n\": " #n "}, \"configuration\": {\"block\": " #block "},"                   \
     " \"time\": {\"median_ns\": 5, \"low_ns\": 4, \"high_ns\": 6}}"

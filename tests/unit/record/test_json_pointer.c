@@ -1,4 +1,4 @@
-/* Tests how the line of a JSON pointer is found. */
+/* Tests how the line of the value of a JSON pointer is found. */
 #include "check.h"
 
 #include "record/record.h"

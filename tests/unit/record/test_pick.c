@@ -6,7 +6,7 @@
 #include "check.h"
 #include "record/pick.h"
 
-/* The GPUs: two of compute capability 9.0, one of 8.0 and one of 8.6. */
+/* Records of four GPUs: two of compute capability 9.0, one of 8.0 and one of 8.6. */
 typedef struct fixture {
     record_set set;
     record records[4];
@@ -86,10 +86,10 @@ TEST_IN(then_the_nearest_problem_by_ratio, set_up, tear_down)
     int64_t tile;
     assert_int_equal(pick_for(*state, "NVIDIA H200", 9, 0, 2000, "float", &tile), PICK_NEAREST);
     assert_int_equal(tile, 31);
-    /* 3500 is nearer to 8192 by ratio, and nearer to 1024 by difference. */
+    /* 3500 is nearer to 8192 by ratio, but nearer to 1024 by difference. */
     assert_int_equal(pick_for(*state, "NVIDIA H200", 9, 0, 3500, "float", &tile), PICK_NEAREST);
     assert_int_equal(tile, 32);
-    /* Another type counts as farther than any two sizes. */
+    /* A different type counts more than any difference of sizes. */
     assert_int_equal(pick_for(*state, "NVIDIA H200", 9, 0, 1024, "double", &tile), PICK_NEAREST);
     assert_int_equal(tile, 33);
 }
@@ -118,7 +118,7 @@ TEST_IN(and_the_default_at_last, set_up, tear_down)
     assert_int_equal(pick_for(f, "NVIDIA V100", 7, 0, 8192, "float", &tile), PICK_DEFAULT);
     const record_values *baseline = pick_default(&f->set);
     assert_non_null(baseline);
-    /* The first of the latest entries, which are of the 4th, decides. */
+    /* The latest entries are of day 4. The first of them decides. */
     assert_int_equal(record_get(baseline, "tile")->integer, 1004);
     record_set none = {0};
     assert_null(pick_default(&none));
@@ -128,7 +128,7 @@ TEST_IN(warm_results_stand_back_behind_cold_ones, set_up, tear_down)
 {
     fixture *f = *state;
     int64_t tile;
-    /* The entries with a warm and a cold cache are for the same problem. The cold entry of the next
+    /* The entries for a warm and a cold cache have the same problem. The entry of the next
      * problem is taken only if both are refused. */
     assert_int_equal(pick_for(f, "NVIDIA A100", 8, 0, 8192, "float", &tile), PICK_EXACT);
     assert_int_equal(tile, 2);
@@ -136,7 +136,7 @@ TEST_IN(warm_results_stand_back_behind_cold_ones, set_up, tear_down)
                 pick_preference(&f->records[0].entries[3]));
 }
 
-/* Refuses configurations whose tile is below *least. */
+/* Accepts configurations whose tile is at least *least. */
 static bool at_least(void *least, const record_values *configuration)
 {
     return record_get(configuration, "tile")->integer >= *(int *)least;
@@ -157,7 +157,7 @@ static pick_rule pick_at_least(fixture *f, int least, const record_values *fallb
     return pick(&f->set, &target, found);
 }
 
-TEST_IN(what_is_impossible_is_never_picked, set_up, tear_down)
+TEST_IN(impossible_configurations_are_never_picked, set_up, tear_down)
 {
     record_pair tile[] = {{"tile", {.kind = VALUE_INTEGER, .integer = 20}}};
     record_values fallback = {1, tile};
@@ -183,8 +183,8 @@ TEST_IN(what_is_impossible_is_never_picked, set_up, tear_down)
     "\"time\": {\"median_ns\": " #median ", \"low_ns\": " #low ", \"high_ns\": " #high "}"
 #define BASELINE "\"baseline\": {\"configuration\": {\"tile\": 0}, " TIME(1000, 990, 1010) "}"
 
-/* A portfolio of the tiles 1 to 3 for floats. The tree's order is 3, 1, 2 below 4096 rows, and 2,
- * 1, 3 for 4096 rows and more. Tile 2 was slower than the default at 5000 rows. */
+/* A portfolio of the tiles 1 to 3 for floats. The tree's order is 3, 1, 2 below 4096 rows, and
+ * 2, 1, 3 from 4096 rows on. Tile 2 was slower than the default at 5000 rows. */
 static const char portfolio[] =
     "{\"schema\": \"autotune-record\", \"version\": 1, \"pattern\": \"p\", \"gpu\": \"G\","
     " \"compute_capability\": \"9.0\", \"entries\": [{\"problem\": {\"rows\": 64, \"dtype\": "
@@ -204,7 +204,7 @@ static const char portfolio[] =
     "{\"problem\": {\"rows\": 50000, \"dtype\": \"float\"}, \"baseline_ns\": 100,"
     " \"times_ns\": [90, 80, null]}]}]}";
 
-TEST(a_portfolio_is_asked_by_its_tree)
+TEST(the_tree_of_a_portfolio_decides)
 {
     at_error error = {0};
     record r;
@@ -221,10 +221,10 @@ TEST(a_portfolio_is_asked_by_its_tree)
     } cases[] = {{"G", 0, 64, "float", PICK_EXACT, 9},
                  {"G", 0, 65, "float", PICK_PORTFOLIO, 3},
                  {"G", 0, 40000, "float", PICK_PORTFOLIO, 2},
-                 /* Tile 2 was slower than the default nearby, so the next tile in the order is
-                  * taken. */
+                 /* Tile 2 was slower than the default at 5000 rows, so the next tile in the
+                  * order is taken. */
                  {"G", 0, 6000, "float", PICK_PORTFOLIO, 1},
-                 /* Tile 2 was no faster there than the default, which is tile 8. */
+                 /* Tile 2 was no faster than the default, which is tile 8, near 20001 rows. */
                  {"G", 0, 20001, "float", PICK_DEFAULT, 8},
                  {"H", 0, 20001, "float", PICK_DEFAULT, 8},
                  {"G", 0, 6000, "double", PICK_NEAREST, 9},
@@ -243,9 +243,9 @@ TEST(a_portfolio_is_asked_by_its_tree)
     record_deinit(&r);
 }
 
-/* On G, the entry of 8192 rows has tile 1, another tile as contender, and 1000 ns for the default;
- * the entry of 1024 rows has tile 5, which was twice as fast as the default. On H, of the same
- * capability, the entry of 8000 rows has tile 6. */
+/* GPU G has two entries. That of 8192 rows has tile 1, another tile as contender, and 1000 ns
+ * for the default. That of 1024 rows has tile 5, which was twice as fast as the default. GPU H,
+ * of the same capability, has an entry of 8000 rows with tile 6. */
 static const char beside_default[] =
     "{\"schema\": \"autotune-record\", \"version\": 1, \"pattern\": \"p\", \"gpu\": \"%s\","
     " \"compute_capability\": \"9.0\", \"entries\": [{\"problem\": {\"rows\": %d},"
@@ -277,8 +277,8 @@ static pick_rule pick_beside_default(const char *measured, int64_t rows, int lea
     return rule;
 }
 
-/* The default has tile 0. */
-TEST(of_another_problem_only_what_was_faster_than_the_default_is_picked)
+/* The default is tile 0. */
+TEST(a_configuration_of_another_problem_must_be_faster_than_the_default)
 {
     static const struct {
         const char *measured;
@@ -286,16 +286,16 @@ TEST(of_another_problem_only_what_was_faster_than_the_default_is_picked)
     } cases[] = {
         {BASELINE ", " TIME(900, 890, 910), true},
         {BASELINE ", " TIME(1000, 990, 1010), false},
-        /* The intervals overlap, or the medians hardly differ. */
+        /* The intervals overlap, or the medians differ by less than 1 %. */
         {BASELINE ", " TIME(950, 940, 995), false},
         {BASELINE ", " TIME(980, 979, 981), true},
         {BASELINE ", " TIME(991, 985, 989), false},
         {BASELINE ", " TIME(1100, 1090, 1110), false},
-        /* The default won on that problem. */
+        /* The default was the best on that problem. */
         {"\"baseline\": {\"configuration\": {\"tile\": 1}, " TIME(900, 890,
                                                                   910) "}, " TIME(900, 890, 910),
          false},
-        /* The default has no time: it may have been wrong. Then the entry is taken. */
+        /* The default has no time, because it may have been wrong. Then the entry is taken. */
         {"\"baseline\": {\"configuration\": {\"tile\": 0}}, " TIME(900, 890, 910), true},
         {"\"baseline\": null, " TIME(900, 890, 910), true},
         {"\"speedup\": 1.001, " TIME(900, 890, 910), false},
@@ -314,7 +314,7 @@ TEST(of_another_problem_only_what_was_faster_than_the_default_is_picked)
     }
 }
 
-TEST(the_record_of_the_very_problem_holds)
+TEST(the_record_of_the_same_problem_is_picked)
 {
     int64_t tile;
     assert_int_equal(pick_beside_default(BASELINE ", " TIME(1000, 990, 1010), 8192, 0, &tile),
@@ -322,9 +322,9 @@ TEST(the_record_of_the_very_problem_holds)
     assert_int_equal(tile, 1);
 }
 
-/* The nearest entry says that the default was as fast. Then no entry that is farther away or of
- * another GPU is taken, even if it was faster than its default. */
-TEST(the_first_that_is_possible_decides)
+/* The nearest entry says that the default was as fast. Then no entry of another GPU or of a
+ * farther problem is picked, even if its configuration was faster than the default. */
+TEST(the_nearest_possible_entry_decides)
 {
     int64_t tile;
     assert_int_equal(pick_beside_default(BASELINE ", " TIME(1000, 990, 1010), 8000, 0, &tile),
@@ -335,9 +335,7 @@ TEST(the_first_that_is_possible_decides)
     assert_int_equal(tile, 5);
 }
 
-/* If the default is impossible, even a configuration that is no faster than the default is
- * taken. */
-TEST(where_the_default_is_impossible_nothing_has_to_be_faster)
+TEST(if_the_default_is_impossible_slower_configurations_are_picked)
 {
     int64_t tile;
     assert_int_equal(pick_beside_default(BASELINE ", " TIME(1000, 990, 1010), 8000, 1, &tile),
@@ -345,9 +343,9 @@ TEST(where_the_default_is_impossible_nothing_has_to_be_faster)
     assert_int_equal(tile, 1);
 }
 
-/* The default is unknown: no entry has it. The portfolio was slower than the default at that time;
- * the entry is for the same problem. */
-TEST(where_no_default_is_known_what_was_slower_than_one_is_passed_over)
+/* No entry says which configuration is the default. The portfolio was slower than the default at
+ * 64 rows, so the entry for 64 rows is picked. */
+TEST(without_a_known_default_a_portfolio_slower_than_the_default_is_skipped)
 {
     static const char text[] =
         "{\"schema\": \"autotune-record\", \"version\": 1, \"pattern\": \"p\", \"gpu\": \"G\","
@@ -371,7 +369,7 @@ TEST(where_no_default_is_known_what_was_slower_than_one_is_passed_over)
     record_deinit(&f.records[0]);
 }
 
-/* Reads a record of GPU "G" that has only a portfolio, with these members. */
+/* Reads a record of GPU "G" that has only a portfolio with these members. */
 static void read_portfolio(fixture *f, const char *members)
 {
     char text[2048];
@@ -385,9 +383,9 @@ static void read_portfolio(fixture *f, const char *members)
     assert_ok(record_parse(text, strlen(text), "r.json", NULL, &f->records[0], &error), error);
 }
 
-/* Each row has the first test of a tree, and the number of rows (of 64 columns) for which the test
- * is true. */
-TEST(a_tree_asks_for_divisors_and_products)
+/* Each row has the first test of a tree, and the number of rows (with 64 columns) for which the
+ * test is true. */
+TEST(a_tree_tests_divisors_and_products)
 {
     static const struct {
         const char *asks;
@@ -417,7 +415,7 @@ TEST(a_tree_asks_for_divisors_and_products)
     }
 }
 
-/* The nearest problem does not matter, because the tree was learnt from all problems. */
+/* The time on the nearest problem does not matter, because the tree was made from all problems. */
 TEST(a_tree_that_has_the_default_decides_alone)
 {
     static const struct {
@@ -522,8 +520,8 @@ static double distance_of(const record_values *a, const record_values *b)
 
 enum { DRAWN = 200, VARIABLES = 5 };
 
-/* Draws a problem with sizes, a type, a variable that some problems lack, and a variable that is a
- * number in some problems and a boolean in other problems. */
+/* Draws a problem. It has sizes, a type, a variable that some problems lack, and a variable that
+ * is a number or a boolean. */
 static record_values draw(rng *r, record_pair pairs[VARIABLES])
 {
     static const char *const dtypes[] = {"float", "double", "half"};
@@ -563,7 +561,7 @@ TEST(a_distance_is_the_sum_over_the_variables_of_both)
     pick_table_deinit(&t);
 }
 
-/* Draws a problem from the records and changes some of its sizes. */
+/* Draws a problem of the records and changes some of its sizes. */
 static record_values draw_problem(rng *r, const record_set *set, record_pair pairs[])
 {
     const record *from = &set->records[rng_below(r, set->count)];
@@ -575,7 +573,7 @@ static record_values draw_problem(rng *r, const record_set *set, record_pair pai
     return (record_values){like->count - rng_below(r, 2), pairs};
 }
 
-/* Compares the order of candidates with the order of a plain sort. */
+/* The order must be that of a plain sort. */
 TEST(candidates_come_by_rule_then_distance)
 {
     record_set set;

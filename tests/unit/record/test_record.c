@@ -41,7 +41,7 @@ static void put_file(fixture *f, const char *text)
     assert_ok(file_replace(f->path, text, strlen(text), &f->error), f->error);
 }
 
-/* Reads the record's file. The caller frees *text. */
+/* Reads the file of the record. The caller frees *text. */
 static void get_file(fixture *f, char **text)
 {
     assert_ok(file_read(f->path, 1 << 24, text, NULL, &f->error), f->error);
@@ -57,7 +57,7 @@ TEST_IN(a_record_keeps_the_times_of_all_variants_by_the_parameter_that_explains_
     record_change change;
     char *text;
     sample_run(&s, &p, 140000);
-    /* The tile matters little, the algorithm a lot. */
+    /* The tile changes the time little, and the algorithm changes it much. */
     sample_result(&s, 1, 0, OUTCOME_OK, 150000);
     for (int i = 0; i < 600; i++)
         sample_result(&s, 0, 2, OUTCOME_OK, 1000000 + i);
@@ -74,7 +74,7 @@ TEST_IN(a_record_keeps_the_times_of_all_variants_by_the_parameter_that_explains_
     assert_int_equal(json_array_size(values), 2);
     const json_t *tiles = json_object_get(json_array_get(values, 0), "times_ns");
     const json_t *naive = json_object_get(json_array_get(values, 1), "times_ns");
-    assert_int_equal(json_array_size(tiles), 2); /* the first and the last tile */
+    assert_int_equal(json_array_size(tiles), 2); /* of the first and the last tile */
     assert_int_equal(json_integer_value(json_array_get(tiles, 1)), 150000);
     assert_in_range(json_array_size(naive), 150, 256);
     assert_int_equal(json_integer_value(json_array_get(naive, json_array_size(naive) - 1)),
@@ -263,7 +263,7 @@ TEST_IN(cold_and_warm_results_do_not_replace_each_other, set_up, temporary_file_
     record_deinit(&r);
 }
 
-/* Merges the sample run, whose best configuration is another one than the record's. */
+/* Merges the sample run. Its best configuration differs from that of the record. */
 static record_change merge_without_the_recorded_best(fixture *f, int64_t best_ns,
                                                      const char *template_hash)
 {
@@ -291,7 +291,7 @@ TEST_IN(a_short_run_does_not_push_out_a_faster_result, set_up, temporary_file_te
     assert_ok(record_read(f->path, &r, &f->error), f->error);
     assert_int_equal(r.entries[0].time_ns, 140000);
     record_deinit(&r);
-    /* The times differ by less than their intervals, so the entry is replaced. */
+    /* The intervals of the two times overlap, so the entry is replaced. */
     assert_int_equal(merge_without_the_recorded_best(f, 140100, same_template), RECORD_REPLACED);
 }
 
@@ -375,7 +375,7 @@ TEST_IN(a_damaged_file_is_named_with_its_line_and_left_alone, set_up, temporary_
     free(text);
 }
 
-TEST(entries_that_make_no_sense_are_refused)
+TEST(invalid_entries_are_refused)
 {
     static const char *const entries[] = {
         "1",
@@ -412,7 +412,7 @@ TEST(entries_that_make_no_sense_are_refused)
     }
 }
 
-TEST(heads_that_make_no_sense_are_refused)
+TEST(invalid_heads_are_refused)
 {
     static const char *const texts[] = {
         "",

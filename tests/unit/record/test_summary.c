@@ -70,7 +70,7 @@ TEST(many_results_and_warnings_are_kept)
     run_summary_deinit(&s);
 }
 
-TEST(every_outcome_has_a_name_that_finds_it)
+TEST(every_outcome_is_found_by_its_name)
 {
     for (int i = 0; i < OUTCOME_COUNT; i++) {
         outcome o;

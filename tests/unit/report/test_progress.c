@@ -40,7 +40,7 @@ static size_t count_of(const char *text, const char *part)
 }
 
 typedef struct terminal {
-    int screen, line; /* the two ends of the terminal: the user's and the program's */
+    int screen, line; /* the user's end and the program's end of the terminal */
 } terminal;
 
 static terminal open_terminal(unsigned short columns)
@@ -108,7 +108,7 @@ TEST(a_limit_on_time_that_comes_first_is_the_time_left)
     close_terminal(t);
 }
 
-TEST(time_that_is_up_leaves_none)
+TEST(no_time_is_left_after_the_limit)
 {
     terminal t = open_terminal(120);
     progress *p = progress_new(t.line, false);
@@ -121,7 +121,7 @@ TEST(time_that_is_up_leaves_none)
     close_terminal(t);
 }
 
-TEST(it_is_redrawn_at_most_ten_times_a_second)
+TEST(the_line_is_redrawn_at_most_ten_times_a_second)
 {
     terminal t = open_terminal(120);
     progress *p = progress_new(t.line, false);
@@ -133,7 +133,7 @@ TEST(it_is_redrawn_at_most_ten_times_a_second)
     close_terminal(t);
 }
 
-TEST(it_is_erased_at_the_end)
+TEST(the_line_is_erased_at_the_end)
 {
     terminal t = open_terminal(120);
     progress *p = progress_new(t.line, false);
@@ -144,7 +144,7 @@ TEST(it_is_erased_at_the_end)
     close_terminal(t);
 }
 
-TEST(nothing_drawn_is_nothing_erased)
+TEST(without_a_line_nothing_is_erased)
 {
     terminal t = open_terminal(120);
     progress *p = progress_new(t.line, false);
@@ -262,7 +262,7 @@ TEST(a_closed_stderr_is_ignored)
     errno = 0;
     update(p, 0, 0);
     update(p, 6000 * ms, 10);
-    assert_int_equal(errno, EBADF); /* the write was tried; its failure was ignored */
+    assert_int_equal(errno, EBADF); /* the write was tried and its failure ignored */
     progress_free(p);
 }
 
@@ -295,7 +295,7 @@ TEST(the_rate_follows_a_run_that_slows_down)
     close_terminal(t);
 }
 
-TEST(a_new_stage_counts_anew)
+TEST(a_new_stage_restarts_the_counts)
 {
     terminal t = open_terminal(120);
     progress *p = progress_new(t.line, false);

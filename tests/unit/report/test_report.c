@@ -12,7 +12,7 @@ typedef struct fixture {
     pattern pattern;
     run_summary run;
     char *text;     /* the last output */
-    size_t columns; /* width of the page; 0 means 100 */
+    size_t columns; /* width of the page in letters; 0 stands for 100 */
 } fixture;
 
 static int set_up(void **state)
@@ -139,7 +139,7 @@ TEST_IN(the_object_has_every_message_once_and_whole, set_up, tear_down)
     json_decref(root);
 }
 
-/* Columns that do not fit beside the times follow in a table below. No value is split. */
+/* Columns that do not fit beside the times move to a table below. No value is split. */
 TEST_IN(narrow_pages_keep_values_whole, set_up, tear_down)
 {
     fixture *f = *state;
@@ -224,8 +224,8 @@ TEST_IN(outside_texts_cannot_command_the_terminal, set_up, tear_down)
     assert_has(text, "GPU?[2J?");
 }
 
-/* The space has eight parameters with long names, and the table twelve rows with figures of every
- * size. */
+/* The space has eight parameters with long names. The table has twelve rows, with figures of
+ * every size. */
 TEST_IN(wide_spaces_still_fit_the_page, set_up, tear_down)
 {
     fixture *f = *state;
@@ -258,7 +258,7 @@ TEST_IN(wide_spaces_still_fit_the_page, set_up, tear_down)
     assert_has(text, "\n      algorithm=grouped tile_rows=grouped");
     assert_page_fits(text, 100);
     f->run.results[0].values[0].string = "linear";
-    /* A parameter that varies gets a column; a common value is stated once. */
+    /* A parameter that varies gets a column. A value that all rows share is stated once. */
     for (int r = 0; r < ROWS; r++)
         for (size_t i = 1; i < COUNT; i++)
             f->run.results[r].values[i].string = "linear";

@@ -71,7 +71,7 @@ at_status compile_submit(compile_pool *pool, const compile_request *request, at_
     if (fails(error, &status))
         return status;
     result_link *link = calloc(1, sizeof *link), **at = &pool->first;
-    /* Helper kernels of the device have higher ids than variants. */
+    /* Helper kernels of the device have ids above those of variants, and use variant 0. */
     size_t variant = request->id >> 62 ? 0 : (size_t)(request->id / DEVICE_SLOTS) % TABLES_MOST;
     link->result = (compile_result){.id = request->id,
                                     .outcome = the_tables.compiles[variant],
@@ -170,7 +170,7 @@ typedef struct table_event {
 } table_event;
 
 struct device_worker {
-    bool simulated; /* a worker of the prover; all its requests succeed */
+    bool simulated; /* a worker of the prover, whose requests all succeed */
     bool elsewhere; /* a worker on a GPU other than cuda:0 */
     bool idle;
     uint64_t asked;
@@ -238,7 +238,6 @@ at_status device_worker_start(const device_worker_options *options, device_worke
     return AT_OK;
 }
 
-/* Does nothing: there is no process to wait for. */
 void device_worker_begin(device_worker *w)
 {
     (void)w;

@@ -1,6 +1,6 @@
-/* A fake compiler and a fake device, which replace the pool (compile/compile.h) and the device
- * worker (bench/client.h) in tests that link tables.c. Without processes, they give the results
- * that the tables have for each variant. A variant's index in the tables is its number in the
+/* A fake compiler and a fake device, in place of the pool (compile/compile.h) and the device
+ * worker (bench/client.h). Tests that link tables.c use them. The results of each variant come
+ * from tables, without processes. A variant's index in the tables is its number in the
  * pipeline's table of candidates. */
 #ifndef AUTOTUNE_TEST_TABLES_H
 #define AUTOTUNE_TEST_TABLES_H
@@ -17,16 +17,16 @@ enum { TABLES_MOST = 1024 };
 
 typedef struct tables {
     compile_outcome compiles[TABLES_MOST];
-    unsigned codes[TABLES_MOST]; /* machine code of each variant; 0 if unknown */
+    unsigned codes[TABLES_MOST]; /* machine code of each variant, as a number; 0 if unknown */
     bool last_first;             /* results come in reverse order */
     size_t workers;              /* number of compile workers; 0 means two */
     const char *warning;         /* returned by compile_warning() */
     outcome works[TABLES_MOST];
-    int64_t time_ns[TABLES_MOST];      /* 0 means 100 us and a little more for each number */
-    int64_t more_ns;                   /* time added from one sample to the next; 0 means 1 ns */
-    int64_t elsewhere_ns[TABLES_MOST]; /* times on GPUs other than cuda:0; 0 means time_ns */
+    int64_t time_ns[TABLES_MOST]; /* 0 stands for 100 us plus a little for each number */
+    int64_t more_ns;              /* time added from one sample to the next; 0 stands for 1 ns */
+    int64_t elsewhere_ns[TABLES_MOST]; /* times on GPUs other than cuda:0; 0 stands for time_ns */
     outcome blocks_elsewhere;          /* outcome of all blocks on other GPUs */
-    outcome ragged[TABLES_MOST];       /* outcome on the ragged problem, if it is checked later */
+    outcome ragged[TABLES_MOST]; /* outcome on the ragged problem, if it is checked separately */
     outcome rechecks[TABLES_MOST], blocks[TABLES_MOST];
     bool silent;           /* blocks get no answer */
     size_t samples;        /* samples of a try; 0 means as many as requested */
@@ -49,8 +49,8 @@ typedef struct tables {
 
 extern tables the_tables;
 
-/* Open a session of tests/fixtures/scale.lua, or of another script there, with both fakes. The
- * caller closes it with tables_close(). */
+/* Open a session of tests/fixtures/scale.lua, or of another script of this folder, with the fake
+ * compiler and device. The caller closes the session with tables_close(). */
 void tables_open(session *s);
 void tables_open_with(session *s, const char *script);
 void tables_close(session *s);
@@ -58,8 +58,8 @@ void tables_close(session *s);
 /* Opens a journal for the session's problem in the folder. */
 journal *tables_journal(const session *s, const char *folder);
 
-/* A run of a script of tests/fixtures, with its own folders for journals and records. It is the
- * state of tests that have this set-up and teardown. */
+/* A run of a script of tests/fixtures, with its own folders for journals and records. This is
+ * the state of tests with the set-up tables_run_open() and tables_run_close(). */
 typedef struct tables_run {
     char folder[TEMPORARY_BYTES], results[TEMPORARY_BYTES + 16], script[512];
     settings settings;
@@ -70,7 +70,7 @@ typedef struct tables_run {
 int tables_run_open(void **state, const char *name);
 int tables_run_close(void **state);
 
-/* Adds every configuration of the space, and steps the pipeline until all are finished. */
+/* Adds every configuration of the space. Steps the pipeline until all are finished. */
 at_status tables_try_all(pipeline *p, const session *s, at_error *error);
 
 #endif

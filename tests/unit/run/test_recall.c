@@ -14,7 +14,7 @@ typedef struct fixture {
     at_error error;
 } fixture;
 
-/* Makes the record of a run of normal effort. */
+/* Makes the record of a run with normal effort. */
 static int record_run(void **state)
 {
     static fixture f;
@@ -48,7 +48,7 @@ static bool answers(fixture *f, effort wanted)
     return true;
 }
 
-TEST_IN(a_record_answers_for_as_much_effort_or_less, record_run, remove_record)
+TEST_IN(a_record_answers_runs_of_equal_or_less_effort, record_run, remove_record)
 {
     fixture *f = *state;
     assert_true(answers(f, EFFORT_QUICK));
@@ -56,7 +56,7 @@ TEST_IN(a_record_answers_for_as_much_effort_or_less, record_run, remove_record)
     assert_false(answers(f, EFFORT_THOROUGH));
 }
 
-TEST_IN(a_script_or_template_that_changed_is_not_answered_for, record_run, remove_record)
+TEST_IN(a_record_does_not_answer_for_a_changed_script_or_template, record_run, remove_record)
 {
     fixture *f = *state;
     f->run.script_hash[0] = 'f';
@@ -67,7 +67,7 @@ TEST_IN(a_script_or_template_that_changed_is_not_answered_for, record_run, remov
     assert_false(answers(f, EFFORT_QUICK));
 }
 
-TEST_IN(where_there_is_no_record_there_is_no_answer, record_run, remove_record)
+TEST_IN(without_a_record_there_is_no_answer, record_run, remove_record)
 {
     fixture *f = *state;
     snprintf(f->run.device.limits.name, sizeof f->run.device.limits.name, "Another GPU");

@@ -59,7 +59,7 @@ static bool is_warned(const run_summary *s, const char *words)
     return false;
 }
 
-TEST_IN(the_fastest_comes_first_and_what_failed_last, try_all, close_all)
+TEST_IN(the_fastest_comes_first_and_failures_come_last, try_all, close_all)
 {
     fixture *f = *state;
     the_tables.time_ns[5] = 50000;
@@ -89,7 +89,7 @@ TEST_IN(any_number_of_samples_is_summarised, try_all, close_all)
     assert_int_equal(f->run.summary.results[0].time.median_ns, 100001);
 }
 
-TEST_IN(what_compile_workers_warn_of_is_in_the_summary, try_all, close_all)
+TEST_IN(warnings_of_compile_workers_are_in_the_summary, try_all, close_all)
 {
     fixture *f = *state;
     the_tables.warning = "the cache cannot be written";

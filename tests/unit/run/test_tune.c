@@ -35,8 +35,8 @@ TEST_IN(a_run_searches_races_and_records, open_run, tables_run_close)
 {
     fixture *f = *state;
     record r;
-    /* The fake gives times to tries by candidate, and to races by entrant. This strategy makes both
-     * orders equal. */
+    /* The fake device times tries by candidate, and races by entrant. With this strategy both
+     * have the same order. */
     f->settings.search.strategy = "exhaustive";
     the_tables.time_ns[7] = 70000;
     assert_ok(run_it(f), f->error);
@@ -52,7 +52,7 @@ TEST_IN(a_run_searches_races_and_records, open_run, tables_run_close)
     record_deinit(&r);
 }
 
-TEST_IN(a_record_of_as_much_effort_answers_and_nothing_is_tried, open_run, tables_run_close)
+TEST_IN(a_record_of_equal_effort_answers_and_nothing_is_tried, open_run, tables_run_close)
 {
     fixture *f = *state;
     the_tables.time_ns[7] = 70000;
@@ -69,7 +69,8 @@ TEST_IN(a_record_of_as_much_effort_answers_and_nothing_is_tried, open_run, table
     free(best);
 }
 
-TEST_IN(a_quick_run_begins_with_what_is_recorded_of_another_problem, open_run, tables_run_close)
+TEST_IN(a_quick_run_begins_with_a_recorded_configuration_of_another_problem, open_run,
+        tables_run_close)
 {
     fixture *f = *state;
     the_tables.time_ns[7] = 70000;
@@ -87,9 +88,10 @@ TEST_IN(a_quick_run_begins_with_what_is_recorded_of_another_problem, open_run, t
     free(best);
 }
 
-/* The record is for this GPU and problem, but of another version of the script. It is no result for
- * this run, but its configuration is tried first, races, and is recorded again. */
-TEST_IN(a_quick_run_begins_with_what_is_recorded_of_an_earlier_script, open_run, tables_run_close)
+/* The record is for this GPU and problem, but for another version of the script. The run does not
+ * take the record as its result. Its configuration is tried first, races, and is recorded again. */
+TEST_IN(a_quick_run_begins_with_a_recorded_configuration_of_an_earlier_script, open_run,
+        tables_run_close)
 {
     fixture *f = *state;
     the_tables.time_ns[7] = 70000;
@@ -123,8 +125,7 @@ static int open_started(void **state)
     return tables_run_open(state, "started.lua");
 }
 
-TEST_IN(a_run_begins_with_the_default_and_what_the_script_starts_with, open_started,
-        tables_run_close)
+TEST_IN(a_run_begins_with_the_default_and_the_starts_of_the_script, open_started, tables_run_close)
 {
     fixture *f = *state;
     f->settings.search.budget_evaluations = 3;
@@ -136,7 +137,7 @@ TEST_IN(a_run_begins_with_the_default_and_what_the_script_starts_with, open_star
     assert_true(was_tried(s, "block=128,vec=1,cached=false"));
 }
 
-TEST_IN(what_settings_start_with_comes_before_what_the_script_does, open_started, tables_run_close)
+TEST_IN(starts_of_settings_come_before_starts_of_the_script, open_started, tables_run_close)
 {
     fixture *f = *state;
     const char *const starts[] = {"block=64,vec=4"};
@@ -149,9 +150,8 @@ TEST_IN(what_settings_start_with_comes_before_what_the_script_does, open_started
     assert_true(was_tried(s, "block=64,vec=4,cached=true"));
 }
 
-/* A user who names a run for a warm start wants exactly the configurations of that run, perhaps to
- * race two of them. */
-TEST_IN(a_warm_start_comes_before_what_the_script_starts_with, open_started, tables_run_close)
+/* A user names a run for a warm start to try its configurations, perhaps to race two of them. */
+TEST_IN(a_warm_start_comes_before_the_starts_of_the_script, open_started, tables_run_close)
 {
     static const char text[] = "{\"pattern\": \"started\", \"problem\": {}, \"counts\": {},\n"
                                " \"results\": [{\"config\": {\"block\": 64, \"vec\": 4, "
@@ -169,7 +169,7 @@ TEST_IN(a_warm_start_comes_before_what_the_script_starts_with, open_started, tab
     temporary_remove(folder);
 }
 
-TEST_IN(what_the_problem_does_not_allow_is_not_started_with, open_started, tables_run_close)
+TEST_IN(starts_that_the_problem_excludes_are_skipped, open_started, tables_run_close)
 {
     fixture *f = *state;
     f->settings.pattern.variables[0] = (script_setting){"n", "1048575"};
@@ -209,11 +209,11 @@ TEST_IN(a_quick_run_tries_others_before_the_default, open_run, tables_run_close)
     assert_int_equal(run_summary_baseline(s)->found.outcome, OUTCOME_OK);
 }
 
-TEST_IN(what_is_hopeless_is_left_and_counted, open_run, tables_run_close)
+TEST_IN(hopeless_variants_are_abandoned_and_counted, open_run, tables_run_close)
 {
     fixture *f = *state;
     the_tables.time_ns[7] = 60000000;
-    the_tables.time_ns[8] = 1900000; /* slow, but ends before it would be abandoned */
+    the_tables.time_ns[8] = 1900000; /* slow, but not slow enough to be abandoned */
     assert_ok(run_it(f), f->error);
     const run_summary *s = tune_summary(f->tune);
     assert_int_equal(s->counts[OUTCOME_TOO_SLOW], 1);
@@ -245,7 +245,7 @@ TEST_IN(a_budget_ends_the_search_and_not_the_race, open_run, tables_run_close)
     assert_ok(run_it(f), f->error);
     const run_summary *s = tune_summary(f->tune);
     assert_int_equal(s->end, RUN_END_EVALUATIONS);
-    /* The script's default is also tried, as always. */
+    /* The script's default is always tried, so it may add one try. */
     assert_in_range(the_tables.tried, 5, 6);
     assert_true(s->best_found);
 }
@@ -261,10 +261,8 @@ TEST_IN(a_budget_of_time_ends_a_race_that_gets_no_answer, open_run, tables_run_c
     assert_int_equal(tune_summary(f->tune)->verdict, VERDICT_INCONCLUSIVE);
 }
 
-/* A search that runs far ahead has requested the whole space before the device has tried much of
- * it. */
-TEST_IN(a_search_that_was_cut_is_not_exhausted_however_much_it_had_asked_for, open_run,
-        tables_run_close)
+/* The search has requested the whole space before the device has tried most of it. */
+TEST_IN(a_search_that_was_cut_is_not_called_exhausted, open_run, tables_run_close)
 {
     fixture *f = *state;
     the_tables.slow = true;
@@ -277,7 +275,7 @@ TEST_IN(a_search_that_was_cut_is_not_exhausted_however_much_it_had_asked_for, op
     assert_int_equal(s->end, RUN_END_TARGET);
 }
 
-/* Returns whether a variant has this first sample. */
+/* Returns whether a variant has this time as its first sample. */
 static bool was_measured(const run_summary *s, int64_t time_ns)
 {
     for (size_t i = 0; i < s->result_count; i++)
@@ -286,7 +284,7 @@ static bool was_measured(const run_summary *s, int64_t time_ns)
     return false;
 }
 
-/* rgb.lua has so many variants that most are checked on ragged problems only in the race. */
+/* rgb.lua has so many variants that only the race checks most of them on ragged problems. */
 TEST_IN(an_interrupted_run_records_the_fastest_that_was_checked_on_ragged_problems, open_run,
         tables_run_close)
 {
@@ -302,8 +300,8 @@ TEST_IN(an_interrupted_run_records_the_fastest_that_was_checked_on_ragged_proble
     assert_int_equal(s->results[0].time.median_ns / 10, 7000);
     assert_int_equal(s->counts[OUTCOME_WRONG_RESULT], 1);
     assert_string_not_equal(s->record_path, "");
-    /* The same command finds both variants in the journal and does not check them again. (The fake
-     * gives another time to the race's variant of a class of twins, which has another number.) */
+    /* A second run finds both variants in the journal and does not check them again. The race
+     * may time another twin of a class, and the fake device gives another number another time. */
     the_tables.interrupt_at = the_tables.tried = 0;
     size_t checked = the_tables.checked;
     assert_ok(run_it(f), f->error);
@@ -313,19 +311,19 @@ TEST_IN(an_interrupted_run_records_the_fastest_that_was_checked_on_ragged_proble
     assert_int_equal(the_tables.checked, checked);
 }
 
-TEST_IN(without_anything_that_works_there_is_no_winner_and_no_record, open_run, tables_run_close)
+TEST_IN(without_a_working_variant_there_is_no_winner_and_no_record, open_run, tables_run_close)
 {
     fixture *f = *state;
     for (int i = 0; i < TABLES_MOST; i++)
         the_tables.compiles[i] =
-            i > 0 ? COMPILE_ERROR : COMPILE_OK; /* helper kernels and the reference use number 0 */
+            i > 0 ? COMPILE_ERROR : COMPILE_OK; /* helper kernels and the reference have number 0 */
     the_tables.works[0] = OUTCOME_CRASHED;
     assert_ok(run_it(f), f->error);
     assert_false(tune_summary(f->tune)->best_found);
     assert_string_equal(tune_summary(f->tune)->record_path, "");
 }
 
-TEST_IN(a_device_that_is_not_there_is_told_with_the_remedy, open_run, tables_run_close)
+TEST_IN(a_missing_device_is_an_error_with_a_remedy, open_run, tables_run_close)
 {
     fixture *f = *state;
     the_tables.no_device = "there is no GPU";
@@ -347,7 +345,7 @@ TEST_IN(an_architecture_alone_compiles_everything_and_measures_nothing, open_run
     assert_int_equal(run_it(f), AT_USAGE);
 }
 
-/* Whichever call fails, the run returns an error or a whole result, and leaks nothing. */
+/* Each call fails in turn. The run must return an error or a complete result, and not leak. */
 TEST_IN(a_failure_in_any_place_is_survived, open_run, tables_run_close)
 {
     fixture *f = *state;

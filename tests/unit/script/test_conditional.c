@@ -2,7 +2,7 @@
 #include "script/emit.h"
 #include "script_fixture.h"
 
-/* Loads p.lua and checks its valid configurations. Their order does not matter. */
+/* Loads p.lua. Asserts that these are its valid configurations, in any order. */
 static void expect_configurations(const fixture_pattern *p, const char *const *wanted, size_t count)
 {
     script *s = fixture_load_pattern(p);
@@ -30,7 +30,7 @@ static void expect_baseline(const fixture_pattern *p, const char *wanted)
     script_free(s);
 }
 
-TEST(a_conditional_parameter_has_its_first_value_elsewhere)
+TEST(without_its_condition_a_parameter_has_its_first_value)
 {
     static const char *const wanted[] = {"mode=a,pad=0", "mode=a,pad=1", "mode=b,pad=0"};
     expect_configurations(
@@ -40,7 +40,7 @@ TEST(a_conditional_parameter_has_its_first_value_elsewhere)
         wanted, 3);
 }
 
-TEST(the_value_elsewhere_may_be_one_of_its_own)
+TEST(the_value_without_the_condition_may_be_in_the_list)
 {
     static const char *const wanted[] = {"mode=a,group=2", "mode=a,group=4", "mode=b,group=1"};
     expect_configurations(
@@ -89,13 +89,13 @@ TEST(values_of_every_kind_can_be_conditional)
         wanted, 2);
 }
 
-TEST(the_baseline_is_the_first_values_where_it_says_nothing)
+TEST(parameters_missing_in_the_baseline_have_their_first_value)
 {
     expect_baseline(&(fixture_pattern){.baseline = ""}, "tile=1,mode=a");
     expect_baseline(&(fixture_pattern){.baseline = "baseline = { mode = 'b' },"}, "tile=1,mode=b");
 }
 
-TEST(the_baseline_of_a_conditional_parameter_is_the_first_of_its_case)
+TEST(a_conditional_parameter_missing_in_the_baseline_has_the_first_value_of_its_case)
 {
     static const char parameters[] = "space = { late = at.when('vec == 2', { 7, 8 }, 9), vec = "
                                      "at.when(\"mode == 'b'\", { 2, 4 }, "
@@ -122,7 +122,7 @@ static void expect_starts(const fixture_pattern *p, const char *const *wanted, s
     script_free(s);
 }
 
-TEST(a_start_is_the_baseline_where_it_says_nothing)
+TEST(parameters_missing_in_a_start_have_the_value_of_the_baseline)
 {
     static const char *const wanted[] = {"tile=4,mode=b", "tile=2,mode=a", "tile=2,mode=b"};
     expect_starts(&(fixture_pattern){.baseline = "baseline = { tile = 2, mode = 'b' },",
@@ -131,7 +131,7 @@ TEST(a_start_is_the_baseline_where_it_says_nothing)
     expect_starts(&(fixture_pattern){0}, NULL, 0);
 }
 
-TEST(a_conditional_parameter_that_neither_baseline_nor_start_name_is_the_first_of_its_case)
+TEST(a_conditional_parameter_missing_in_baseline_and_start_has_the_first_value_of_its_case)
 {
     static const char *const wanted[] = {"late=7,vec=2,mode=b", "late=9,vec=4,mode=b",
                                          "late=9,vec=1,mode=a"};
@@ -166,7 +166,7 @@ TEST(expressions_read_derived_values_in_any_order)
         wanted, 2);
 }
 
-TEST(buffers_read_what_is_derived_from_the_problem)
+TEST(buffers_read_values_derived_from_the_problem)
 {
     script *s = fixture_load_pattern(&(fixture_pattern){
         .extra = "derived = { places = 'round_up(n, 1000)' },\n"
@@ -186,7 +186,7 @@ TEST(a_derived_value_is_evaluated_only_where_it_is_read)
                           wanted, 2);
 }
 
-TEST(what_a_constraint_reads_is_told_each_once)
+TEST(each_name_that_a_constraint_reads_is_listed_once)
 {
     script *s = fixture_load_pattern(&(fixture_pattern){
         .where = "where = { '8 // half == half or e < half' },",
@@ -232,7 +232,7 @@ TEST(a_derived_value_is_no_parameter)
     script_free(s);
 }
 
-TEST(what_is_wrong_with_them_is_told_with_its_line)
+TEST(mistakes_in_derived_values_are_reported_with_their_line)
 {
     static const struct {
         fixture_pattern pattern;
@@ -278,7 +278,7 @@ TEST(what_is_wrong_with_them_is_told_with_its_line)
     }
 }
 
-/* If expressions were expanded, the last value would have 2^40 terms. */
+/* If derived values were copied into expressions, the last value would have 2^40 terms. */
 TEST(derived_values_that_double_are_evaluated_once_each)
 {
     static const char *const wanted[] = {"tile=2,mode=a", "tile=2,mode=b"};
@@ -293,12 +293,12 @@ TEST(derived_values_that_double_are_evaluated_once_each)
                           wanted, 2);
 }
 
-/* An expression that is long enough to become a function. */
+/* An expression so long that it becomes a function. */
 #define LONG_SUM(of)                                                                               \
     "derived = { long = '(" of ") + 0" TEN(TEN(TEN(" + 0"))) "', twice = 'long + long' },"
 #define TEN(text) text text text text text text text text text text
 
-TEST(long_derived_values_are_those_of_the_configuration_at_hand)
+TEST(long_derived_values_follow_the_configuration)
 {
     static const char *const wanted[] = {"tile=4,mode=a", "tile=4,mode=b"};
     expect_configurations(&(fixture_pattern){.where = "where = { 'twice == 2056' },",
@@ -311,7 +311,7 @@ TEST(long_derived_values_are_those_of_the_configuration_at_hand)
                           wanted, 2);
 }
 
-TEST(a_long_derived_value_fails_as_what_reads_it)
+TEST(an_error_in_a_long_derived_value_is_an_error_of_its_reader)
 {
     script *s = fixture_load_pattern(&(fixture_pattern){.where = "where = { 'twice == 1' },",
                                                         .extra = LONG_SUM("n // (tile - 1)")});
@@ -352,7 +352,7 @@ TEST(a_problem_variable_may_have_a_domain)
     assert_contains(error.message, "3145728 is not between 1 and 2097152");
 }
 
-TEST(domains_that_cannot_be_are_told)
+TEST(impossible_domains_are_errors)
 {
     static const struct {
         const char *problem, *extra, *message;

@@ -41,7 +41,7 @@ TEST(configurations_read_back_as_written)
 
 enum { MANY = 64, LONG = 250 };
 
-/* Loads a space of many parameters, with names of `name_letters` letters and long values. */
+/* Loads a space with many parameters. Names have `name_letters` letters, and values are long. */
 static script *load_long(int name_letters, at_error *error)
 {
     static char field[1 << 15], baseline[1 << 15];
@@ -60,7 +60,7 @@ static script *load_long(int name_letters, at_error *error)
     return s;
 }
 
-TEST(no_configuration_is_longer_than_the_room_for_its_text)
+TEST(no_configuration_exceeds_the_size_of_its_text)
 {
     char text[CONFIGURATION_BYTES];
     const uint16_t first[MANY] = {0};

@@ -31,8 +31,8 @@ TEST(a_space_without_bounds_is_sampled)
     script_free(s);
 }
 
-/* Loads a pattern of twenty parameters and one constraint, which can be tested only when all
- * parameters have values. */
+/* Loads a pattern of twenty parameters and one constraint, which reads all parameters and so is
+ * tested last. */
 static script *load_late_binding(const char *constraint)
 {
     char values[2048] = "space = {", baseline[512] = "baseline = {", where[256];
@@ -50,7 +50,7 @@ static script *load_late_binding(const char *constraint)
 static const char sum_of_twenty[] = "p0 + p1 + p2 + p3 + p4 + p5 + p6 + p7 + p8 + p9 + p10 + p11 + "
                                     "p12 + p13 + p14 + p15 + p16 + p17 + p18 + p19 == 100";
 
-TEST(constraints_that_bind_late_leave_a_sample_of_what_is_valid)
+TEST(constraints_tested_last_leave_a_sample_of_valid_configurations)
 {
     script *s = load_late_binding(sum_of_twenty);
     space *sp;
@@ -73,7 +73,7 @@ TEST(constraints_that_bind_late_leave_a_sample_of_what_is_valid)
     script_free(s);
 }
 
-/* The space needs 10^20 evaluations, each of which is within its own limit. */
+/* The space needs 10^20 evaluations. Each evaluation alone is within its limit. */
 TEST(the_evaluations_of_a_whole_space_have_a_limit)
 {
     script *s = load_late_binding(
@@ -81,7 +81,7 @@ TEST(the_evaluations_of_a_whole_space_have_a_limit)
         "p16 + p17 + p18 + p19 == 100 and not (\"a\"):rep(1 << 8):find(\".-.-b\")");
     space *sp;
     at_error error = {0};
-    /* The work of C functions is counted, so the script ends before its time limit. */
+    /* The work of C functions counts, so its limit ends the script before the time limit. */
     bool timed_out = true;
     script_space_limits limits = script_space_defaults();
     limits.enumerate_s = limits.sample_s = 0.2;
@@ -118,7 +118,7 @@ static void count_asking(void *context, const space_progress *progress)
         last[1]++;
 }
 
-TEST(progress_is_told_and_goes_one_way)
+TEST(progress_is_reported_and_never_decreases)
 {
     script *s = load_late_binding(sum_of_twenty);
     space *sp;
@@ -139,7 +139,7 @@ typedef struct waste {
     int calls, every, ms;
 } waste;
 
-/* Spends some milliseconds of processor time in every n-th call. */
+/* Uses some milliseconds of processor time in every n-th call. */
 static void waste_time(void *context, const space_progress *progress)
 {
     waste *w = context;
@@ -181,7 +181,7 @@ TEST(a_sample_is_the_same_however_slow_the_machine_is)
     script_free(s);
 }
 
-TEST(a_machine_that_is_far_too_slow_is_ended_by_the_clock_which_is_told)
+TEST(on_a_very_slow_machine_the_time_limit_ends_the_sample_and_is_reported)
 {
     script *s = load_late_binding(sum_of_twenty);
     space *sp;
@@ -244,7 +244,7 @@ TEST(a_script_can_be_stopped_while_it_is_loaded)
     assert_int_equal(asked.times, 1);
 }
 
-TEST(a_space_whose_making_is_stopped_is_not_taken_for_a_whole_one)
+TEST(a_stopped_enumeration_gives_no_complete_space)
 {
     at_error error = {0};
     script *s;
@@ -272,7 +272,7 @@ TEST(a_baseline_outside_of_the_space_is_an_error)
     script_free(s);
 }
 
-TEST(constraints_that_fail_are_told)
+TEST(errors_in_constraints_are_reported)
 {
     static const struct {
         const char *where, *message;
@@ -294,7 +294,7 @@ TEST(constraints_that_fail_are_told)
     }
 }
 
-TEST(the_space_is_what_brute_force_finds)
+TEST(the_space_has_the_configurations_of_brute_force)
 {
     script_options options = fixture_options();
     at_error error = {0};

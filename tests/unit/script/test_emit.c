@@ -28,7 +28,7 @@ static void expect_emitted(const char *text, bool line_marks, const char *wanted
     emitted_deinit(&out);
 }
 
-/* Checks which variables and fields of the device the template reads, such as "n sm_count ". */
+/* Asserts which variables and fields of `device` the template reads, for example "n sm_count ". */
 static void expect_read(const char *text, const char *wanted)
 {
     fixture_write("p.cu.tmpl", text);
@@ -58,7 +58,7 @@ static void expect_read(const char *text, const char *wanted)
     script_free(s);
 }
 
-TEST(what_a_template_reads_of_problem_and_device_is_noted)
+TEST(variables_and_device_fields_that_a_template_reads_are_noted)
 {
     expect_read("a ${tile} ${mode}\n", "");
     expect_read("% if tile > 5 then\n${n}\n% end\nb\n", "");
@@ -82,7 +82,7 @@ TEST(values_are_written_as_cuda_reads_them)
         "e float4 uint4 132 2\n");
 }
 
-/* The work must be proportional to the lines, and within a tenth of the limit of scripts. */
+/* The work must grow with the number of lines, and use at most a tenth of the limit of scripts. */
 TEST(a_template_may_have_ten_thousand_lines)
 {
     enum { LINES = 10 * 1000 };
@@ -104,7 +104,7 @@ TEST(a_template_may_have_ten_thousand_lines)
     free(expected);
 }
 
-TEST(what_is_emitted_counts_as_the_scripts_memory)
+TEST(emitted_text_counts_as_memory_of_the_script)
 {
     fixture_write("p.cu.tmpl",
                   "% local s = ('x'):rep(1 << 16)\n% for i = 1, 1000 do\n${s}\n% end\n");
@@ -121,7 +121,7 @@ TEST(what_is_emitted_counts_as_the_scripts_memory)
     script_free(s);
 }
 
-TEST(signs_of_the_language_can_be_written)
+TEST(signs_of_the_template_language_can_be_escaped)
 {
     expect_emitted("%% a\n  %% b\na % b\n$${x} $$ $x {}\n", false,
                    "% a\n  % b\na % b\n${x} $$ $x {}\n");
@@ -145,13 +145,13 @@ TEST(a_lone_expression_may_be_many_lines_or_none)
                    "#include <cuda_fp16.h>\nx\n");
 }
 
-TEST(line_marks_appear_where_numbers_drift)
+TEST(line_marks_appear_where_line_numbers_differ)
 {
     expect_emitted(
         "a\nb\n% if true then\nc\n% end\nd\n", true,
         "#line 1 \"p.cu.tmpl\"\na\nb\n#line 4 \"p.cu.tmpl\"\nc\n#line 6 \"p.cu.tmpl\"\nd\n");
     expect_emitted("a\n\nb\n", true, "#line 1 \"p.cu.tmpl\"\na\n\nb\n");
-    /* A directive within a macro would end the macro, so no line mark may come there. */
+    /* A directive inside a macro would end the macro, so line marks come after the macro. */
     expect_emitted(
         "#define X \\\n% local y = 1\n    a \\\n    b\nc\n", true,
         "#line 1 \"p.cu.tmpl\"\n#define X \\\n    a \\\n    b\n#line 5 \"p.cu.tmpl\"\nc\n");
@@ -225,7 +225,7 @@ static const template_case template_cases[] = {
     {"% local function f() f() return 1 end f()\n", 1, "stack overflow"},
 };
 
-TEST(a_line_has_as_many_expressions_as_one_likes)
+TEST(a_line_may_have_many_expressions)
 {
     enum { COUNT = 1000 };
     static char text[COUNT * 6 + 16];
@@ -241,7 +241,7 @@ TEST(a_line_has_as_many_expressions_as_one_likes)
     emitted_deinit(&out);
 }
 
-TEST(what_is_wrong_in_a_template_is_told_with_its_line)
+TEST(mistakes_in_a_template_are_reported_with_their_line)
 {
     for (size_t i = 0; i < sizeof template_cases / sizeof *template_cases; i++) {
         const template_case *c = &template_cases[i];
@@ -335,7 +335,7 @@ TEST(hashes_follow_the_contents)
     emitted_deinit(&two);
 }
 
-/* The hash covers includes with computed names, whichever variant is emitted first. */
+/* The hash must include files with computed names, whichever variant is emitted first. */
 TEST(the_template_hash_covers_every_include)
 {
     char before[33], after[33], emitted_hash[33];
@@ -359,7 +359,7 @@ TEST(the_template_hash_covers_every_include)
     script_free(s);
 }
 
-/* Each allocation of one emission fails in turn. */
+/* Each allocation of an emission fails in turn. */
 TEST(memory_may_run_out_while_emitting)
 {
     script_options options = fixture_options();
@@ -386,7 +386,7 @@ TEST(memory_may_run_out_while_emitting)
         script_free(s);
     }
     assert_true(successes > 0);
-    (void)failures; /* there may be none: collecting garbage may free enough memory */
+    (void)failures; /* all tries may succeed, because collecting garbage may free enough memory */
 }
 
 TEST(a_nul_does_not_cut_the_source)
@@ -398,7 +398,7 @@ TEST(a_nul_does_not_cut_the_source)
     assert_string_equal(error.file, "p.cu.tmpl");
 }
 
-TEST(what_is_included_is_part_of_the_source)
+TEST(included_text_is_part_of_the_source)
 {
     emitted first, second;
     at_error error = {0};

@@ -1,8 +1,8 @@
 #include "script/state.h"
 #include "script_fixture.h"
 
-/* Checks the names that an expression reads, as the loader of scripts finds them. `wanted` lists
- * the names with blanks between. */
+/* Asserts which names the loader of scripts finds in an expression. `wanted` lists the names,
+ * separated by blanks. */
 static void expect_names(const char *text, const char *wanted)
 {
     char where[512], found[512] = "";
@@ -24,7 +24,7 @@ static void expect_names(const char *text, const char *wanted)
     script_free(s);
 }
 
-TEST(names_are_those_that_lua_would_look_up)
+TEST(names_are_the_variables_that_lua_would_look_up)
 {
     expect_names("tile == 1", "tile");
     expect_names("n % tile == tile", "n tile");
@@ -41,7 +41,7 @@ TEST(names_are_those_that_lua_would_look_up)
     expect_names("tile==n", "tile n");
 }
 
-TEST(helpers_say_what_they_promise)
+TEST(helper_functions_return_documented_results)
 {
     static const char *const truths[] = {
         "ceil_div(7, 2) == 4 and ceil_div(8, 2) == 4 and ceil_div(0, 5) == 0",
@@ -73,7 +73,7 @@ TEST(helpers_say_what_they_promise)
     }
 }
 
-/* An expression gets strings from a table in Lua, and numbers and booleans from the stack. */
+/* Strings reach an expression through a table in Lua; numbers and booleans through the stack. */
 TEST(values_of_every_kind_reach_an_expression)
 {
     script *s = fixture_load_pattern(&(fixture_pattern){
@@ -97,9 +97,9 @@ TEST(values_of_every_kind_reach_an_expression)
     script_free(s);
 }
 
-/* Each constraint is evaluated for one value at a time and for many values at once, for all values
- * of `v`, of each kind. */
-TEST(values_tested_together_get_the_answers_that_they_get_alone)
+/* Evaluates each constraint one value at a time and for many values at once. `v` takes values of
+ * each kind. */
+TEST(values_tested_together_and_alone_get_the_same_answers)
 {
     script *s = fixture_load_pattern(&(fixture_pattern){
         .problem =

@@ -1,4 +1,4 @@
-/* Tests features, by which a program chooses among configurations (choose_by). */
+/* Tests features (choose_by), by which a program chooses among configurations. */
 #include <math.h>
 
 #include "script_fixture.h"
@@ -18,7 +18,7 @@ static double value_with(script *s, size_t feature, const char *configuration)
     return found;
 }
 
-TEST(it_follows_from_problem_device_and_configuration)
+TEST(a_feature_is_computed_from_problem_device_and_configuration)
 {
     script *s = load_with("derived = { tiles = 'ceil_div(n, tile)' }, "
                           "choose_by = { waves = 'tiles / device.sm_count', rest = 'n % 1000' },");
@@ -33,8 +33,8 @@ TEST(it_follows_from_problem_device_and_configuration)
     script_free(s);
 }
 
-/* If a derived value changes the feature, the definition, which records store, must change, too. */
-TEST(its_definition_has_the_derived_values_that_it_reads)
+/* Records store the definition of a feature. It must change with the derived values it reads. */
+TEST(a_definition_contains_the_derived_values_that_it_reads)
 {
     script *s = load_with("derived = { b = 'n // tile', other = 7, a = 'b + 1' }, "
                           "choose_by = { x = '2 * a' },");
@@ -66,7 +66,7 @@ TEST(long_definitions_have_a_hash)
     assert_string_not_equal(definitions[0], definitions[1]);
 }
 
-TEST(it_may_have_the_name_of_a_derived_value_alone)
+TEST(a_feature_may_be_just_the_name_of_a_derived_value)
 {
     script_free(load_with("derived = { tiles = 'n // tile' }, choose_by = { tiles = 'tiles' },"));
     fixture_write_pattern(&(fixture_pattern){.extra = "choose_by = { tile = 'n' },"});
@@ -77,7 +77,7 @@ TEST(it_may_have_the_name_of_a_derived_value_alone)
         "choose_by.n: a problem variable already has this name; choose another name", 10);
 }
 
-TEST(what_is_wrong_is_told_with_its_line)
+TEST(mistakes_are_reported_with_their_line)
 {
     static const struct {
         const char *extra, *wanted;
@@ -98,7 +98,7 @@ TEST(what_is_wrong_is_told_with_its_line)
     }
 }
 
-TEST(what_gives_no_number_is_an_error_where_it_is_asked)
+TEST(a_feature_that_is_no_number_is_an_error_when_evaluated)
 {
     script *s = load_with("choose_by = { x = 'n > tile', y = 'n // (tile - tile)' },");
     uint16_t indices[PATTERN_MAX_PARAMETERS] = {0};

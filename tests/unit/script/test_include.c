@@ -24,7 +24,7 @@ static void expect_refusal(const char *source, const char *wanted, int line)
     assert_int_equal(error.line, line);
 }
 
-/* Checks the names of the included headers. `wanted` has a blank behind each. */
+/* Asserts the names of the included headers. `wanted` lists the names with a blank behind each. */
 static void expect_headers(const char *source, const char *wanted)
 {
     included i;
@@ -54,7 +54,7 @@ TEST(files_of_the_folder_are_read_with_what_they_include)
     included_deinit(&i);
 }
 
-TEST(names_in_comments_and_literals_are_none)
+TEST(includes_in_comments_and_literals_do_not_count)
 {
     expect_headers("// #include \"/etc/shadow\"\n/*\n#include \"/etc/shadow\"\n*/\n"
                    "x = \"\\\"\\\n#include \\\"/etc/shadow\\\"\"; '\"';\n"
@@ -112,7 +112,7 @@ TEST(a_refusal_names_the_templates_line)
     assert_string_equal(error.file, "my \"t\".tmpl");
 }
 
-/* After the largest line number of C, more lines follow, spliced or in raw literals. */
+/* After the largest line number of C come more lines, spliced or in raw literals. */
 TEST(lines_are_counted_up_to_the_largest)
 {
     expect_refusal("#line 2147483647\na\n\n#include </etc/x>\n", "/etc/x", 2147483647);
@@ -121,7 +121,7 @@ TEST(lines_are_counted_up_to_the_largest)
     expect_refusal("#line 2147483640\n\n#include </etc/x>\n", "/etc/x", 2147483641);
 }
 
-TEST(what_is_no_file_of_the_folder_is_not_opened)
+TEST(a_path_that_is_no_file_of_the_folder_is_not_opened)
 {
     assert_int_equal(mkfifo(fixture_path("pipe.h"), 0600), 0);
     expect_refusal("#include \"pipe.h\"\n", "pipe", 1);

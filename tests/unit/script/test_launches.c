@@ -1,5 +1,5 @@
-/* Tests several launches, their attributes, arguments of every type, constants and fills, from a
- * script to plans. */
+/* Tests the plans of scripts with several launches: attributes of launches, arguments of every
+ * type, constants and fills. */
 #include "device/plan.h"
 #include "script_fixture.h"
 
@@ -69,7 +69,7 @@ TEST(a_launch_may_depend_on_the_configuration)
     assert_int_equal(plan_of(&p, "mode=b").launch_count, 2);
 }
 
-/* Checks the order in which a plan's launches run, given by their indices: "0 1 2 1 2 3". */
+/* Asserts the order in which a plan's launches run, as indices, for example "0 1 2 1 2 3". */
 static void assert_order(const launch_plan *p, const char *expected)
 {
     char text[256] = "";
@@ -82,7 +82,7 @@ static void assert_order(const launch_plan *p, const char *expected)
     assert_int_equal(plan_total_launches(p), places);
 }
 
-TEST(a_group_of_launches_runs_so_often_in_turn)
+TEST(a_group_of_launches_repeats_in_order)
 {
     const fixture_pattern p = {
         .launch = "launches = { { grid = 1, block = 32 },\n"
@@ -100,7 +100,7 @@ TEST(a_group_of_launches_runs_so_often_in_turn)
     assert_order(&plan, "0 1 2 1 2 1 2 1 2 3 3");
 }
 
-/* So launches that are equal have equal plans. */
+/* A group that runs once has the plan of its launches alone, so that equal launches are equal. */
 TEST(a_group_that_runs_once_is_no_group)
 {
     const fixture_pattern
@@ -169,7 +169,7 @@ TEST(a_launch_in_clusters_may_be_balanced)
     }
 }
 
-/* The field is checked even if there are no clusters. */
+/* The field is checked even in launches without clusters. */
 TEST(balanced_is_true_or_false)
 {
     for (int cluster = 1; cluster <= 4; cluster += 3) {
@@ -290,7 +290,7 @@ TEST(fills_are_evaluated)
     script_free(s);
 }
 
-TEST(what_is_wrong_is_told_with_its_line)
+TEST(mistakes_are_reported_with_their_line)
 {
     static const struct {
         fixture_pattern pattern;
@@ -350,7 +350,7 @@ TEST(what_is_wrong_is_told_with_its_line)
     }
 }
 
-TEST(plans_that_cannot_be_are_told)
+TEST(impossible_plans_are_errors)
 {
     static const struct {
         const char *kernel, *launch, *extra, *message;
@@ -391,7 +391,7 @@ TEST(plans_that_cannot_be_are_told)
         at_status status = script_launch_plan(s, PROBLEM_TUNED, NULL, &launch, &error);
         if (!status)
             status = script_problem_plan(s, PROBLEM_TUNED, NULL, 1, &problem, &error);
-        /* If no GPU allows the cluster, the script may still be right for other values. */
+        /* A cluster that no GPU allows is no script error, because other values may be right. */
         const bool impossible = strstr(or_else(cases[i].launch, ""), "cluster") != NULL;
         assert_int_equal(status, impossible ? AT_USAGE : AT_SCRIPT);
         assert_contains(error.message, cases[i].message);

@@ -1,6 +1,6 @@
-/* Tests the loading and the use of a script when memory runs out: each allocation of the C library
- * fails in turn. The result must be AT_NO_MEMORY or success, without a crash or a leak (which the
- * address sanitizer would report). */
+/* Tests the loading and the use of a script when memory runs out. Each allocation of the C
+ * library fails in turn. The result must be AT_NO_MEMORY or success, without a crash. The
+ * address sanitizer reports leaks. */
 #include "failing_memory.h"
 #include "script/emit.h"
 #include "script_fixture.h"
@@ -32,8 +32,8 @@ TEST(every_allocation_may_fail)
 {
     script_options options = fixture_options();
     size_t failures = 0;
-    /* A load makes about ten thousand allocations. Neighbouring allocations are similar; the stride
-     * is chosen so that all kinds fail. */
+    /* A load makes about ten thousand allocations, and neighbouring allocations are similar. The
+     * stride is small enough for each kind of allocation to fail. */
     for (long n = 0;; n += n < 200 ? 1 : 23 * TEST_STRIDE) {
         at_error error = {0};
         until_failure = n;
@@ -44,7 +44,7 @@ TEST(every_allocation_may_fail)
             assert_ok(status, error);
             break;
         }
-        /* Lua collects garbage and tries again, so a single failure may have no effect. */
+        /* After a failure Lua collects garbage and tries again, so the load may succeed. */
         if (status == AT_OK)
             continue;
         failures++;

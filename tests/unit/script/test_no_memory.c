@@ -1,6 +1,6 @@
-/* Tests the library's rooms when memory runs out. In each test, the n-th allocation fails, for n =
- * 1, 2, ... The tested function must return AT_NO_MEMORY or do its whole job, without a crash, a
- * leak or a half-written file. Other rooms end their process (base/test_memory.c). */
+/* Tests libautotune when memory runs out: the n-th allocation fails, for n = 1, 2, ... The tested
+ * function must return AT_NO_MEMORY or do its whole job, without a crash, a leak or a half-written
+ * file. In other programs, the process ends (base/test_memory.c). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,17 +19,17 @@ typedef struct fixture {
     pattern_variable variables[3];
     pattern pattern;
     run_summary run;
-    char *record; /* the text of a whole record */
+    char *record; /* the text of a complete record */
     size_t record_bytes;
     char *output; /* the result of the last trial that succeeded */
 } fixture;
 
-/* Calls the tested function once. On AT_OK *output is the result, which fail_each_allocation()
- * compares; the caller frees it. */
+/* Calls the tested function once. On AT_OK, *output is the result, which fail_each_allocation()
+ * compares. The caller frees *output. */
 typedef at_status (*trial)(fixture *f, char **output, at_error *error);
 
-/* Fails each of the first allocations, then every 127th. (A Lua state that runs a template makes an
- * allocation for each text of the template.) */
+/* Fails each of the first EACH allocations, then every 127th. A Lua state that runs a template
+ * makes an allocation for each text of the template. */
 static void fail_each_allocation(fixture *f, trial t)
 {
     enum { MOST = 200000, EACH = 1000, STRIDE = 127 };
@@ -114,7 +114,7 @@ static at_status merge_record(fixture *f, char **output, at_error *error)
     until_failure = -1;
     char *text;
     assert_ok(file_read(path, 1 << 20, &text, NULL, &trouble), trouble);
-    /* The file must have the whole old text or the whole new text. */
+    /* The file must have the complete old or new text. */
     if (status) {
         assert_string_equal(text, f->record);
         free(text);
@@ -149,7 +149,7 @@ TEST_IN(loading_all_records, set_up, tear_down)
     fail_each_allocation(*state, load_all);
 }
 
-/* Picks without the pattern's script; test_memory.c tests the loading of scripts. */
+/* Picks without loading the pattern's script. test_memory.c tests the loading of scripts. */
 static at_status pick_from_library(fixture *f, char **output, at_error *error)
 {
     setenv("AUTOTUNE_SHARE", f->folder, 1);
@@ -172,7 +172,7 @@ TEST_IN(picking, set_up, tear_down)
     fail_each_allocation(*state, pick_from_library);
 }
 
-/* If memory is short, no progress is shown, and there is no error. */
+/* If memory runs out, no progress is shown and no error returned. */
 TEST_IN(showing_progress, set_up, tear_down)
 {
     until_failure = 0;

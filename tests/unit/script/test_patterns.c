@@ -1,5 +1,5 @@
-/* Tests the shipped patterns and the patterns of other tests. Each script must load, each space
- * must have about the expected size, and sampled variants of the tuned, the ragged and the
+/* Tests the shipped patterns and the patterns of other tests. Each script must load, and each
+ * space must have about the expected size. Sampled variants of the tuned, the ragged and the
  * simulated problem must compile without a warning. */
 #include "check.h"
 
@@ -17,7 +17,7 @@ enum { MOST_PARAMETERS = 64, SAMPLES = 1, MOST_MEMBERS = 256 };
 typedef struct subject {
     const char *path;     /* path in the source tree */
     uint64_t least, most; /* limits of the number of valid configurations of the tuned problem */
-    bool may_spill;       /* the pattern studies spilling */
+    bool may_spill;       /* whether variants may spill: the pattern studies spilling */
 } subject;
 
 static const subject subjects[] = {
@@ -70,7 +70,7 @@ static script *load(const char *path, const script_setting *settings, size_t set
     return load_for("sm_90", path, settings, setting_count);
 }
 
-/* The sources that are being compiled. Many sources together take half the time. */
+/* Sources that are being compiled. Compiling many sources together takes half the time. */
 typedef struct batch {
     compile_pool *pool;
     const char *arch;
@@ -82,7 +82,7 @@ typedef struct batch {
     } members[MOST_MEMBERS];
 } batch;
 
-/* Submits a source to the compiler. The batch keeps it until its result arrives. */
+/* Submits a source to the compiler. The batch keeps the source until its result arrives. */
 static void submit(batch *b, const char *what, const launch_plan *plan, const emitted *source)
 {
     at_error error = {0};
@@ -103,15 +103,15 @@ static void submit(batch *b, const char *what, const launch_plan *plan, const em
     assert_ok(compile_submit(b->pool, &request, &error), error);
 }
 
-/* Returns how many variants of each problem are sampled: $AUTOTUNE_SAMPLES, if set. */
+/* Returns the number of variants sampled for each problem: $AUTOTUNE_SAMPLES, or SAMPLES. */
 static int samples_wanted(void)
 {
     const char *wanted = getenv("AUTOTUNE_SAMPLES");
     return wanted ? atoi(wanted) : SAMPLES;
 }
 
-/* Returns whether the kernel has an array in local memory, which its template must avoid. Spills do
- * not count: some variants need more registers than exist, and the tuner reports them. */
+/* Returns whether the kernel has an array in local memory, which its template must avoid. Spills
+ * do not count, because some variants need more registers than exist. The tuner reports spills. */
 static bool is_in_memory(const kernel_resources *r)
 {
     return r->stack_bytes > 0 && (samples_wanted() == SAMPLES || r->spill_store_bytes == 0);
@@ -305,8 +305,8 @@ static uint32_t cluster_of(script *s, problem_kind problem, const uint16_t *indi
     return launch.launches[0].cluster[0];
 }
 
-/* Counts the variants (of sums of columns) whose blocks may share columns, and among them the
- * variants whose blocks do share columns on a checked problem. */
+/* Counts variants of sums of columns. *may gets the number of variants whose blocks may share
+ * columns. *do_share gets the number of these whose blocks share columns on a checked problem. */
 static void count_sharing(const char *arch, const char *type, size_t *may, size_t *do_share)
 {
     const script_setting settings[] = {{"axis", "columns"}, {"dtype", type}};
@@ -336,7 +336,7 @@ static void count_sharing(const char *arch, const char *type, size_t *may, size_
     script_free(s);
 }
 
-TEST(columns_that_blocks_share_are_checked_where_they_do)
+TEST(shared_columns_are_checked_on_problems_where_blocks_share_them)
 {
     static const char *const types[] = {"float", "double", "half", "int32", "uint8"};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
@@ -347,7 +347,7 @@ TEST(columns_that_blocks_share_are_checked_where_they_do)
             fail_msg("%s: of %zu variants %zu are checked as parts of clusters", types[i], may,
                      do_share);
     }
-    /* Blocks share columns only in clusters. */
+    /* Blocks share columns only within clusters, which sm_80 does not have. */
     size_t may, do_share;
     count_sharing("sm_80", "float", &may, &do_share);
     assert_int_equal(may, 0);
@@ -367,8 +367,8 @@ static kernel_launch launch_of(const char *arch, const char *path, const script_
     return plan.launches[0];
 }
 
-/* The number of a tile's columns must not depend on the width of the loads that the rows allow. */
-TEST(a_stretch_of_columns_is_as_wide_by_narrower_loads)
+/* The number of a tile's columns must not depend on the width of loads that the rows allow. */
+TEST(the_columns_of_a_tile_do_not_depend_on_the_width_of_loads)
 {
     static const struct {
         const char *cols;
@@ -385,9 +385,9 @@ TEST(a_stretch_of_columns_is_as_wide_by_narrower_loads)
     }
 }
 
-/* The size of a team follows from the elements of a thread, or from the threads that occupy enough
- * multiprocessors. */
-TEST(teams_of_a_row_grow_with_it_and_where_rows_are_few)
+/* The size of a team is derived from the elements of a thread, or from the threads that occupy
+ * enough multiprocessors. */
+TEST(teams_grow_with_the_row_and_if_there_are_few_rows)
 {
     static const struct {
         const char *rows, *cols, *waves;
@@ -397,7 +397,7 @@ TEST(teams_of_a_row_grow_with_it_and_where_rows_are_few)
         {"4844", "1470", "0", 4844, 128},     {"977", "2756", "0", 977, 256},
         {"4463", "6206", "0", 4463, 512},     {"863", "15458", "0", 863, 1024},
         {"560", "4096", "2", 560, 512},       {"9000", "4096", "2", 9000, 256},
-        {"100", "1024", "2", 100, 256}, /* no more threads than loads */
+        {"100", "1024", "2", 100, 256}, /* a team has no more threads than loads */
     };
     for (size_t i = 0; i < sizeof teams / sizeof *teams; i++) {
         const script_setting settings[] = {{"rows", teams[i].rows}, {"cols", teams[i].cols}};
@@ -431,7 +431,7 @@ static int stop_pool(void **state)
     return 0;
 }
 
-TEST(products_of_few_tiles_share_them_among_blocks_of_a_gpu_with_clusters)
+TEST(on_gpus_with_clusters_blocks_share_the_tiles_of_small_products)
 {
     static const script_setting few[] = {{"m", "128"}, {"n", "128"}, {"k", "1024"}};
     static const script_setting large[] = {{"m", "32768"}, {"n", "32768"}, {"k", "1024"}};
@@ -450,7 +450,7 @@ TEST(products_of_few_tiles_share_them_among_blocks_of_a_gpu_with_clusters)
         at_error error = {0};
         assert_ok(script_valid(older, PROBLEM_TUNED, p->starts[i], &valid, &broken, &error), error);
         assert_int_equal(valid, !may);
-        /* Every variant that may share is checked on a problem on which it does. */
+        /* Each variant that may share a tile is checked on a problem in which it shares tiles. */
         assert_int_equal(cluster_of(s, PROBLEM_TUNED, p->starts[i]) > 1, may);
         assert_int_equal(cluster_of(s, PROBLEM_RAGGED, p->starts[i]) > 1, may);
     }
@@ -460,9 +460,9 @@ TEST(products_of_few_tiles_share_them_among_blocks_of_a_gpu_with_clusters)
     script_free(older);
 }
 
-/* If there are few tiles, many blocks share the product of a tile. With more tiles, the number of
- * sharing blocks is the one that ends soonest; with very many tiles, blocks do not share. */
-TEST(as_many_blocks_share_a_product_as_end_soonest)
+/* If there are few tiles, many blocks share a tile. With more tiles, fewer blocks share a tile:
+ * the number with which the product ends soonest. With very many tiles, blocks share none. */
+TEST(the_fastest_number_of_blocks_shares_a_tile)
 {
     static const struct {
         const char *m, *n, *k;

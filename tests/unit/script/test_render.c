@@ -61,7 +61,7 @@ TEST(an_expression_alone_gives_whole_lines)
     expect("a\n  ${''}\n  ${'x\\n\\ny\\n'}\nb\n", "{}", "a\n  x\n\n  y\nb\n");
 }
 
-TEST(json_keeps_the_order_of_what_came)
+TEST(json_keeps_the_order_of_its_input)
 {
     expect("${json(o)} ${json(o.b)} ${json { 1, 'x' }} ${json {}} ${json { z = 1, a = o.b }}\n",
            "{\"o\":{\"z\":1,\"b\":[0.1,null]}}",
@@ -105,7 +105,7 @@ TEST(modules_and_includes_lie_beside_the_template)
     assert_int_equal(error.line, 1);
 }
 
-TEST(what_is_missing_is_named_with_its_line)
+TEST(a_missing_name_is_reported_with_its_line)
 {
     expect_error("\n${rowz}\n", "{\"rows\":1}", 2, "there is no 'rowz'; did you mean 'rows'?");
     expect_error("\n\n${o.gpus}\n", "{\"o\":{\"gpu\":1}}", 3,
@@ -117,7 +117,7 @@ TEST(what_is_missing_is_named_with_its_line)
                  "this table came with the data and cannot be changed");
 }
 
-TEST(a_template_without_end_is_ended)
+TEST(an_endless_template_is_ended)
 {
     rendered out;
     at_error error = {0};

@@ -86,7 +86,7 @@ TEST(computed_spaces_come_in_alphabetical_order)
     unlink(fixture_path("p.cu.tmpl"));
 }
 
-/* A mistake in a field, its line, and the message about it. */
+/* A pattern with a mistake, the line of the mistake, and the message about it. */
 typedef struct bad_case {
     fixture_pattern pattern;
     int line;
@@ -281,7 +281,7 @@ static const bad_case bad_cases[] = {
     {{.extra = "summary = 3,"}, 10, "summary is 3"},
 };
 
-TEST(whatever_is_wrong_is_told_with_its_line)
+TEST(every_mistake_is_reported_with_its_line)
 {
     for (size_t i = 0; i < sizeof bad_cases / sizeof *bad_cases; i++) {
         fixture_write_pattern(&bad_cases[i].pattern);
@@ -289,8 +289,8 @@ TEST(whatever_is_wrong_is_told_with_its_line)
     }
 }
 
-/* Each field gets each kind of value. The value must be accepted, or the error must have a line. */
-TEST(any_value_in_any_field_is_taken_or_told)
+/* Each field gets each kind of value. The value must be accepted, or the error must name a line. */
+TEST(any_value_in_any_field_is_accepted_or_an_error)
 {
     static const char *const fields[] = {
         "name = %s,",
@@ -447,7 +447,7 @@ static const text_case text_cases[] = {
     {"\r\n\r\nboom()\r\n", 3, "boom"},
 };
 
-TEST(texts_that_are_no_pattern_are_told)
+TEST(texts_that_are_no_pattern_are_errors)
 {
     for (size_t i = 0; i < sizeof text_cases / sizeof *text_cases; i++) {
         fixture_write("p.lua", text_cases[i].text);
@@ -502,7 +502,7 @@ TEST(modules_of_the_scripts_folder_load_once)
     unlink(fixture_path("p.cu.tmpl"));
 }
 
-TEST(what_is_no_file_is_an_io_error)
+TEST(a_path_that_is_no_file_is_an_io_error)
 {
     script_options options = fixture_options();
     script *s;
@@ -544,7 +544,7 @@ TEST(settings_override_the_problem)
     const pattern *p = script_pattern(s);
     assert_int_equal(p->problems[PROBLEM_TUNED][0].value.integer, 8);
     assert_int_equal(p->problems[PROBLEM_RAGGED][0].value.integer, 7);
-    /* The user's --set replaces the value of the simulated problem. */
+    /* --set also replaces the value of the simulated problem. */
     assert_int_equal(p->problems[PROBLEM_SIMULATED][0].value.integer, 8);
     assert_string_equal(p->problems[PROBLEM_SIMULATED][3].value.string, "sim");
     assert_int_equal(p->problems[PROBLEM_TUNED][1].value.kind, VALUE_NUMBER);
@@ -561,7 +561,7 @@ TEST(settings_override_the_problem)
     script_free(s);
 }
 
-/* Checks the grid and the source of the tuned problem's baseline. */
+/* Asserts the grid and the source of the tuned problem's baseline. */
 static void expect_variant(script *s, uint32_t grid, const char *source)
 {
     launch_plan plan;
@@ -575,7 +575,7 @@ static void expect_variant(script *s, uint32_t grid, const char *source)
     emitted_deinit(&variant);
 }
 
-TEST(a_problem_that_is_set_later_is_what_expressions_and_templates_see)
+TEST(expressions_and_templates_see_a_problem_that_is_set_later)
 {
     fixture_write("set.cu.tmpl", "// ${s} ${f} ${n} ${twice}\n__global__ void set(int *) {}\n");
     script *s = fixture_load_pattern(&(fixture_pattern){
@@ -645,7 +645,7 @@ TEST(texts_that_no_record_can_hold_are_refused_at_once)
     assert_contains(error.message, "--set s is not UTF-8");
 }
 
-TEST(a_pattern_is_called_what_records_headers_and_c_can_hold)
+TEST(a_patterns_name_must_fit_records_headers_and_c)
 {
     static const char *const refused[] = {"my-pattern", "1st", "a b", "a/b", "\\27[31m", "a\\0b"};
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {

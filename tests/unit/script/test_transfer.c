@@ -1,6 +1,6 @@
 #include "script_fixture.h"
 
-/* Tests the field transfer = { ... } of a script: its plan, and the messages about mistakes. */
+/* Tests the field transfer = { ... } of a script: its plan, and messages about mistakes. */
 
 static const char problem[] = "problem = { n = 1000, direction = 'to_device', pieces = 1 },";
 static const char space_of_all[] =
@@ -11,7 +11,7 @@ static const char buffers[] =
     "dst = at.output { dtype = 'uint32', count = 'n' } }, traffic = '4 * n', "
     "reference = at.reference { template = 'p.cu.tmpl' }, ";
 
-/* Loads the pattern with this `transfer`, which is line 10. `kernel` may be "". */
+/* Loads the pattern with this text for `transfer`, which is line 10. `kernel` may be "". */
 static at_status load(const char *transfer, const char *kernel, const char *launch, script **out,
                       at_error *error)
 {
@@ -92,7 +92,7 @@ TEST(a_kernel_may_be_launched_or_not)
     script_free(s);
 }
 
-TEST(what_no_configuration_may_ask_for_is_said_when_it_does)
+TEST(an_impossible_transfer_of_a_configuration_is_an_error_of_its_plan)
 {
     script *s;
     at_error error;
@@ -146,7 +146,7 @@ TEST(pieces_must_divide_and_fit_their_pitch)
     }
 }
 
-TEST(misuse_is_told_with_line_and_remedy)
+TEST(mistakes_are_reported_with_line_and_remedy)
 {
     static const struct {
         const char *transfer, *words;

@@ -1,5 +1,5 @@
-/* Tests tensor maps, textures and surfaces among the arguments: their plans, and the messages about
- * impossible ones. */
+/* Tests tensor maps, textures and surfaces among the arguments: their plans, and messages about
+ * those that are impossible. */
 #include "script_fixture.h"
 
 #include <stdlib.h>
@@ -93,7 +93,7 @@ TEST(surfaces_volumes_and_layers_are_arrays)
     assert_true(p.views[0].in_array && p.views[0].rank == 2);
 }
 
-TEST(what_is_written_wrong_is_told_when_the_script_is_loaded)
+TEST(mistakes_are_reported_when_the_script_is_loaded)
 {
     static const struct {
         const char *arguments, *extra, *message;
@@ -129,7 +129,7 @@ TEST(what_is_written_wrong_is_told_when_the_script_is_loaded)
     }
 }
 
-TEST(what_cannot_be_made_is_told_with_its_line_and_what_would_do)
+TEST(impossible_views_are_reported_with_line_and_remedy)
 {
     static const struct {
         const char *arguments, *message;

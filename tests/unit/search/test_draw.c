@@ -31,7 +31,7 @@ TEST(every_order_is_equally_likely)
         hits[order]++;
         draw_deinit(&d);
     }
-    /* There are six orders. The tolerance is five standard deviations of the binomial count. */
+    /* The tolerance for each of six orders is five standard deviations of the binomial count. */
     size_t met = 0;
     for (size_t i = 0; i < ORDERS; i++) {
         met += hits[i] > 0;
@@ -41,7 +41,7 @@ TEST(every_order_is_equally_likely)
     assert_int_equal(met, 6);
 }
 
-TEST(a_huge_range_costs_only_what_is_drawn)
+TEST(the_cost_of_a_huge_range_depends_only_on_the_draws)
 {
     draw d = draw_new(UINT64_MAX, rng_seeded(1));
     uint64_t number;

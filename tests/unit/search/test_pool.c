@@ -56,7 +56,7 @@ static uint64_t at(const setting *t, uint16_t x, uint16_t y, uint16_t z)
     return index;
 }
 
-TEST(the_ledger_ranks_what_works_and_keeps_the_first_outcome)
+TEST(the_ledger_ranks_successes_and_keeps_the_first_outcome)
 {
     setting t;
     set_up(&t);
@@ -78,7 +78,7 @@ TEST(the_ledger_ranks_what_works_and_keeps_the_first_outcome)
     tear_down(&t);
 }
 
-TEST(a_small_space_is_looked_at_whole_and_failures_spread)
+TEST(all_of_a_small_space_is_candidate_and_failures_affect_neighbours)
 {
     setting t;
     set_up(&t);

@@ -43,14 +43,14 @@ TEST(a_cost_at_the_target_ends_the_run)
     stopping_deinit(&s);
 }
 
-TEST(a_search_that_pays_no_more_is_ended)
+TEST(a_search_without_gain_is_ended)
 {
     stopping s = make((stopping_limits){.gain = 0.01});
     for (size_t i = 0; i < 100; i++) {
         assert_int_equal(stopping_check(&s, 0), STOP_NONE);
         stopping_record(&s, i < 50 ? 100 - (double)i : 51);
     }
-    /* The second 50 evaluations brought no gain. */
+    /* The second 50 evaluations found nothing better. */
     assert_int_equal(stopping_check(&s, 0), STOP_GAIN);
     stopping_record(&s, 50.4);
     assert_int_equal(stopping_check(&s, 0), STOP_NONE);
@@ -63,7 +63,7 @@ TEST(a_search_that_pays_no_more_is_ended)
     stopping_deinit(&s);
 }
 
-TEST(a_search_is_expected_to_pay_until_it_has_gone_on_as_long_without_a_gain)
+TEST(a_gain_is_expected_until_the_search_has_doubled_without_one)
 {
     stopping s = make((stopping_limits){.gain = 0.01});
     assert_int_equal(stopping_expected(&s), 100);
@@ -76,7 +76,7 @@ TEST(a_search_is_expected_to_pay_until_it_has_gone_on_as_long_without_a_gain)
     stopping_deinit(&s);
 }
 
-TEST(nothing_is_concluded_while_nothing_works)
+TEST(a_search_without_a_success_is_not_ended)
 {
     stopping s = make((stopping_limits){.gain = 0.5});
     for (size_t i = 0; i < 500; i++)

@@ -5,7 +5,7 @@
 #include "check.h"
 #include "search/strategy.h"
 
-/* Tests the properties that every strategy must have, on spaces with holes. */
+/* Tests properties that every strategy must have, on spaces with holes. */
 
 enum { MOST_BATCH = 64, PARAMETERS = 4 };
 
@@ -30,7 +30,7 @@ static at_status test_sum(void *context, const space_question *q, bool *holds, a
 
 enum { MANY = 0, SOME = 1000 };
 
-/* Makes a space of `count` configurations, or of about 85 (SOME) or 432 (MANY). */
+/* Makes a space of `count` configurations. SOME stands for about 85, and MANY for 432. */
 static space *make_space(size_t count)
 {
     static const size_t reads[PARAMETERS] = {0, 1, 2, 3};
@@ -52,7 +52,7 @@ static space *make_space(size_t count)
 
 typedef double (*cost_function)(const space *s, uint64_t configuration);
 
-/* A smooth cost with a step and some failures. At the optimum, all value indices are 3. */
+/* A smooth cost with a step and some failures. The optimum has value index 3 for all parameters. */
 static double cost_bowl(const space *s, uint64_t configuration)
 {
     uint16_t at[PARAMETERS];
@@ -79,16 +79,16 @@ static double cost_constant(const space *s, uint64_t configuration)
     return 5;
 }
 
-/* How a search is driven: the number of trials in flight, and the order of outcomes. */
+/* How a search runs: the number of trials in flight, and the order of outcomes. */
 typedef struct drive {
     size_t batch;
     bool shuffled;
     uint64_t seed;
-    uint64_t evaluations; /* number of evaluations; 0 for all */
+    uint64_t evaluations; /* number of evaluations; 0 stands for the whole space */
 } drive;
 
 typedef struct run_outcome {
-    uint64_t *order; /* order of proposals; freed by the caller */
+    uint64_t *order; /* configurations in the order of proposals; freed by the caller */
     size_t count;
     double best;
 } run_outcome;
@@ -139,7 +139,7 @@ static run_outcome run(const strategy_kind *kind, const space *s, cost_function 
         waiting += got;
         if (waiting == 0)
             break;
-        /* Sometimes the strategy gets several outcomes before it is asked again. */
+        /* Sometimes the strategy gets several outcomes before the next question. */
         size_t tells = d->shuffled ? 1 + (size_t)rng_below(&r, waiting) : 1;
         while (tells-- > 0)
             tell_one(st, s, cost, outstanding, &waiting, &r, d, &out.best);
@@ -229,8 +229,8 @@ TEST(every_strategy_repeats_itself_from_its_seed)
     space_free(s);
 }
 
-/* Only blind strategies get requests for many configurations in advance. */
-TEST(a_blind_strategy_proposes_the_same_whatever_it_is_told)
+/* Only blind strategies are asked for many configurations in advance. */
+TEST(a_blind_strategy_ignores_outcomes)
 {
     size_t kinds, blind = 0;
     const strategy_kind *const *kind = strategy_kinds(&kinds);
@@ -269,7 +269,7 @@ TEST(start_configurations_come_first_and_once)
     space_free(s);
 }
 
-TEST(what_is_known_from_elsewhere_is_not_proposed)
+TEST(configurations_with_an_outcome_are_not_proposed)
 {
     size_t kinds;
     const strategy_kind *const *kind = strategy_kinds(&kinds);
@@ -280,7 +280,7 @@ TEST(what_is_known_from_elsewhere_is_not_proposed)
         st = strategy_new(kind[k], &options);
         for (uint64_t i = 0; i < space_count(s); i += 2)
             strategy_tell(st, i, cost_bowl(s, i));
-        strategy_tell(st, space_count(s), 1); /* not in the space: ignored */
+        strategy_tell(st, space_count(s), 1); /* not in the space, so it is ignored */
         uint64_t configuration;
         size_t count = 0;
         for (; strategy_ask(st, 1, &configuration) == 1; count++) {
@@ -294,9 +294,9 @@ TEST(what_is_known_from_elsewhere_is_not_proposed)
     space_free(s);
 }
 
-/* Callers may drop configurations that are far slower than the best one, so a good one must come
- * early. */
-TEST(an_exhaustive_search_begins_all_over_the_space)
+/* Callers may drop configurations that are far slower than the best, so a good configuration
+ * must come early. */
+TEST(an_exhaustive_search_begins_in_all_parts_of_the_space)
 {
     enum { FIRST = 12, PARTS = 4 };
     const strategy_kind *kind;
@@ -352,7 +352,7 @@ TEST(the_default_is_the_surrogate)
     assert_string_equal(kind->name, "surrogate");
 }
 
-/* Asks the strategy for `count` configurations and reports their costs. Returns the lowest cost. */
+/* Tries `count` configurations that the strategy proposes. Returns the lowest cost. */
 static double try_some(strategy *st, const space *s, uint64_t count)
 {
     double least = INFINITY;
@@ -365,7 +365,7 @@ static double try_some(strategy *st, const space *s, uint64_t count)
     return least;
 }
 
-TEST(the_chance_that_others_win_falls_to_nothing_where_a_model_fits)
+TEST(the_chance_of_a_better_configuration_falls_to_zero_if_the_model_fits)
 {
     const strategy_kind *kind;
     at_error error = {0};
@@ -403,7 +403,7 @@ TEST(a_configuration_without_an_outcome_may_still_win)
     space_free(s);
 }
 
-TEST(a_strategy_without_a_model_knows_no_chance_until_nothing_is_left)
+TEST(without_a_model_the_chance_is_unknown_until_the_space_is_exhausted)
 {
     const strategy_kind *kind;
     at_error error = {0};
@@ -418,7 +418,7 @@ TEST(a_strategy_without_a_model_knows_no_chance_until_nothing_is_left)
     space_free(s);
 }
 
-/* Returns the mean best cost after `evaluations` evaluations of a bowl with this budget. */
+/* Returns the mean of the best cost_bowl() after `evaluations` evaluations of this budget. */
 static double mean_best(const space *s, uint64_t budget, size_t evaluations)
 {
     enum { SEEDS = 60 };
@@ -463,8 +463,8 @@ static double cost_without_least_values(const space *s, uint64_t configuration)
     return 10 - (double)least_values(s, configuration);
 }
 
-/* Returns how many tried configurations have a parameter at its least value, in 40 searches of
- * `evaluations` each. */
+/* Makes 40 searches of `evaluations` each. Returns the number of tried configurations that have
+ * a parameter at its least value. */
 static size_t tries_of_least_values(const space *s, cost_function cost, uint64_t evaluations,
                                     size_t *found)
 {
@@ -488,14 +488,14 @@ static size_t tries_of_least_values(const space *s, cost_function cost, uint64_t
     return tries;
 }
 
-/* In the space, half of the configurations have a least value. */
-TEST(least_values_are_held_to_be_slow_until_outcomes_say_otherwise)
+/* Half of the configurations of the space have a least value. */
+TEST(least_values_are_assumed_slow_until_outcomes_contradict)
 {
     space *s = make_space(MANY);
     size_t found, tries = tries_of_least_values(s, cost_of_least_values, 10, &found);
-    assert_true(tries < 80); /* out of 400 tries */
+    assert_true(tries < 80); /* of 400 tries */
     tries_of_least_values(s, cost_without_least_values, 40, &found);
-    assert_true(found > 30); /* out of 40 searches */
+    assert_true(found > 30); /* of 40 searches */
     space_free(s);
 }
 
@@ -506,17 +506,17 @@ TEST(a_small_budget_is_not_spent_on_filling_the_space)
     space_free(s);
 }
 
-/* If its tries were spread over the space, nearly half of them would have a least value. */
-TEST(of_a_small_budget_the_model_chooses_from_the_second_on)
+/* If the tries were spread over the space, nearly half of them would have a least value. */
+TEST(with_a_small_budget_the_model_chooses_from_the_second_try_on)
 {
     space *s = make_space(MANY);
     size_t found, tries = tries_of_least_values(s, cost_of_least_values, 3, &found);
-    assert_true(tries < 36); /* out of 120 tries */
+    assert_true(tries < 36); /* of 120 tries */
     space_free(s);
 }
 
-/* In the space, half of the configurations have a least value. */
-TEST(least_values_are_held_to_be_slow_before_any_outcome)
+/* Half of the configurations of the space have a least value. */
+TEST(least_values_are_assumed_slow_before_any_outcome)
 {
     enum { SEEDS = 20, AT_ONCE = 20 };
     const strategy_kind *kind;
@@ -557,7 +557,7 @@ TEST(extremes_are_not_tried_first)
             extremes += at[p] == 0 || at[p] == 5;
         strategy_free(g);
     }
-    /* Two of six values are extremes, so a random sample would have a third of them. */
+    /* Two of the six values are extremes, so a third of a random sample would be extremes. */
     assert_true(extremes < SEEDS * PARAMETERS / 10);
     space_free(s);
 }

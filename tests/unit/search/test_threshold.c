@@ -68,7 +68,7 @@ TEST(a_monotone_response_is_bisected)
     assert_int_equal(place, 37);
 }
 
-TEST(with_a_budget_of_a_tenth_it_keeps_to_a_tenth)
+TEST(a_budget_of_a_tenth_is_kept)
 {
     size_t place, asked;
     solve_line(rises_at_100, 240, 24, &place, &asked);
@@ -76,7 +76,7 @@ TEST(with_a_budget_of_a_tenth_it_keeps_to_a_tenth)
     assert_int_equal(asked, 24);
 }
 
-TEST(a_line_without_a_change_is_said_to_have_none)
+TEST(a_line_without_a_change_has_no_threshold)
 {
     size_t place, asked;
     assert_int_equal(solve_line(never, 50, 5, &place, &asked), THRESHOLD_NEVER);
@@ -85,7 +85,7 @@ TEST(a_line_without_a_change_is_said_to_have_none)
     assert_int_equal(solve_line(always, 1, 0, &place, &asked), THRESHOLD_ALWAYS);
 }
 
-TEST(a_response_that_goes_back_and_forth_is_asked_for_everywhere)
+TEST(an_alternating_response_is_asked_for_at_every_point)
 {
     size_t place, asked;
     assert_int_equal(solve_line(back_and_forth, 240, 24, &place, &asked), THRESHOLD_MIXED);
@@ -93,13 +93,13 @@ TEST(a_response_that_goes_back_and_forth_is_asked_for_everywhere)
     assert_int_equal(place, 100);
 }
 
-/* Answers yes up to the change, and again a few points beyond the change. */
+/* Answers yes up to the threshold, and again at a few points beyond. */
 static threshold_answer comes_back(size_t i)
 {
     return i < 100 || (i >= 112 && i < 120) ? THRESHOLD_YES : THRESHOLD_NO;
 }
 
-TEST(a_yes_that_comes_back_for_some_places_is_found_within_a_tenth)
+TEST(a_few_yes_beyond_the_threshold_are_found_with_a_tenth_of_the_answers)
 {
     size_t place;
     threshold t;
@@ -121,7 +121,7 @@ TEST(places_without_an_answer_are_left_out)
     assert_int_equal(place, 101);
 }
 
-TEST(what_is_supposed_saves_answers_and_is_dropped_when_it_is_wrong)
+TEST(a_guess_saves_answers_and_is_dropped_if_wrong)
 {
     threshold t;
     size_t place;
@@ -136,7 +136,7 @@ TEST(what_is_supposed_saves_answers_and_is_dropped_when_it_is_wrong)
     }
 }
 
-TEST(what_is_wished_is_tried_before_the_middles)
+TEST(preferred_points_are_asked_before_middles)
 {
     threshold t;
     size_t place;

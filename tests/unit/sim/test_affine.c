@@ -5,7 +5,7 @@
 #include "base/rng.h"
 #include "check.h"
 
-/* Compares values of boxes with values that are computed thread by thread. */
+/* Compares values of boxes with values that are computed coordinate by coordinate. */
 
 static affine_box box_of(rng *r)
 {
@@ -105,8 +105,8 @@ TEST(quotients_are_exact_or_return_a_cut)
     assert_true(changed > 100 && kept > 100);
 }
 
-/* Returns the number of classes into which a division cuts the box. A class is every nth
- * coordinate. Returns 0 for a cut without classes. */
+/* Returns the number of classes into which a division cuts the box, or 0 for a cut without
+ * classes. Each of n classes has every n-th coordinate. */
 static int64_t classes_of(uint64_t count, int64_t step, int64_t by)
 {
     affine_box box;
@@ -131,7 +131,7 @@ TEST(a_quotient_that_changes_often_is_cut_into_classes)
     assert_int_equal(classes_of(16384, -5, 12), 12);
     assert_int_equal(classes_of(6000000, 2863311531, INT64_C(1) << 35), 12);
     assert_int_equal(classes_of(1000000, 100003, 1000003), 10);
-    /* The classes would be cut again, or would be too many. */
+    /* The classes would have to be cut again, or would be too many. */
     assert_int_equal(classes_of(16, 1, 4), 0);
     assert_int_equal(classes_of(1000000, 1, 5000), 0);
 }
@@ -150,8 +150,7 @@ TEST(a_cut_separates_values_below_a_limit_or_comes_nearer)
         for (; whole.low < limit && whole.high >= limit; cuts++) {
             cut = affine_cut_where(&box, &whole, limit);
             expect_cut_within(&box, &cut);
-            /* The next part to cut is the first one if it is not exact yet, otherwise the second
-             * one. */
+            /* The first part is cut next, or the second part if the first is exact. */
             affine_box first = box, second = box;
             affine further = v;
             first.count[cut.axis] = (uint64_t)cut.base;

@@ -1,4 +1,4 @@
-/* Data that is made at the first touch (sim/data.h) equals the contents of a whole problem. */
+/* Tests that data made at the first touch (sim/data.h) equals a completely filled problem. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,7 +43,7 @@ static void end(made *m)
     free(m->ptx);
 }
 
-/* Returns bytes of the first buffer as a kernel that reads them sees them. */
+/* Returns bytes of the first buffer as a kernel would read them. */
 static const void *touch(const made *m, uint64_t offset, uint64_t bytes)
 {
     const device_buffer *b = sim_data_buffers(m->data)[0];

@@ -1,4 +1,4 @@
-/* Predicted times use the data that the script defines (sim/estimate.h). */
+/* Tests that predicted times (sim/estimate.h) depend on the data that the script defines. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* Checks of problems that are too large to be run whole, through the interface of devices. */
+/* Tests checks of problems too large to run completely, through the interface of devices. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -145,7 +145,7 @@ TEST_IN(the_last_block_is_among_those_that_run, set_up, tear_down)
     assert_non_null(strstr(f->found.complaint, "0 bytes after the end of dst"));
 }
 
-TEST_IN(values_that_are_not_the_references_are_wrong, set_up, tear_down)
+TEST_IN(values_that_differ_from_the_reference_are_wrong, set_up, tear_down)
 {
     fixture *f = *state;
     check(f, "other_value");
@@ -157,7 +157,7 @@ TEST_IN(values_that_are_not_the_references_are_wrong, set_up, tear_down)
     assert_memory_equal(&f->found.found.found, &three, sizeof three);
 }
 
-TEST_IN(a_block_that_does_not_end_and_waits_for_nobody_is_told_with_its_loop, set_up, tear_down)
+TEST_IN(a_block_that_never_ends_is_reported_with_its_loop, set_up, tear_down)
 {
     fixture *f = *state;
     check(f, "endless");
@@ -166,7 +166,7 @@ TEST_IN(a_block_that_does_not_end_and_waits_for_nobody_is_told_with_its_loop, se
         fail_msg("%s", f->found.complaint);
 }
 
-TEST_IN(a_check_covers_the_same_whatever_was_checked_before, set_up, tear_down)
+TEST_IN(coverage_does_not_depend_on_earlier_checks, set_up, tear_down)
 {
     fixture *f = *state;
     check(f, "right");
@@ -177,7 +177,7 @@ TEST_IN(a_check_covers_the_same_whatever_was_checked_before, set_up, tear_down)
     assert_memory_equal(&f->coverage, &before, sizeof before);
 }
 
-TEST_IN(lines_that_never_ran_and_loops_that_went_round_once_are_told, set_up, tear_down)
+TEST_IN(lines_that_never_ran_and_loops_with_one_iteration_are_reported, set_up, tear_down)
 {
     fixture *f = *state;
     at_error error = {0};

@@ -1,4 +1,4 @@
-/* Fills have the contents that device/plan.h describes. */
+/* Tests that fills have the contents that device/plan.h describes. */
 #include "check.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* Tests properties of the model for any figures of a chip: more work is never faster; an overloaded
- * resource is the limit; chips that differ only in bandwidth have the same limit for a kernel. */
+/* Tests the model for any figures of a chip. More work is never faster. An overloaded resource is
+ * the limit. Chips that differ only in bandwidth have the same limit for a kernel. */
 #include <math.h>
 #include <string.h>
 
@@ -96,7 +96,7 @@ TEST(the_limit_is_the_term_that_gives_the_time)
 {
     sim_profile p = transpose_like();
     const sim_prediction base = predict(&p);
-    /* DRAM and latency take as long: together longer than either, and than issue. */
+    /* DRAM and latency take equal times, together longer than issue, which takes 10 % more. */
     p.critical_clocks *= base.terms_ns[SIM_TERM_DRAM] / base.terms_ns[SIM_TERM_LATENCY];
     p.issue.pipes[SIM_PIPE_INTEGER] *=
         1.1 * base.terms_ns[SIM_TERM_DRAM] / base.terms_ns[SIM_TERM_ISSUE];
@@ -132,7 +132,7 @@ TEST(few_warps_hide_less_memory_time_behind_instructions)
     const sim_prediction many = predict(&p), few = predict_on("h200", &p, 100 << 10);
     assert_true(many.occupancy.warps_per_sm >= 4 * few.occupancy.warps_per_sm);
     assert_true(few.terms_ns[SIM_TERM_TURNS] > 2 * many.terms_ns[SIM_TERM_TURNS]);
-    /* One warp uses each unit in turn. */
+    /* One warp uses the units one after the other. */
     p.threads = 32;
     const sim_prediction one = predict_on("h200", &p, 200 << 10);
     double sum = 0;
@@ -142,7 +142,7 @@ TEST(few_warps_hide_less_memory_time_behind_instructions)
                    : 0;
     assert_true(one.terms_ns[SIM_TERM_TURNS] > 0);
     assert_float_equal(one.time_ns, chip_of("h200").launch_ns + sum, 1);
-    /* The time of dependences is longer and hides the units. */
+    /* A longer time of dependences hides the use of the units. */
     p.critical_clocks = 20000;
     assert_float_equal(predict_on("h200", &p, 200 << 10).terms_ns[SIM_TERM_TURNS], 0, 0);
 }
@@ -151,7 +151,7 @@ TEST(a_busy_pipe_does_not_count_as_latency)
 {
     sim_profile p = transpose_like();
     const double least = predict(&p).terms_ns[SIM_TERM_LATENCY];
-    /* If a block has many phases, the dependences hide the pipes, however busy these are. */
+    /* If a block has many phases, the dependences hide the pipes, even if the pipes are busy. */
     p.critical_clocks *= 40;
     const double alone = predict(&p).terms_ns[SIM_TERM_LATENCY];
     p.issue.total = p.issue.pipes[SIM_PIPE_INTEGER] = p.critical_clocks * 8;
@@ -232,9 +232,9 @@ TEST(a_buffer_that_the_l2_holds_comes_from_dram_once)
     assert_true(predict(&p).dram_read_bytes > alone / 2 && predict(&p).dram_read_bytes < alone);
 }
 
-/* Returns the profile of 2^24 reads of random words of 64 MiB. The sampled warps of a wave draw
- * sectors with repetition. A wave has more blocks if they are smaller, so more sectors are read
- * twice; `later` counts those that two waves draw. */
+/* Returns the profile of 2^24 reads of random words in 64 MiB. The sampled warps of a wave draw
+ * sectors at random, so some sectors are drawn twice. `first` and `later` are the shares of
+ * reads with a new sector, in the first and in later waves. */
 static sim_profile random_reads(uint64_t threads)
 {
     const double sectors = 1 << 21, read = (double)threads, drawn = 132 * 2048 / read * 32;
@@ -264,10 +264,10 @@ TEST(data_read_again_after_its_eviction_comes_from_dram)
     p.read.again = 128;
     p.read.between = 16;
     assert_float_equal(predict(&p).dram_read_bytes, once, 0);
-    /* In between, the blocks on the 132 SMs read 1 MiB each. */
+    /* Between two reads of the data, the blocks on the 132 SMs read 1 MiB each. */
     p.read.between = 1 << 15;
     assert_float_equal(predict(&p).dram_read_bytes, 2 * once, 1);
-    p.wave.first_fresh = 0; /* no wave was sampled */
+    p.wave.first_fresh = 0; /* means that no wave was sampled */
     assert_float_equal(predict(&p).dram_read_bytes, 2 * once, 1);
 }
 
@@ -309,7 +309,7 @@ TEST(measured_latencies_and_pieces_are_used)
         [CEILING_PIECES_READ] = 500, [CEILING_ONE_WORD] = 16, [CEILING_ONE_DOUBLE] = 0.5};
     sim_chip_measured(&chip, rates);
     assert_float_equal(chip.block_ns, 0.5, 1e-9);
-    /* The latency is 500 ns on an idle chip, and a fifth more under load. */
+    /* The latency is 500 ns on an idle chip, and 21 % more under load. */
     assert_float_equal(chip.dram_clocks, 500 * 1.21 * chip.limits.clock_khz * 1e-6, 1e-6);
     assert_float_equal(chip.read_piece_bytes, 96, 1e-9);
     assert_float_equal(chip.integer_atomic_ns, 2, 1e-9);

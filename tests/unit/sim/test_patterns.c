@@ -1,5 +1,5 @@
-/* Tests each algorithm of each pattern on the simulated device: it is correct, and mistakes in its
- * template are found. Kernels are proved in this way where there is no GPU. */
+/* Tests each algorithm of each pattern on the simulated device. Its kernels must be right, and
+ * mistakes in its template must be found. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,11 +11,11 @@
 #include "script/script.h"
 #include "sim/sim.h"
 
-enum { MOST_VALUES = 32 }; /* most values of a parameter */
-enum { SAMPLE = 2 };       /* configurations of each pattern in a sample, whatever their values */
+enum { MOST_VALUES = 32 }; /* largest number of values of a parameter */
+enum { SAMPLE = 2 };       /* configurations of a sample that are checked even with old values */
 
 static bool is_sample;
-static size_t most_checked = SIZE_MAX; /* most configurations of each pattern */
+static size_t most_checked = SIZE_MAX; /* largest number of checked configurations of a pattern */
 
 typedef struct bench {
     script *script;
@@ -103,7 +103,7 @@ static void close_bench(bench *b)
     script_free(b->script);
 }
 
-/* Replaces the first `from` in the source. Fails the test if the source has none. */
+/* Replaces the first `from` in the source. Fails the test if the source does not contain `from`. */
 static void mutate(emitted *source, const char *from, const char *to)
 {
     char *at = strstr(source->source, from);
@@ -120,7 +120,7 @@ static void mutate(emitted *source, const char *from, const char *to)
     source->size_bytes = strlen(text);
 }
 
-/* Checks a variant. If `from` is not NULL, mutates its source first. `story` gets the result. */
+/* Checks a variant. If `from` is not NULL, first mutates the source. `story` gets the message. */
 static outcome check(bench *b, const uint16_t *indices, const char *from, const char *to,
                      char *story, size_t story_bytes)
 {
@@ -145,9 +145,9 @@ static outcome check(bench *b, const uint16_t *indices, const char *from, const 
     return how.result;
 }
 
-/* Returns whether the configuration has a value that is new in `seen`, and adds all of its values.
- * A value that is not a number selects code. A number only says how often or how much code runs, so
- * a full sample ignores numbers. */
+/* Returns whether the configuration has a value that is new in `seen`, and adds all of its
+ * values to `seen`. If `is_sample_full`, numbers do not count: a number only decides how often
+ * or how much code runs, but other values select code. */
 static bool note_values(const pattern *p, const uint16_t *indices, bool is_sample_full,
                         bool seen[][MOST_VALUES])
 {
@@ -160,8 +160,8 @@ static bool note_values(const pattern *p, const uint16_t *indices, bool is_sampl
     return is_new;
 }
 
-/* Checks random configurations until each value of each parameter has occurred. In a sample, only
- * values that are not numbers must occur. */
+/* Checks random configurations until each value of each parameter has occurred. In a sample,
+ * this applies only to values that are not numbers. */
 static void check_pattern(const char *path, const script_setting *settings, size_t setting_count)
 {
     bench b;
@@ -198,7 +198,7 @@ static void every_value_of_every_parameter_is_right(void **state)
     check_pattern(*state, NULL, 0);
 }
 
-static void patterns_are_right_for_other_types_and_problems_too(void **state)
+static void patterns_are_right_for_other_types_and_problems(void **state)
 {
     (void)state;
     static const struct {
@@ -219,7 +219,7 @@ static void patterns_are_right_for_other_types_and_problems_too(void **state)
         check_pattern(others[i].path, &others[i].setting, 1);
 }
 
-static void broken_templates_are_caught(void **state)
+static void mistakes_in_templates_are_found(void **state)
 {
     (void)state;
     static const struct {
@@ -244,15 +244,14 @@ static void broken_templates_are_caught(void **state)
         if (result != OUTCOME_WRONG_RESULT && result != OUTCOME_CRASHED)
             fail_msg("mutation %zu (%s): %s", i, mutations[i].from, outcome_name(result));
     }
-    /* The device still works. */
+    /* The device still works after the mutants. */
     assert_int_equal(check(&b, indices, NULL, NULL, story, sizeof story), OUTCOME_OK);
     close_bench(&b);
 }
 
-/* Checking the other types takes as long as all other tests. The argument "types" runs only these
- * checks; without it, only the other tests run. The argument "sample", alone or after "types",
- * ignores numbers once two configurations of a pattern are checked. The argument "few" checks only
- * these two. */
+/* Without arguments, checks the patterns' own problems. The argument "types" checks only other
+ * types and problems, which takes as long as all other tests. "sample", alone or after "types",
+ * ignores numbers after two configurations of a pattern. "few" checks only these two. */
 int main(int argc, char **argv)
 {
 #define PATTERN(name)                                                                              \
@@ -288,10 +287,10 @@ int main(int argc, char **argv)
         PATTERN("ceilings/read"),
         PATTERN("ceilings/shared"),
         PATTERN("ceilings/write"),
-        cmocka_unit_test(broken_templates_are_caught),
+        cmocka_unit_test(mistakes_in_templates_are_found),
     };
     const struct CMUnitTest types[] = {
-        cmocka_unit_test(patterns_are_right_for_other_types_and_problems_too),
+        cmocka_unit_test(patterns_are_right_for_other_types_and_problems),
     };
     is_sample = argc > 1 && strcmp(argv[argc - 1], "sample") == 0;
     if (argc > 1 && strcmp(argv[1], "few") == 0)

@@ -1,4 +1,4 @@
-/* Counts machine instructions by pipe from notes in the PTX. */
+/* Tests counts of machine instructions for each pipe, from the notes in the PTX. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 
 enum { TURNS = 100 };
 
-/* A loop that ptxas unrolled: a loop of four iterations, then a loop of single iterations. */
+/* A loop that ptxas unrolled into a loop of four iterations and a loop of single iterations. */
 static const char looped[] = ".version 8.0\n.target sm_90\n.address_size 64\n"
                              ".visible .entry k(.param .u32 n)\n{\n"
                              ".reg .pred %p<2>;\n.reg .b32 %r<3>;\n.reg .f32 %f<2>;\n"

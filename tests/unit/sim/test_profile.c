@@ -1,4 +1,4 @@
-/* Profiles from a few blocks: critical path, reads from caches, work of the last block. */
+/* Tests profiles from a few blocks: critical path, cached reads, and work of the last block. */
 #include <stdio.h>
 #include <string.h>
 
@@ -103,7 +103,7 @@ TEST(reads_that_exceed_the_l1_miss_it)
                                  "        p[at + 512 + sum] = sum;\n"
                                  "    }\n"
                                  "}\n";
-    /* Each block reads 16 times 128 bytes, four times. */
+    /* Each block reads 16 times 128 bytes, and repeats this four times. */
     const sim_profile large = profile(source, 16, 32, 4096, 32),
                       small = profile(source, 16, 32, 1024, 32);
     assert_float_equal(large.read.sectors, 256, 0);
@@ -117,7 +117,7 @@ TEST(reads_that_exceed_the_l1_miss_it)
 
 TEST(blocks_find_in_the_l1_what_the_block_before_them_left)
 {
-    /* A table for all blocks, and words for each of them. */
+    /* A table that all blocks read, and words that only one block reads. */
     static const char source[] =
         "extern \"C\" __global__ void k(unsigned *p)\n"
         "{\n"
@@ -134,7 +134,7 @@ TEST(blocks_find_in_the_l1_what_the_block_before_them_left)
 }
 
 /* Profiles a kernel whose threads read a word four times. The words of neighbouring threads are
- * `words` words apart, and no two blocks read the same. */
+ * `words` words apart. No two blocks read the same words. */
 static sim_profile profile_loads(int words, const char *cache, uint64_t l1_bytes)
 {
     char source[640];
@@ -155,7 +155,7 @@ static sim_profile profile_loads(int words, const char *cache, uint64_t l1_bytes
 
 TEST(the_l1_allocates_whole_lines)
 {
-    /* A warp reads 32 sectors of 32 lines. */
+    /* A warp reads 32 sectors in 32 lines. */
     assert_float_equal(profile_loads(32, "", 32 * 128).read.missed, 32, 0);
     assert_float_equal(profile_loads(32, "", 31 * 32).read.missed, 4 * 32, 0);
     assert_float_equal(profile_loads(32, "", 31 * 128).read.missed, 4 * 32, 0);
@@ -198,7 +198,7 @@ TEST(a_division_takes_as_long_as_its_machine_instructions)
     assert_true(longer > 2 * 40 && longer < 2 * 60);
 }
 
-/* Profiles a kernel whose threads make two adjacent stores, `words` words from lane to lane. */
+/* Profiles two stores to adjacent words. The address grows by `words` words from lane to lane. */
 static sim_profile profile_stores(int words)
 {
     char source[512];
@@ -218,7 +218,7 @@ TEST(stores_of_a_warp_to_the_same_few_lines_merge)
     const sim_profile near = profile_stores(2), some = profile_stores(6), far = profile_stores(16);
     assert_float_equal(near.write.sectors, 16, 0);
     assert_float_equal(near.write.sent, 8, 0);
-    /* In six lines, half of the sectors of two stores merge: both stores send 24. */
+    /* In six lines, only half of the sectors of the two stores merge, so both stores send 24. */
     assert_float_equal(some.write.sectors, 48, 0);
     assert_float_equal(some.write.sent, 36, 0);
     assert_float_equal(some.write.parts, 24, 0);
@@ -246,7 +246,7 @@ TEST(a_wave_has_a_share_of_reads_for_each_buffer)
                                  "    p[8192 + at] = p[at] + p[4096 + threadIdx.x];\n"
                                  "}\n";
     const sim_profile found = profile(source, 32, 32, 4096, 32);
-    /* There is one buffer. Each block shares half of the data that it reads with no other block. */
+    /* Of the data that a block reads from the only buffer, no other block reads half. */
     assert_float_equal(found.buffers[0].distinct, 8, 0);
     assert_float_equal(found.buffers[0].first_fresh, (16 + 1) / 32.0, 1e-9);
     assert_float_equal(found.buffers[0].later_fresh, 0.5, 1e-9);
@@ -278,7 +278,7 @@ TEST(streaming_loads_stay_in_the_l1_and_no_allocate_loads_do_not)
 
 TEST(a_sample_has_blocks_of_several_columns_of_the_grid)
 {
-    /* The grid is 16 blocks wide; the blocks at the edge do more work. */
+    /* The grid is 16 blocks wide. The blocks at its edge do more work. */
     static const char source[] = "extern \"C\" __global__ void k(unsigned *p)\n"
                                  "{\n"
                                  "    unsigned at = blockIdx.x * 32 + threadIdx.x, sum = p[at];\n"

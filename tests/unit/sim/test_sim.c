@@ -1,4 +1,4 @@
-/* The simulated device, through the interface of devices. */
+/* Tests the simulated device through the interface of devices. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,7 @@ static const buffer_plan floats = {.name = "data",
 
 typedef struct bench {
     device *device;
-    device_buffer *buffers[4]; /* three buffers, then NULL */
+    device_buffer *buffers[4]; /* three buffers, followed by NULL */
     launch_plan launch;
     char *ptx;
 } bench;
@@ -211,7 +211,7 @@ static launch_plan plan_of(const char *entry, uint32_t argument_count)
 }
 
 /* Launches `entry` with this grid and block. `clusters` is the number of blocks of a cluster; 0 for
- * no clusters. `refusal` is a part of the expected message, or NULL if the launch must work. */
+ * no clusters. `refusal` is a part of the expected message, or NULL for a launch that must work. */
 static void expect_clusters(bench *b, const char *entry, const uint32_t grid[3],
                             const uint32_t block[3], uint32_t clusters, const char *refusal)
 {
@@ -260,7 +260,7 @@ TEST(a_launch_beyond_the_kernels_own_limits_is_refused)
     expect_launch(&b, "bounded", EXTENTS(2, 1, 1), EXTENTS(32, 8, 1), "256 threads");
     expect_launch(&b, "pairs", EXTENTS(4, 3, 1), EXTENTS(32, 1, 1), NULL);
     expect_launch(&b, "pairs", EXTENTS(3, 2, 1), EXTENTS(32, 1, 1), "do not divide its");
-    /* The driver treats clusters of one block as no clusters. */
+    /* A cluster of one block counts as no cluster, as in the driver. */
     expect_clusters(&b, "pairs", EXTENTS(4, 3, 1), EXTENTS(32, 1, 1), 1, NULL);
     expect_clusters(&b, "pairs", EXTENTS(4, 3, 1), EXTENTS(32, 1, 1), 4,
                     "(.reqnctapercluster) 2 x 1 x 1");

@@ -19,7 +19,7 @@ enum {
     AFTER_INVERTED = 5
 };
 
-static char *support, *parts[2]; /* PTX of the whole source, and of each of its two parts */
+static char *support, *parts[2]; /* PTX of the complete source, and of each of its two parts */
 static unsigned char before[BAND], after[BAND];
 static uint64_t results[RESULTS];
 
@@ -129,7 +129,7 @@ TEST(a_band_of_another_buffer_or_side_counts_as_damaged)
 {
     set_guards(DTYPE_FLOAT, 0, 5);
     check_guards(DTYPE_FLOAT, 0, 6);
-    /* Two different NaNs have some equal bytes. */
+    /* The guard bands of two buffers have different NaNs, which may have some equal bytes. */
     assert_true(~results[BEFORE_INVERTED] <= 4 && ~results[AFTER_INVERTED] <= 4);
     memcpy(after, before, BAND);
     check_guards(DTYPE_FLOAT, 0, 5);
@@ -169,7 +169,7 @@ TEST(all_of_shared_memory_is_filled)
     sim_test_deinit(&t);
 }
 
-/* Makes values of a type: special values, and neighbours of the expected values. */
+/* Makes values of a type: special values, and values near the expected values. */
 static void make_elements(rng *r, dtype type, unsigned char *found, unsigned char *expected,
                           size_t count)
 {
@@ -203,7 +203,7 @@ static void make_elements(rng *r, dtype type, unsigned char *found, unsigned cha
     }
 }
 
-/* Returns the result of at_compare_close, which may use the result of at_magnitude. */
+/* Runs at_compare_close, after at_magnitude if the tolerance needs it. Fills `results`. */
 static void compare_on_device(dtype type, tolerance t, unsigned char *found,
                               unsigned char *expected, uint64_t count)
 {

@@ -1,4 +1,4 @@
-/* A sweep over all threads of a grid finds the same elements as a loop over its threads. */
+/* Tests that a sweep over a grid finds the same elements as a loop over all threads. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +8,8 @@
 
 enum { BLOCKS = 48, THREADS = 64, END = 3000 };
 
-/* The element that thread x of block b writes. i is the thread's number in the grid. The expression
- * is valid in C and CUDA. */
+/* The element that thread x of block b writes. i is the number of the thread in the grid. The
+ * expression is valid in C and CUDA. */
 #define PLACES(PLACE)                                                                              \
     PLACE(0, i)                                                                                    \
     PLACE(1, i / 7 * 7 + 6 - i % 7)                                                                \
@@ -73,7 +73,7 @@ static void follow_blocks(const char *ptx, const char *entry, uint32_t blocks, u
                                .parameters = t.parameters,
                                .grid = {blocks, 1, 1},
                                .block = {THREADS, 1, 1}};
-    /* The memory may be shorter than the buffer, because the sweep does not write to it. */
+    /* The sweep does not write to the memory, so the memory may be shorter than the buffer. */
     const sim_sweep_buffer b = {
         .base = base, .size_bytes = (uint64_t)n * 4, .end = n, .element_bytes = 4};
     sim_sweep_run(&launch, &b, 1, most, SWEEP_WRITES, 0, out);

@@ -9,7 +9,7 @@ enum { MOST_PARAMETERS = 6, MOST_VALUES = 6, MOST_CONSTRAINTS = 5, MOST_POINTS =
 
 static const value some_values[MOST_VALUES] = {{.kind = VALUE_INTEGER}};
 
-/* A random space. Its constraints are truth tables from a hash; brute force finds its points. */
+/* A random space. Constraints are truth tables from a hash. Brute force finds valid points. */
 typedef struct sample {
     space_parameter parameters[MOST_PARAMETERS];
     size_t parameter_count;
@@ -17,7 +17,7 @@ typedef struct sample {
     size_t reads[MOST_CONSTRAINTS][MOST_PARAMETERS];
     size_t constraint_count;
     uint64_t salt;
-    unsigned permille; /* share of a constraint's combinations that hold */
+    unsigned permille; /* share of the combinations that satisfy a constraint, in thousandths */
     size_t asked;
     bool valid[MOST_POINTS];
     size_t points, valid_count;
@@ -155,7 +155,7 @@ static void check_asked(sample *m, const space *s)
     assert_true(m->asked <= combinations);
 }
 
-TEST(no_constraint_is_asked_the_same_twice)
+TEST(no_constraint_is_evaluated_twice_for_the_same_values)
 {
     check_samples(check_asked);
 }
@@ -178,7 +178,7 @@ static void check_removed(sample *m, const space *s)
     assert_true(sum == (double)m->points);
 }
 
-TEST(what_constraints_remove_and_what_is_left_make_the_product)
+TEST(removed_and_remaining_configurations_make_the_product)
 {
     check_samples(check_removed);
 }
@@ -272,7 +272,7 @@ TEST(a_product_beyond_64_bits_is_counted_without_walking_it)
     assert_true(space_cartesian(s) == UINT64_MAX);
     assert_true(asked == (CHAIN - 1) * MOST_VALUES * MOST_VALUES);
 
-    /* Counts ascending sequences by their last value; the last 8 parameters have no constraint. */
+    /* Counts ascending sequences by their last value. The last 8 parameters have no constraint. */
     uint64_t ways[MOST_VALUES];
     for (size_t v = 0; v < MOST_VALUES; v++)
         ways[v] = 1;
@@ -326,7 +326,7 @@ static void check_sample(const sample *m, const space *whole, const space *drawn
         assert_true(space_removed(drawn, c) != space_removed(drawn, c));
 }
 
-TEST(a_sample_is_of_valid_configurations_and_of_nearly_all_where_they_are_few)
+TEST(a_sample_has_valid_configurations_and_nearly_all_if_they_are_few)
 {
     sample *m = malloc(sizeof *m);
     assert_non_null(m);

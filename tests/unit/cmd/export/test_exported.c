@@ -1,6 +1,6 @@
-/* Tests the exported headers of all shipped patterns, compiled without CUDA, against the patterns'
- * scripts, on random problems and six GPUs, two of which have records. Header and script must agree
- * on the constraints, and picked configurations must be valid. */
+/* Tests the exported headers of all shipped patterns against the patterns' scripts. The headers
+ * are compiled without CUDA. The problems are random, and two of the six GPUs have records.
+ * Header and script must agree on the constraints, and picked configurations must be valid. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ typedef struct work {
     long problems; /* number of problems for each pattern */
 } work;
 
-/* Returns the number of all problems: $AUTOTUNE_EXPORT_PROBLEMS, or 80. */
+/* Returns the number of problems of all patterns together: $AUTOTUNE_EXPORT_PROBLEMS, or 80. */
 static long problems_wanted(void)
 {
     const char *wish = getenv("AUTOTUNE_EXPORT_PROBLEMS");
@@ -57,7 +57,7 @@ static at_status load(const char *name, size_t gpu, const script_setting *settin
                        out, error);
 }
 
-/* Returns a random size: a small number, a power of two, a prime or any number. */
+/* Returns a random small number, power of two, prime or other number. */
 static int64_t random_size(rng *r)
 {
     int64_t power = (int64_t)1 << rng_below(r, 14);
@@ -141,7 +141,7 @@ static void invent_record(work *w, const pattern *p, size_t gpu, record *out)
     free(text);
 }
 
-/* Writes the function print_<pattern>(choice), which prints the configuration as for --config. */
+/* Writes a C function print_<pattern>(choice), which prints the configuration as for --config. */
 static void write_printer(FILE *to, const export_model *m)
 {
     fprintf(to, "static void print_%s(autotune_%s_choice c)\n{\n", m->pattern, m->pattern);
@@ -231,7 +231,7 @@ static void ask_pattern(work *w, const char *name)
             random_configuration(&w->random, with, indices);
             print_c_configuration(w->source, &m, with, indices);
             fputs(",\n            ", w->source);
-            /* A constraint that is an error in Lua excludes the configuration. */
+            /* A constraint that raises an error in Lua excludes the configuration. */
             if (script_valid(s, PROBLEM_TUNED, indices, &valid, &broken, NULL))
                 valid = false;
             fputc(valid ? '1' : '0', w->expected);

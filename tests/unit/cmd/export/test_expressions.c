@@ -1,14 +1,13 @@
-/* Compares random expressions with Lua, in exported C and in the evaluation of many configurations
- * without Lua. The expressions are chains of cases ("a and 1 or b and 2 or 3") of every type: with
- * and without a last value, nested, as conditions, with operators and with functions. An expression
- * must fail if it fails in Lua. */
+/* Compares random expressions with Lua: in exported C, and evaluated for many configurations at
+ * once without Lua. The expressions are chains of cases ("a and 1 or b and 2 or 3") of every
+ * type, nested and with operators and functions. An expression must fail if it fails in Lua. */
 #include "base/rng.h"
 #include "check.h"
 #include "header_fixture.h"
 #include "script/state.h"
 
-/* Parameters of the script: `chain` selects a chain (0 for none), and `probe` or `text` is the
- * value with which the chain's value is compared. Chains read the other parameters. */
+/* Parameters of the script. `chain` selects a chain, or 0 for none. The value of the chain is
+ * compared with `probe` or `text`. Chains read the other parameters. */
 enum { CHAINS = 96, PROBES = 4, SIZES = 3, QUESTIONS = PROBES * SIZES * SIZES * 2, NAMES = 7 };
 
 static const char space_text[] =
@@ -139,7 +138,7 @@ static void append_condition(rng *r, int depth, char *text)
     }
 }
 
-/* Sometimes appends cases in brackets, if depth is left. Returns whether cases were appended. */
+/* Sometimes appends cases in brackets, if `depth` is not 0. Returns whether cases were appended. */
 static bool append_cases_within(rng *r, int depth, kind k, char *text)
 {
     if (depth == 0 || rng_below(r, 6))
@@ -150,7 +149,7 @@ static bool append_cases_within(rng *r, int depth, kind k, char *text)
     return true;
 }
 
-/* Appends a case, "a and 1". Its value may be a chain; if that fails, the next case decides. */
+/* Appends a case, "a and 1". If its value is a chain that fails, the next case decides. */
 static void append_case(rng *r, int depth, kind k, char *text)
 {
     append_condition(r, depth, text);
@@ -159,7 +158,7 @@ static void append_case(rng *r, int depth, kind k, char *text)
         append_value(r, depth, k, text);
 }
 
-/* Appends cases, "a and 1 or b and 2", which are false if both fail. */
+/* Appends cases, "a and 1 or b and 2". Their value is false if all conditions are false. */
 static void append_cases(rng *r, int depth, kind k, char *text)
 {
     const uint64_t count = 1 + rng_below(r, 4);
@@ -178,8 +177,8 @@ static void append_chain(rng *r, int depth, kind k, char *text)
     append_value(r, depth, k, text);
 }
 
-/* Appends the constraint "chain ~= NUMBER or ...", which holds if chain NUMBER has the value of
- * `probe`. A chain without a last value gets a last value, or is compared with false. */
+/* Appends a constraint that compares chain `number` with `probe` if the parameter `chain`
+ * selects this chain. A chain without a last value gets a last value, or is compared with false. */
 static void append_question(rng *r, int number, char *where)
 {
     static const char *const wanted[KINDS] = {"probe", "probe / 2", "text", "(probe > 1)"};
@@ -242,8 +241,8 @@ static void ask_lua(script *s, char *answers, int *yes, int *failed)
     *answers = '\0';
 }
 
-/* If a chain needs no Lua, it is evaluated at once for all values of `probe` and `text`. */
-TEST(chains_evaluated_at_once_choose_what_they_choose_in_lua)
+/* Chains that need no Lua are evaluated at once for all values of `probe` and `text`. */
+TEST(chains_evaluated_at_once_have_the_values_of_lua)
 {
     size_t without_lua = 0;
     script *s = load_chains();
@@ -263,12 +262,12 @@ TEST(chains_evaluated_at_once_choose_what_they_choose_in_lua)
                 fail_msg("question %d of %s: %d", i, e->text, at_once);
         }
     }
-    /* Only Lua evaluates chains of numbers that are not whole, and some other chains. */
+    /* Chains of fractional numbers and some other chains are evaluated by Lua only. */
     assert_in_range(without_lua, CHAINS / 3, CHAINS);
     script_free(s);
 }
 
-TEST(chains_choose_in_c_what_they_choose_in_lua)
+TEST(chains_in_c_have_the_values_of_lua)
 {
     char wanted[CHAINS * QUESTIONS + 1];
     int yes = 0, failed = 0;

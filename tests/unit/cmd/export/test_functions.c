@@ -9,8 +9,7 @@
 
 enum { CALLS = 200 };
 
-/* Appends constraints with random arguments, and a constraint that fails for each value of `tile`
- * except 1. */
+/* Appends constraints with random arguments. One of the constraints fails unless `tile` is 1. */
 static void append_calls(char *where, rng *r, const char *const *failing, int failing_count)
 {
     append(where, "where = {");
@@ -58,7 +57,7 @@ static void expect_fitting(const script *s, const char *wanted)
     }
 }
 
-TEST(clusters_load_a_gpu_in_c_as_in_lua)
+TEST(cluster_load_is_the_same_in_c_and_lua)
 {
     static const char *const failing[] = {
         "cluster_load(0, 1, 1, 1)",    "cluster_load(1, 0, 1, 1)",
@@ -89,7 +88,7 @@ TEST(clusters_load_a_gpu_in_c_as_in_lua)
     script_free(s);
 }
 
-/* Appends "NAME = 'TEXT MORE ... MORE END', ". The text is so long that the derived value becomes a
+/* Appends "NAME = 'TEXT MORE ... MORE END', ". The text is long, so the derived value becomes a
  * function. */
 static void append_long(char *derived, const char *name, const char *text, const char *more,
                         const char *end)
@@ -100,7 +99,7 @@ static void append_long(char *derived, const char *name, const char *text, const
     append(derived, "%s\", ", end);
 }
 
-TEST(long_derived_values_are_in_c_what_they_are_in_lua)
+TEST(long_derived_values_are_the_same_in_c_and_lua)
 {
     static char derived[HEADER_TEXT_BYTES] = "derived = { ";
     append_long(derived, "whole", "tile * 7 % 5", " + 0", "");

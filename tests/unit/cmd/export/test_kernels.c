@@ -1,6 +1,6 @@
 /* Tests exported kernels. The launches of a configuration must be the same in C and in Lua. A
- * program that nvcc or clang compiles must make the same launches as the library, on a fake CUDA
- * runtime that prints them. */
+ * program that nvcc or clang compiles must make the library's launches. The program runs on a
+ * fake CUDA runtime that prints launches. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -112,7 +112,7 @@ static script *random_problem(const subject *s, rng *r)
     for (size_t i = 0; i < p->problem_count; i++) {
         const pattern_variable *v = &p->problems[PROBLEM_TUNED][i];
         char *text = texts[with.pattern.variable_count];
-        if (strcmp(v->name, "steps") == 0) /* each step is at least one launch */
+        if (strcmp(v->name, "steps") == 0) /* with `steps` = 0 the pattern has no launch */
             snprintf(text, VALUE_BYTES, "%" PRIu64, rng_below(r, 40));
         else if (v->value.kind == VALUE_INTEGER)
             snprintf(text, VALUE_BYTES, "%" PRIu64,
@@ -183,7 +183,7 @@ static void expect_plan(FILE *to, script *s, const uint16_t *indices)
     fputs("\n", to);
 }
 
-/* C code that prints an autotune_plan in the form of expect_plan(). */
+/* C code that prints an autotune_plan as expect_plan() does. */
 static const char shower[] =
     "static void show(bool fine, const autotune_plan *p, const char *const *entries)\n"
     "{\n"
@@ -236,8 +236,8 @@ static void compare_lines(char *said, char *wanted, long least)
 
 /* ---- launches in C ---- */
 
-/* Writes questions about random problems. For each problem, the first configuration is the baseline
- * with the values `given`; the others are random. */
+/* Writes questions about random problems. The first configuration of each problem is the
+ * baseline with the values `given`, and the others are random. */
 static void ask_subject(const subject *s, const char *given, rng *r, int problems, FILE *source,
                         FILE *expected)
 {
@@ -330,7 +330,7 @@ TEST(launches_in_c_are_those_of_the_script)
         snprintf(name, sizeof name, "%s.h", s.model.pattern);
         write_file(folder, name, header, size);
         free(header);
-        /* The first configuration has clusters, which random configurations may lack. */
+        /* The first configuration has clusters, because random configurations may have none. */
         ask_subject(&s,
                     sums        ? "algorithm=tile,lanes=32,cluster=8,vec=4"
                     : clustered ? "size=4,balanced=true"
@@ -365,7 +365,7 @@ static int source_of(const subject *s, script *with, const uint16_t *indices)
     emitted variant;
     at_error error = {0};
     int found = -1;
-    /* For a radius of thousands the template fails: then no source has the configuration. */
+    /* The template fails for a radius of thousands, so no source has such a configuration. */
     if (emit_variant(with, PROBLEM_TUNED, indices, false, &variant, &error))
         return -1;
     for (size_t i = 0; i < s->model.kernels.source_count; i++)
@@ -503,7 +503,7 @@ static const char copied_record[] =
     " \"configuration\": {\"block\": 128, \"vec\": 4, \"shared\": 65536},"
     " \"time\": {\"median_ns\": 1000, \"low_ns\": 990, \"high_ns\": 1010}}]}";
 
-/* Loads the script for the first recorded problem or, without one, for its own problem. */
+/* Loads the script for the first recorded problem, or for its own problem without a record. */
 static script *own_problem(const subject *s, const arch_limits *limits)
 {
     char texts[SETTINGS_MAX_VARIABLES][VALUE_BYTES];
@@ -520,8 +520,8 @@ static script *own_problem(const subject *s, const arch_limits *limits)
     return out;
 }
 
-/* The argument sets shell variables: `compiler`, a command that compiles a .cu file, and `include`,
- * the folder of its CUDA headers. */
+/* The argument is a line that sets two shell variables. `compiler` is a command that compiles a
+ * .cu file, and `include` is the folder of its CUDA headers. */
 static void a_program_launches_what_the_library_would(const char *set_compiler_and_include)
 {
     static const struct {
@@ -592,7 +592,7 @@ static void a_program_launches_what_the_library_would(const char *set_compiler_a
              "&& c++ main.o exported.o ./libcudart.so -o main && ./main >out",
              set_compiler_and_include, TEST_SOURCE_DIR);
     char *out = run(folder, build);
-    /* Every pattern must launch kernels of several sources; other GPUs use the default. */
+    /* Every pattern must launch kernels of several sources. Other GPUs use only the default. */
     size_t launched = 0;
     for (size_t i = 0; i < COUNT; i++) {
         size_t before = launched;

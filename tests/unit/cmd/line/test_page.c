@@ -7,7 +7,7 @@
 #include "script/render.h"
 #include "temporary.h"
 
-/* Returns the page that a template of these lines prints. The caller frees it. */
+/* Returns the page that a template with these lines prints. The caller frees the page. */
 static char *write_lines(const char *lines, int columns, bool colour, json_t *also)
 {
     char folder[TEMPORARY_BYTES], path[TEMPORARY_BYTES + 16], text[4096];
@@ -43,7 +43,7 @@ TEST(columns_are_as_wide_as_their_widest_cell)
                   false, "      n  name\n  12345  a\n      1  a longer one\n");
 }
 
-/* Columns that do not fit move to a second table below, which repeats the first column. */
+/* Columns that do not fit move to a second table, which repeats the first column. */
 TEST(a_table_that_is_too_wide_is_continued_below)
 {
     assert_writes("${p.table(\"key,first,second,third\", { { 0, 1, 2, 3 }, { 4, 5, 6, 7 } })}", 16,
@@ -91,7 +91,7 @@ TEST(colour_ends_with_its_row)
                   "\033[1m  n\033[0m\n\033[1;32m  1\033[0m\n\033[2m      why\033[0m\n  2\n");
 }
 
-TEST(of_a_message_without_an_end_the_first_lines_are_shown)
+TEST(of_a_very_long_message_the_first_lines_are_shown)
 {
     char *text = write_lines("${p.message(string.rep(\"line\\n\", 30))}", 80, false, NULL);
     assert_non_null(strstr(text, "    line\n    ... and 6 more lines (--json has them)\n"));
@@ -106,7 +106,7 @@ TEST(a_path_that_is_not_utf8_has_its_bytes)
     free(text);
 }
 
-/* Asserts the text that lua/lib/markdown.lua makes of a page of docs/. */
+/* Asserts the text into which lua/lib/markdown.lua turns a page of docs/. */
 static void assert_page(const char *text, int columns, const char *expected)
 {
     char *written = write_lines("${require \"lib.markdown\" (text, p)}", columns, false,

@@ -35,7 +35,7 @@ TEST(values_are_taken_as_they_are)
     expect("float,half,1.5", "float half 1.5");
 }
 
-TEST(dots_go_on_as_the_numbers_before_them_began)
+TEST(dots_continue_the_numbers_before_them)
 {
     expect("3,...,6", "3 4 5 6");
     expect("1,2,...,5", "1 2 3 4 5");
@@ -47,7 +47,7 @@ TEST(dots_go_on_as_the_numbers_before_them_began)
     expect("0,1,2,4,...,16", "0 1 2 4 8 16");
 }
 
-TEST(dots_that_lead_nowhere_are_refused)
+TEST(dots_that_never_reach_the_last_number_are_refused)
 {
     expect_refused("1,2,4,...,65", "does not reach its last value 65");
     expect_refused("4,...,1", "does not reach its last value 1");

@@ -1,5 +1,5 @@
-/* Tests the verdicts on races, on a machine whose clock drifts, jitters and has outliers. The share
- * of wrong verdicts must be as small as judge.h says. */
+/* Tests verdicts on races. The simulated clock drifts, jitters and has outliers. The share of
+ * wrong verdicts must be as small as judge.h says. */
 #include "base/rng.h"
 #include "check.h"
 #include "cmd/results/judge.h"
@@ -9,7 +9,7 @@ enum { PAIRS = 100 };
 
 static const double margin = 0.0025; /* the margin that races use */
 
-/* Races two kernels. The second takes `slowdown` times as long. */
+/* Races two kernels. The time of the second is `slowdown` times that of the first. */
 static verdict one_race(uint64_t seed, double slowdown)
 {
     synthetic_machine machine = synthetic_machine_usual();
@@ -45,7 +45,7 @@ TEST(a_kernel_that_is_one_percent_slower_is_called_so_in_ninety_five_of_a_hundre
     assert_true(slower_of(1.01) >= 95);
 }
 
-TEST(intervals_decide_and_not_their_middle)
+TEST(the_interval_decides_and_not_its_middle)
 {
     assert_int_equal(judge_interval(1.01, 1.05, 0.005), SLOWER);
     assert_int_equal(judge_interval(0.99, 1.05, 0.005), NOT_SURE);

@@ -7,8 +7,8 @@
 #include "device/arch.h"
 #include "script/script.h"
 
-/* The space of scale.lua: block is a power of two from 32 to 1024, vec is 1, 2 or 4, cached is a
- * boolean. */
+/* Loads scale.lua. In its space, block is a power of two from 32 to 1024, vec is 1, 2 or 4, and
+ * cached is a boolean. */
 static int load(void **state)
 {
     arch_limits sm_90;
@@ -46,7 +46,7 @@ static void format_row(const script *s, const sweep *w, size_t row, char *text, 
     script_format_configuration(s, indices, text, size_bytes);
 }
 
-TEST(without_an_axis_there_is_the_one_configuration)
+TEST(without_an_axis_there_is_one_configuration)
 {
     sweep w;
     char text[128];
@@ -98,7 +98,7 @@ TEST(several_axes_span_their_product_the_first_varying_slowest)
     sweep_deinit(&w);
 }
 
-TEST(what_is_no_sweep_is_refused)
+TEST(an_invalid_sweep_is_refused)
 {
     static const struct {
         const char *name, *list, *says;

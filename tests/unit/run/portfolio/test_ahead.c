@@ -1,4 +1,4 @@
-/* Tests that code that was compiled ahead of a run is in the cache when the run needs it. */
+/* Tests that a run finds code in the cache that was compiled before the run. */
 #include "check.h"
 
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "run/tune.h"
 
 typedef struct fixture {
-    settings settings; /* settings of a run that only compiles the default */
+    settings settings; /* settings of a run that only compiles, and only the default */
     device_properties device;
     char text[CONFIGURATION_BYTES];
     const char *starts[1];
@@ -62,7 +62,7 @@ static void enqueue(fixture *f, ahead *a, int64_t rows, size_t number)
     ahead_queue(a, &f->settings, &given, 1, number);
 }
 
-/* Returns the seconds that a run with `rows` spends on compiling: 0 if the cache has the code. */
+/* Returns the seconds that a run with `rows` compiles, or 0 if the cache has the code. */
 static double compiled_s(fixture *f, const char *rows)
 {
     tune *t;
@@ -74,7 +74,7 @@ static double compiled_s(fixture *f, const char *rows)
     return seconds;
 }
 
-TEST_IN(what_was_compiled_ahead_a_run_finds_in_the_cache, setup, teardown)
+TEST_IN(a_run_finds_code_compiled_ahead_in_the_cache, setup, teardown)
 {
     fixture *f = *state;
     ahead *a = ahead_new(&f->settings, &f->device, 2);
@@ -90,7 +90,7 @@ TEST_IN(what_was_compiled_ahead_a_run_finds_in_the_cache, setup, teardown)
     assert_true(compiled_s(f, "16384") > 0);
 }
 
-TEST_IN(what_cannot_be_compiled_ahead_is_left_to_the_run, setup, teardown)
+TEST_IN(code_that_cannot_be_compiled_ahead_is_left_to_the_run, setup, teardown)
 {
     fixture *f = *state;
     ahead *a = ahead_new(&f->settings, &f->device, 1);

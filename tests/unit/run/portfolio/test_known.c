@@ -1,4 +1,4 @@
-/* Tests what a portfolio learns from its runs. */
+/* Tests what a portfolio learns from the runs on its problems. */
 #include "check.h"
 
 #include <stdio.h>
@@ -52,7 +52,7 @@ typedef struct seen {
     double ratio;
 } seen;
 
-/* Learns from a run on problem number `problem`. The run's default has tile 0. */
+/* Learns from a run on problem number `problem`. The default of the run has tile 0. */
 static void learn(fixture *f, size_t problem, const seen *all, size_t count, size_t most)
 {
     at_error error = {0};
@@ -91,10 +91,10 @@ static bool is_fastest(const fixture *f, size_t problem, const char *text)
     return false;
 }
 
-TEST_IN(times_are_those_of_pairs, setup, teardown)
+TEST_IN(times_come_from_paired_samples, setup, teardown)
 {
     fixture *f = *state;
-    /* The second configuration's own median comes from other blocks. */
+    /* The medians come from different blocks, so only the ratios count. */
     learn(f, 0,
           (seen[]){{1, OUTCOME_OK, 100, 1}, {2, OUTCOME_OK, 90, 1.1}, {0, OUTCOME_OK, 150, 1.5}}, 3,
           8);
@@ -105,14 +105,14 @@ TEST_IN(times_are_those_of_pairs, setup, teardown)
     assert_false(is_fastest(f, 1, "tile=1"));
 }
 
-TEST_IN(predictions_are_taken_as_they_are, setup, teardown)
+TEST_IN(predictions_are_taken_unchanged, setup, teardown)
 {
     fixture *f = *state;
     learn(f, 0, (seen[]){{1, OUTCOME_OK, 100, 0}, {2, OUTCOME_OK, 120, 0}}, 2, 8);
     assert_float_equal(time_of(f, 0, "tile=2"), 120, 1e-9);
 }
 
-TEST_IN(the_fastest_and_what_was_known_are_kept, setup, teardown)
+TEST_IN(the_fastest_and_known_configurations_are_kept, setup, teardown)
 {
     fixture *f = *state;
     learn(f, 0,
@@ -126,7 +126,7 @@ TEST_IN(the_fastest_and_what_was_known_are_kept, setup, teardown)
     assert_float_equal(time_of(f, 1, "tile=3"), 100, 1e-9);
 }
 
-TEST_IN(who_was_wrong_once_is_best_nowhere, setup, teardown)
+TEST_IN(a_configuration_wrong_once_is_best_nowhere, setup, teardown)
 {
     fixture *f = *state;
     learn(f, 0, (seen[]){{1, OUTCOME_OK, 100, 1}, {2, OUTCOME_OK, 110, 1.1}}, 2, 8);
@@ -135,7 +135,7 @@ TEST_IN(who_was_wrong_once_is_best_nowhere, setup, teardown)
     assert_float_equal(time_of(f, 1, "tile=1"), 0, 0);
 }
 
-TEST_IN(what_does_not_compile_somewhere_may_be_good_elsewhere, setup, teardown)
+TEST_IN(a_configuration_that_fails_to_compile_once_may_be_good_elsewhere, setup, teardown)
 {
     fixture *f = *state;
     learn(f, 0, (seen[]){{1, OUTCOME_OK, 100, 1}, {2, OUTCOME_OK, 110, 1.1}}, 2, 8);

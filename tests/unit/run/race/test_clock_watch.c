@@ -52,7 +52,7 @@ TEST(five_percent_is_the_limit)
     assert_int_equal(clock_watch_judge(&w, 2101 * mhz), CLOCK_REDO);
 }
 
-TEST(three_in_a_row_are_throttled_and_the_new_normal)
+TEST(three_slow_blocks_in_a_row_are_throttled_and_become_normal)
 {
     clock_watch w;
     clock_watch_init(&w);

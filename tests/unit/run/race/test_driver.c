@@ -13,7 +13,7 @@ typedef struct fixture {
     settings settings;
     race_driver *driver;
     bool deferred, stopped; /* the ragged check is deferred; the race ends at once */
-    size_t most;            /* limit of the number of entrants; 0 for no limit */
+    size_t most;            /* the most entrants; 0 for no limit */
     int64_t until_ns;       /* time limit; 0 for no limit */
     bool two;               /* the race runs on two GPUs */
     at_error error;
@@ -90,7 +90,7 @@ TEST_IN(the_fastest_wins, open_all, close_all)
     assert_true(the_tables.sampled_blocks > 0);
 }
 
-TEST_IN(who_is_wrong_on_fresh_data_does_not_win, open_all, close_all)
+TEST_IN(a_variant_wrong_on_fresh_data_does_not_win, open_all, close_all)
 {
     fixture *f = *state;
     the_tables.time_ns[9] = 80000;
@@ -103,7 +103,7 @@ TEST_IN(who_is_wrong_on_fresh_data_does_not_win, open_all, close_all)
     assert_int_equal(race_driver_get_state(f->driver)->excluded, 1);
 }
 
-TEST_IN(who_crashes_in_a_block_is_excluded_and_the_race_goes_on, open_all, close_all)
+TEST_IN(a_variant_that_crashes_in_a_block_is_excluded_and_the_race_goes_on, open_all, close_all)
 {
     fixture *f = *state;
     the_tables.time_ns[9] = 80000;
@@ -114,8 +114,7 @@ TEST_IN(who_crashes_in_a_block_is_excluded_and_the_race_goes_on, open_all, close
     assert_int_equal(pipeline_candidates(f->pipeline)->items[9]->found.outcome, OUTCOME_CRASHED);
 }
 
-TEST_IN(one_that_is_wrong_on_a_ragged_problem_leaves_the_race_when_it_is_loaded, open_all,
-        close_all)
+TEST_IN(a_variant_wrong_on_a_ragged_problem_leaves_the_race_when_loaded, open_all, close_all)
 {
     fixture *f = *state;
     the_tables.time_ns[0] = 80000;
@@ -130,7 +129,7 @@ TEST_IN(one_that_is_wrong_on_a_ragged_problem_leaves_the_race_when_it_is_loaded,
     assert_int_equal(all[4]->ragged, RAGGED_PASSED);
 }
 
-/* Forty variants are about equally fast. The probe also samples some of the others, 10 % slower. */
+/* Forty variants are about equally fast. The probe also samples some variants 10 % slower. */
 TEST_IN(only_finalists_are_compiled_and_checked_for_ragged_problems, open_all, close_all)
 {
     fixture *f = *state;
@@ -150,13 +149,13 @@ TEST_IN(only_finalists_are_compiled_and_checked_for_ragged_problems, open_all, c
     size_t checked = 0;
     for (size_t i = 0; i < all->count; i++)
         checked += !candidate_waits(all->items[i]);
-    assert_true(checked <= race_defaults().finalists + 2); /* the wrong one and the default, too */
+    assert_true(checked <= race_defaults().finalists + 2); /* plus the wrong one, the default */
     assert_int_equal(
         race_driver_candidate(f->driver, race_driver_result(f->driver)->winner)->ragged,
         RAGGED_PASSED);
 }
 
-TEST_IN(who_wins_a_race_that_was_stopped_is_checked_all_the_same, open_all, close_all)
+TEST_IN(the_winner_of_a_stopped_race_is_checked, open_all, close_all)
 {
     fixture *f = *state;
     the_tables.time_ns[9] = 80000;
@@ -168,7 +167,7 @@ TEST_IN(who_wins_a_race_that_was_stopped_is_checked_all_the_same, open_all, clos
     assert_int_equal(winner(f), 4);
 }
 
-/* Makes all variants much slower, except two. Returns the number of sampled entrants. */
+/* Makes all variants but two much slower. Returns the number of sampled entrants. */
 static uint64_t entrants_sampled(fixture *f, int64_t second_ns)
 {
     for (int i = 0; i < TABLES_MOST; i++)
@@ -178,7 +177,7 @@ static uint64_t entrants_sampled(fixture *f, int64_t second_ns)
     return the_tables.held;
 }
 
-TEST_IN(a_quick_run_races_only_who_is_near_the_best, open_all, close_all)
+TEST_IN(a_quick_run_races_only_variants_near_the_best, open_all, close_all)
 {
     fixture *f = *state;
     f->settings.search.has_effort = true;
@@ -187,17 +186,16 @@ TEST_IN(a_quick_run_races_only_who_is_near_the_best, open_all, close_all)
     assert_int_equal(entrants_sampled(f, 120000), 1);
 }
 
-TEST_IN(a_quick_run_races_who_may_be_the_fastest_as_far_as_samples_of_one_variant_differ, open_all,
-        close_all)
+TEST_IN(a_quick_run_races_variants_within_the_spread_of_samples, open_all, close_all)
 {
     fixture *f = *state;
     f->settings.search.has_effort = true;
     f->settings.search.effort = EFFORT_QUICK;
-    the_tables.more_ns = 1000 * 9; /* the samples of slow variants differ by 1 % */
+    the_tables.more_ns = 1000 * 9; /* samples of slow variants differ by 1 % */
     assert_int_equal(entrants_sampled(f, 105000), 2);
 }
 
-TEST_IN(a_quick_run_does_not_race_who_is_surely_not_the_fastest, open_all, close_all)
+TEST_IN(a_quick_run_does_not_race_variants_that_cannot_be_fastest, open_all, close_all)
 {
     fixture *f = *state;
     f->settings.search.has_effort = true;
@@ -205,7 +203,7 @@ TEST_IN(a_quick_run_does_not_race_who_is_surely_not_the_fastest, open_all, close
     assert_int_equal(entrants_sampled(f, 105000), 1);
 }
 
-TEST_IN(a_quick_run_checks_the_next_winner_where_the_first_is_wrong, open_all, close_all)
+TEST_IN(a_quick_run_checks_the_next_winner_if_the_first_is_wrong, open_all, close_all)
 {
     fixture *f = *state;
     f->settings.search.has_effort = true;
@@ -218,7 +216,7 @@ TEST_IN(a_quick_run_checks_the_next_winner_where_the_first_is_wrong, open_all, c
     assert_int_equal(the_tables.rechecked, 2);
 }
 
-TEST_IN(a_race_that_few_may_enter_is_one_of_the_fastest, open_all, close_all)
+TEST_IN(a_race_with_few_places_has_the_fastest_variants, open_all, close_all)
 {
     fixture *f = *state;
     for (int i = 0; i < TABLES_MOST; i++)
@@ -239,7 +237,7 @@ TEST_IN(after_the_time_is_up_the_winner_alone_is_checked, open_all, close_all)
     assert_int_equal(the_tables.rechecked, 1);
 }
 
-TEST_IN(other_runs_race_who_is_within_a_third_too, open_all, close_all)
+TEST_IN(other_runs_race_variants_within_a_third_of_the_best, open_all, close_all)
 {
     fixture *f = *state;
     f->settings.search.has_effort = true;
@@ -272,7 +270,7 @@ TEST_IN(another_gpu_samples_every_other_block_until_the_finals, open_all, close_
 }
 
 /* Reported times are from the first GPU. On the second GPU every variant has another time. */
-TEST_IN(a_slower_gpu_changes_no_time, open_all, close_all)
+TEST_IN(a_slower_second_gpu_changes_no_reported_time, open_all, close_all)
 {
     fixture *f = *state;
     for (int i = 0; i < TABLES_MOST; i++) {
@@ -288,7 +286,7 @@ TEST_IN(a_slower_gpu_changes_no_time, open_all, close_all)
     assert_true(llabs(beaten->time.median_ns - the_tables.time_ns[5]) < 100);
 }
 
-TEST_IN(what_fails_on_another_gpu_is_home_s_to_judge, open_all, close_all)
+TEST_IN(a_failure_on_another_gpu_is_judged_on_the_first, open_all, close_all)
 {
     fixture *f = *state;
     the_tables.time_ns[9] = 80000;
@@ -301,7 +299,7 @@ TEST_IN(what_fails_on_another_gpu_is_home_s_to_judge, open_all, close_all)
     assert_int_equal(race_driver_get_state(f->driver)->excluded, 0);
 }
 
-TEST_IN(where_nothing_works_there_is_no_race, open_all, close_all)
+TEST_IN(without_a_working_variant_there_is_no_race, open_all, close_all)
 {
     fixture *f = *state;
     for (int i = 0; i < TABLES_MOST; i++)
@@ -331,7 +329,7 @@ TEST_IN(machine_code_that_was_dropped_is_compiled_again_for_the_race, open_all, 
     assert_int_equal(winner(f), 0);
 }
 
-/* Whichever call fails, the run returns the failure, and earlier measurements can be read. */
+/* Each call fails in turn. The run must return the failure and keep earlier measurements. */
 TEST_IN(a_failure_in_any_place_leaves_a_result, open_all, close_all)
 {
     fixture *f = *state;

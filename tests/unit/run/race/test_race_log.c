@@ -6,7 +6,7 @@
 #include "run/race/race_log.h"
 #include "temporary.h"
 
-/* A race of three variants, whose run ends, and the race's log, which the next run opens. */
+/* A race of three variants in a run that ends. The next run opens the race's log. */
 typedef struct fixture {
     char folder[TEMPORARY_BYTES];
     device_properties device;
@@ -70,7 +70,7 @@ static void keep_block(fixture *f, const race_question *q)
     race_log_keep(&f->log, q, "race", &e);
 }
 
-TEST_IN(a_block_is_found_again_by_its_number_and_order_alone, set_up, tear_down)
+TEST_IN(a_logged_block_is_found_by_its_number_and_order, set_up, tear_down)
 {
     fixture *f = *state;
     candidate *order[] = {&f->variants[2], &f->variants[0], &f->variants[1]};
@@ -104,7 +104,7 @@ TEST_IN(another_plan_is_another_race, set_up, tear_down)
     assert_false(race_log_find(&f->log, &q, &e));
 }
 
-TEST_IN(a_failed_block_names_the_one_to_blame_by_its_place, set_up, tear_down)
+TEST_IN(a_failed_block_names_the_culprit_by_its_place, set_up, tear_down)
 {
     fixture *f = *state;
     candidate *order[] = {&f->variants[2], &f->variants[0], &f->variants[1]};
@@ -121,7 +121,7 @@ TEST_IN(a_failed_block_names_the_one_to_blame_by_its_place, set_up, tear_down)
     device_event_deinit(&e);
 }
 
-TEST_IN(the_end_of_a_search_says_what_it_tried, set_up, tear_down)
+TEST_IN(the_end_of_a_search_lists_the_tried_variants, set_up, tear_down)
 {
     fixture *f = *state;
     const uint64_t tried[] = {20, 0, 10}, *found;

@@ -1,5 +1,5 @@
-/* Tests races of two sides: which side is called faster, and when the race ends. The true times are
- * known; samples have noise. */
+/* Tests races of two sides: which side is called faster, and when the race ends. The test knows
+ * the true times. Samples have noise. */
 #include <stdlib.h>
 
 #include "base/rng.h"
@@ -16,7 +16,7 @@ typedef struct race {
     rng random;
 } race;
 
-/* Makes a race of these true times. `noise` is the relative noise of a sample. */
+/* Makes a race with these true times. `noise` is the relative noise of a sample. */
 static race *race_of(const double *times_ns, size_t count, double noise, uint64_t seed)
 {
     race *r = calloc(1, sizeof *r);
@@ -26,7 +26,7 @@ static race *race_of(const double *times_ns, size_t count, double noise, uint64_
     for (size_t i = 0; i < count; i++)
         r->sides[i] = (side){.outcome = OUTCOME_OK, .samples_ns = r->samples[i]};
     for (size_t b = 0; b < BLOCKS; b++) {
-        double drift = 1 + 0.05 * rng_uniform(&r->random); /* the same for the whole block */
+        double drift = 1 + 0.05 * rng_uniform(&r->random); /* one drift for the whole block */
         for (size_t i = 0; i < count; i++)
             r->samples[i][b] =
                 (int64_t)(times_ns[i] * drift * (1 + noise * rng_normal(&r->random)));
@@ -34,8 +34,8 @@ static race *race_of(const double *times_ns, size_t count, double noise, uint64_
     return r;
 }
 
-/* Runs the race in the way of side_by_side_run(). Returns the number of blocks; `taken` gets the
- * number of samples of each side and may be NULL. */
+/* Runs the race as side_by_side_run() does. Returns the number of blocks. Sets taken[] to the
+ * number of samples of each side; `taken` may be NULL. */
 static size_t finish_counted(race *r, double margin, side_standing *out, size_t *taken)
 {
     side_judge judge = {.margin = margin, .blocks = BLOCKS};
@@ -59,7 +59,7 @@ static size_t finish(race *r, double margin, side_standing *out)
     return finish_counted(r, margin, out, NULL);
 }
 
-TEST(of_kernels_that_are_alike_none_is_faster)
+TEST(of_equal_kernels_none_is_called_faster)
 {
     static const double times[] = {1e5, 1e5, 1e5, 1e5, 1e5, 1e5};
     size_t wrong = 0, blocks = 0;
@@ -68,12 +68,12 @@ TEST(of_kernels_that_are_alike_none_is_faster)
         blocks += finish(race_of(times, 6, 0.01, seed), 0, &found);
         wrong += found.rival != 0;
     }
-    /* Half a percent of the verdicts may be wrong; the bound allows for chance. */
+    /* Half a percent of 1000 verdicts may be wrong. The bound leaves room for chance. */
     assert_true(wrong <= 12);
-    assert_true(blocks > 1000 * 50); /* without a margin the race never ends early */
+    assert_true(blocks > 1000 * 50); /* without a margin, a race between equal kernels is long */
 }
 
-TEST(a_faster_one_is_found_with_its_interval_in_a_few_blocks)
+TEST(a_faster_side_and_its_interval_are_found_in_few_blocks)
 {
     static const double times[] = {1.03e5, 1.05e5, 1e5, 1.02e5};
     size_t right = 0, covered = 0, blocks = 0;
@@ -88,7 +88,7 @@ TEST(a_faster_one_is_found_with_its_interval_in_a_few_blocks)
     assert_true(blocks < 200 * 30);
 }
 
-TEST(what_is_within_the_margin_is_no_difference_and_ends_at_once)
+TEST(a_difference_within_the_margin_ends_the_race_at_once)
 {
     static const double times[] = {1.002e5, 1e5};
     side_standing found;
@@ -107,7 +107,7 @@ TEST(noise_that_hides_the_difference_is_not_decided)
     assert_false(found.decided);
 }
 
-TEST(who_is_surely_not_faster_is_timed_no_more)
+TEST(a_side_that_is_surely_slower_is_timed_no_more)
 {
     static const double times[] = {1.005e5, 1e5, 3e5};
     side_standing found;
@@ -119,7 +119,7 @@ TEST(who_is_surely_not_faster_is_timed_no_more)
     assert_int_equal(taken[2], 6);
 }
 
-TEST(who_failed_is_nobodys_rival)
+TEST(a_failed_side_is_no_rival)
 {
     static const double times[] = {2e5, 1e5, 3e5};
     side_standing found;

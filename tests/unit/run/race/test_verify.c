@@ -4,8 +4,8 @@
 #include "run/tune_state.h"
 #include "script_fixture.h"
 
-/* A race on two GPUs, in which variant 9 wins and variant 4 is second. On the second GPU, finalists
- * have their places in the race as numbers: the winner is number 0. */
+/* A race on two GPUs, in which variant 9 wins and variant 4 is second. On the second GPU,
+ * finalists are numbered by their places in the race: the winner is number 0. */
 typedef struct fixture {
     session session;
     pipeline *pipeline;
@@ -64,14 +64,14 @@ static const char *verify(fixture *f)
     return f->summary.warnings[0];
 }
 
-TEST_IN(a_winner_that_wins_there_too_is_verified, run_race, end_race)
+TEST_IN(a_winner_that_wins_on_the_other_gpu_is_verified, run_race, end_race)
 {
     fixture *f = *state;
     assert_string_equal(verify(f),
                         "verified: on 1 of 1 other GPUs no finalist is faster than the winner");
 }
 
-TEST_IN(a_finalist_that_is_faster_there_is_named_with_its_lead, run_race, end_race)
+TEST_IN(a_finalist_faster_on_the_other_gpu_is_named_with_its_lead, run_race, end_race)
 {
     fixture *f = *state;
     char text[CONFIGURATION_BYTES];
@@ -86,7 +86,7 @@ TEST_IN(a_finalist_that_is_faster_there_is_named_with_its_lead, run_race, end_ra
     assert_non_null(strstr(said, text));
 }
 
-TEST_IN(a_winner_that_fails_there_is_told_with_how_it_ended, run_race, end_race)
+TEST_IN(a_winner_that_fails_on_the_other_gpu_is_reported_with_its_outcome, run_race, end_race)
 {
     fixture *f = *state;
     the_tables.blocks[0] = OUTCOME_CRASHED;
@@ -94,7 +94,7 @@ TEST_IN(a_winner_that_fails_there_is_told_with_how_it_ended, run_race, end_race)
         strstr(verify(f), "could not be verified on cuda:1 (GPU-1): it ended as crashed"));
 }
 
-TEST_IN(a_gpu_that_is_gone_verifies_nothing_and_is_no_error, run_race, end_race)
+TEST_IN(a_lost_gpu_verifies_nothing_and_is_no_error, run_race, end_race)
 {
     fixture *f = *state;
     the_tables.calls = 0;
@@ -104,7 +104,7 @@ TEST_IN(a_gpu_that_is_gone_verifies_nothing_and_is_no_error, run_race, end_race)
     assert_non_null(strstr(said, "could not be verified on cuda:1 (GPU-1): as the table says"));
 }
 
-TEST_IN(where_there_is_no_other_gpu_nothing_is_said, run_race, end_race)
+TEST_IN(without_another_gpu_nothing_is_reported, run_race, end_race)
 {
     fixture *f = *state;
     f->session.workers->other_count = 0;

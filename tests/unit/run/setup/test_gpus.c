@@ -3,7 +3,7 @@
 
 enum { GPUS = 3 };
 
-/* Addresses that stand for workers: the tests send no requests to them. */
+/* Addresses that stand for workers. The tests send no requests to these workers. */
 static char workers_at[GPUS];
 
 static device_worker *worker_at(size_t i)
@@ -21,7 +21,7 @@ static workers make_workers(void)
     return w;
 }
 
-TEST(the_first_is_home_and_none_is_ready)
+TEST(the_first_gpu_is_home_and_no_gpu_is_ready)
 {
     workers w = make_workers();
     gpus g;
@@ -31,7 +31,7 @@ TEST(the_first_is_home_and_none_is_ready)
     assert_null(gpus_idlest(&g, 4));
 }
 
-TEST(the_idlest_that_is_ready_is_asked)
+TEST(the_least_busy_ready_gpu_is_chosen)
 {
     workers w = make_workers();
     gpus g;
@@ -42,14 +42,14 @@ TEST(the_idlest_that_is_ready_is_asked)
     g.items[1].trying = 1;
     g.items[2].trying = 3;
     assert_ptr_equal(gpus_idlest(&g, 4), &g.items[1]);
-    assert_null(gpus_idlest(&g, 1)); /* all GPUs have the same work */
+    assert_null(gpus_idlest(&g, 1)); /* no GPU has fewer than 1 request */
     g.items[1].ready = false;
     assert_ptr_equal(gpus_idlest(&g, 4), &g.items[0]);
     g.items[0].lost = true;
     assert_ptr_equal(gpus_idlest(&g, 4), &g.items[2]);
 }
 
-TEST(the_best_of_each_gpu_races_as_equals_and_the_others_as_far_behind_as_there)
+TEST(prior_times_are_scaled_so_that_the_best_of_each_gpu_are_equal)
 {
     workers w = make_workers();
     gpus g;
@@ -62,7 +62,7 @@ TEST(the_best_of_each_gpu_races_as_equals_and_the_others_as_far_behind_as_there)
     assert_int_equal(gpus_prior_ns(&g, 1, 0), 0);
 }
 
-TEST(losing_another_leaves_home_where_it_is)
+TEST(losing_another_gpu_keeps_the_home_gpu)
 {
     workers w = make_workers();
     gpus g;
@@ -74,7 +74,7 @@ TEST(losing_another_leaves_home_where_it_is)
     assert_ptr_equal(w.device, worker_at(0));
 }
 
-TEST(losing_home_makes_another_home_among_the_workers_too)
+TEST(losing_the_home_gpu_makes_another_gpu_home)
 {
     workers w = make_workers();
     gpus g;
@@ -83,14 +83,14 @@ TEST(losing_home_makes_another_home_among_the_workers_too)
     assert_int_equal(g.home, 1);
     assert_ptr_equal(w.device, worker_at(1));
     assert_int_equal(w.properties.cuda_version, 1);
-    assert_ptr_equal(w.others[0], worker_at(0)); /* the lost worker is kept, to be freed later */
+    assert_ptr_equal(w.others[0], worker_at(0)); /* the caller frees the lost worker later */
     assert_true(gpus_lose(&g, 1, &w));
     assert_ptr_equal(w.device, worker_at(2));
     assert_int_equal(w.properties.cuda_version, 2);
     assert_false(gpus_lose(&g, 2, &w));
 }
 
-TEST(one_that_is_not_open_yet_takes_no_home)
+TEST(a_gpu_that_is_not_open_becomes_no_home)
 {
     workers w = make_workers();
     gpus g;
@@ -102,7 +102,7 @@ TEST(one_that_is_not_open_yet_takes_no_home)
     assert_ptr_equal(w.device, worker_at(2));
 }
 
-TEST(one_that_is_ready_is_home_before_one_that_is_not)
+TEST(a_ready_gpu_becomes_home_before_others)
 {
     workers w = make_workers();
     gpus g;
@@ -112,12 +112,12 @@ TEST(one_that_is_ready_is_home_before_one_that_is_not)
     assert_int_equal(g.home, 2);
 }
 
-TEST(times_are_brought_home_by_the_copies_of_both)
+TEST(times_are_scaled_by_the_copy_times_of_both_gpus)
 {
     workers w = make_workers();
     gpus g;
     gpus_init(&g, &w);
-    assert_true(gpus_likely_ns(&g, 1, 900) == 900.0); /* the ceilings are not known yet */
+    assert_true(gpus_likely_ns(&g, 1, 900) == 900.0); /* the ceilings are still unknown */
     g.items[0].ceiling_ns = 100;
     g.items[1].ceiling_ns = 300;
     assert_true(gpus_likely_ns(&g, 1, 900) == 300.0);

@@ -1,4 +1,4 @@
-/* Tests which variants are likely to hang because other variants hung. */
+/* If variants hang, others with the same values are likely to hang. Tests which. */
 #include <string.h>
 
 #include "run/tables.h"
@@ -39,7 +39,7 @@ static void note(fixture *f, const char *text, bool hung)
     hangs_note(&f->hangs, indices, hung);
 }
 
-/* Returns the likely cause of hangs, as a text, or NULL if none is known. */
+/* Returns the likely cause of hangs as a text, or NULL if no cause is known. */
 static const char *cause(fixture *f, const char *text)
 {
     uint16_t indices[PATTERN_MAX_PARAMETERS];
@@ -48,7 +48,7 @@ static const char *cause(fixture *f, const char *text)
     return found ? found->text : NULL;
 }
 
-TEST_IN(three_that_hang_suggest_what_they_have_in_common, open_session, close_session)
+TEST_IN(three_hanging_variants_suggest_their_common_value, open_session, close_session)
 {
     fixture *f = *state;
     note(f, "block=64,vec=1,cached=true", false);
@@ -74,7 +74,7 @@ TEST_IN(of_several_common_values_each_may_be_the_cause, open_session, close_sess
     assert_string_equal(cause(f, "block=512,vec=4,cached=false"), "cached=false");
 }
 
-TEST_IN(a_variant_that_ends_clears_what_it_has, open_session, close_session)
+TEST_IN(a_variant_that_ends_clears_its_values, open_session, close_session)
 {
     fixture *f = *state;
     note(f, "block=64,vec=2,cached=true", true);
@@ -82,12 +82,12 @@ TEST_IN(a_variant_that_ends_clears_what_it_has, open_session, close_session)
     note(f, "block=32,vec=2,cached=false", true);
     note(f, "block=1024,vec=2,cached=false", false);
     assert_null(cause(f, "block=256,vec=2,cached=true"));
-    /* If a variant with a value ends, this value can no longer be a cause. */
+    /* A value of a variant that ends can no longer be the cause. */
     note(f, "block=512,vec=2,cached=false", true);
     assert_null(cause(f, "block=256,vec=2,cached=true"));
 }
 
-TEST_IN(with_nothing_in_common_all_variants_are_likely_to, open_session, close_session)
+TEST_IN(without_a_common_value_all_variants_are_likely_to_hang, open_session, close_session)
 {
     fixture *f = *state;
     note(f, "block=64,vec=1,cached=true", true);
@@ -104,7 +104,7 @@ static bool has_vec_4(fixture *f, const candidate *c)
     return indices[1] == wanted[1];
 }
 
-TEST_IN(a_run_leaves_out_what_is_likely_to_hang_and_nothing_else, open_session, close_session)
+TEST_IN(a_run_leaves_out_only_variants_that_are_likely_to_hang, open_session, close_session)
 {
     fixture *f = *state;
     size_t hang = 0, hung = 0;
@@ -113,7 +113,7 @@ TEST_IN(a_run_leaves_out_what_is_likely_to_hang_and_nothing_else, open_session, 
             the_tables.works[i] = OUTCOME_TIMEOUT;
             hang++;
         }
-    /* A variant that does not compile tells nothing about hangs. */
+    /* A variant that does not compile says nothing about hangs. */
     the_tables.compiles[0] = COMPILE_ERROR;
     assert_false(has_vec_4(f, &(candidate){.configuration = 0}));
     f->pipeline = pipeline_new(&f->session, &(pipeline_options){.samples = 3, .racing = 1.3});

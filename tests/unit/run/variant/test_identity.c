@@ -1,11 +1,11 @@
-/* Tests that variants that differ in any way have different identities. */
+/* Tests that different variants have different identities. */
 #include "check.h"
 
 #include <string.h>
 
 #include "run/variant/sources.h"
 
-/* Offsets of fields in a launch plan. A variant with another byte there is another variant. */
+/* Offsets of fields in a launch plan. A change of any of these bytes must change the identity. */
 #define OF(field) offsetof(launch_plan, field)
 static const size_t changed_bytes[] = {
     OF(entries[0]),
@@ -131,7 +131,7 @@ TEST(text_layout_and_problems_make_another_variant)
             assert_differs(keys[k], keys[i]);
 }
 
-/* A run that defers the check on ragged problems knows less than a run that checks at once. */
+/* A run that defers the check on ragged problems knows less about a variant. */
 TEST(a_deferred_check_makes_another_variant)
 {
     static candidate c;

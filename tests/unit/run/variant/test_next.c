@@ -30,7 +30,7 @@ TEST(a_new_candidate_is_compiled_unless_it_is_likely_to_hang)
 }
 
 #define WAITING .stage = CANDIDATE_WAITING
-TEST(a_candidate_that_waits_is_tried_unless_others_say_otherwise)
+TEST(a_waiting_candidate_is_tried_unless_it_is_likely_to_hang)
 {
     static const row rows[] = {
         {"nothing is known", {WAITING}, NEXT_TRY},
@@ -41,7 +41,7 @@ TEST(a_candidate_that_waits_is_tried_unless_others_say_otherwise)
 
 #define DONE .stage = CANDIDATE_FINISHED
 #define WORKS DONE, .works = true, .has_code = true, .racing = 1.3, .ratio = 1
-TEST(machine_code_stays_for_those_that_a_race_lets_in)
+TEST(machine_code_is_kept_for_candidates_that_may_race)
 {
     static const row rows[] = {
         {"it failed", {DONE, .has_code = true, .racing = 1.3}, NEXT_DROP_CODE},
@@ -74,7 +74,7 @@ TEST(the_leader_is_checked_and_then_proven)
 }
 
 #define NEAR WORKS, .ragged = RAGGED_DEFERRED, .compilers_idle = true
-TEST(who_is_likely_to_race_is_compiled_for_its_ragged_problems)
+TEST(likely_entrants_are_compiled_for_ragged_problems)
 {
     static const row rows[] = {
         {"the third of three", {NEAR, .entrants = 3, .faster = 2}, NEXT_PREPARE},

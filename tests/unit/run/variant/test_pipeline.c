@@ -40,7 +40,7 @@ static void start(fixture *f)
     start_with(f, (pipeline_options){0});
 }
 
-/* Asserts that each candidate was returned once. */
+/* Asserts that the pipeline has returned each candidate once. */
 static void expect_all_finished(fixture *f)
 {
     const candidates *all = pipeline_candidates(f->pipeline);
@@ -67,7 +67,7 @@ TEST_IN(every_configuration_ends_once_with_its_own_outcome, open_session, close_
         the_tables.last_first = backwards;
         the_tables.tried = 0;
         start_with(f, (pipeline_options){.is_blind = backwards});
-        if (backwards) /* an earlier pipeline took the answer to the set-up */
+        if (backwards) /* the first pipeline took the answer to the set-up */
             assert_ok(device_worker_setup(f->session.workers->device, NULL, NULL, 1, &f->error),
                       f->error);
         assert_ok(tables_try_all(f->pipeline, &f->session, &f->error), f->error);
@@ -82,13 +82,13 @@ TEST_IN(every_configuration_ends_once_with_its_own_outcome, open_session, close_
         assert_int_equal(all[3]->found.outcome, OUTCOME_WRONG_RESULT);
         assert_null(all[3]->images[0]);
         assert_int_equal(all[4]->found.outcome, OUTCOME_CRASHED);
-        /* A variant that does not compile never reaches the device. */
+        /* A variant that does not compile is not sent to the device. */
         assert_int_equal(the_tables.tried, space_count(f->session.space) - 2);
     }
 }
 
-/* There are fewer workers than requests to the device, then more workers than variants. */
-TEST_IN(with_one_compile_worker_or_sixteen_all_end_alike, open_session, close_session)
+/* There are fewer workers than requests to the device, and then more workers than variants. */
+TEST_IN(one_and_sixteen_compile_workers_give_the_same_outcomes, open_session, close_session)
 {
     fixture *f = *state;
     const size_t widths[] = {1, 16};
@@ -112,8 +112,7 @@ TEST_IN(with_one_compile_worker_or_sixteen_all_end_alike, open_session, close_se
     }
 }
 
-TEST_IN(a_search_that_learns_runs_ahead_by_a_quarter_of_what_it_has_tried, open_session,
-        close_session)
+TEST_IN(a_learning_search_runs_ahead_by_a_quarter_of_its_tries, open_session, close_session)
 {
     fixture *f = *state;
     compile_pool *pool = f->session.workers->pool;
@@ -156,8 +155,7 @@ TEST_IN(a_candidate_is_counted_at_the_stage_that_it_is_at, open_session, close_s
     assert_int_equal(all->at[CANDIDATE_ABANDONED] + all->at[CANDIDATE_FINISHED], all->count);
 }
 
-TEST_IN(what_was_asked_for_first_is_tried_first_whatever_compiled_first, open_session,
-        close_session)
+TEST_IN(variants_are_tried_in_the_order_of_requests, open_session, close_session)
 {
     fixture *f = *state;
     the_tables.last_first = true;
@@ -179,7 +177,7 @@ TEST_IN(replaced_workers_are_counted, open_session, close_session)
     assert_int_equal(pipeline_get_state(f->pipeline)->restarts, 2);
 }
 
-TEST_IN(a_failure_in_any_place_comes_out_and_leaves_nothing_behind, open_session, close_session)
+TEST_IN(every_failure_is_returned_and_leaks_nothing, open_session, close_session)
 {
     fixture *f = *state;
     int place = 1;
@@ -191,16 +189,15 @@ TEST_IN(a_failure_in_any_place_comes_out_and_leaves_nothing_behind, open_session
         the_tables.fail_at = place;
         the_tables.failure = place % 2 ? AT_NO_MEMORY : AT_DEVICE;
         status = tables_try_all(p, &s, &f->error);
-        /* The loop ends when there are fewer than `place` calls, so that no call failed. */
+        /* The loop ends when `place` exceeds the number of calls, so that no call failed. */
         assert_int_equal(status, the_tables.calls < place ? AT_OK : the_tables.failure);
         pipeline_free(p);
         tables_close(&s);
     }
-    assert_true(place > 4 * 20); /* four calls for each variant */
+    assert_true(place > 4 * 20); /* at least four calls for each of twenty variants */
 }
 
-TEST_IN(deferred_ragged_problems_are_compiled_for_those_that_a_race_wants, open_session,
-        close_session)
+TEST_IN(deferred_ragged_problems_are_compiled_only_for_entrants, open_session, close_session)
 {
     fixture *f = *state;
     tables_close(&f->session);
@@ -221,7 +218,7 @@ TEST_IN(deferred_ragged_problems_are_compiled_for_those_that_a_race_wants, open_
     assert_int_equal(c->found.outcome, OUTCOME_OK);
 }
 
-/* Starts a pipeline with a slow device, whose ragged problems are checked in the race. */
+/* Starts a pipeline with a slow device. Ragged problems are checked in the race. */
 static void start_with_ragged(fixture *f)
 {
     tables_close(&f->session);
@@ -231,8 +228,8 @@ static void start_with_ragged(fixture *f)
     start_with(f, (pipeline_options){.racing = 1.3, .defers_ragged = true, .is_blind = true});
 }
 
-/* The first three variants are the fastest; the first does not compile for the ragged problem. */
-TEST_IN(idle_compile_workers_prepare_what_the_race_is_likely_to_want, open_session, close_session)
+/* The first three variants are the fastest. Variant 0 does not compile for the ragged problem. */
+TEST_IN(idle_compile_workers_prepare_likely_entrants, open_session, close_session)
 {
     fixture *f = *state;
     enum { PREPARED = 3 };
@@ -249,7 +246,7 @@ TEST_IN(idle_compile_workers_prepare_what_the_race_is_likely_to_want, open_sessi
         pipeline_expect_race(f->pipeline, PREPARED, false);
     }
     size_t followers = pipeline_get_state(f->pipeline)->twins;
-    /* The fourth variant is prepared in place of the first. */
+    /* The fourth variant is prepared in place of the first variant. */
     assert_int_equal(the_tables.compiled, count - followers + PREPARED + 1);
     assert_int_equal(all->items[0]->found.outcome, OUTCOME_COMPILE_ERROR);
     for (uint64_t i = 1; i < count; i++)
@@ -257,7 +254,7 @@ TEST_IN(idle_compile_workers_prepare_what_the_race_is_likely_to_want, open_sessi
 }
 
 /* From the twentieth variant on, each variant is faster than all earlier ones. */
-TEST_IN(who_overtakes_those_that_are_prepared_is_prepared_too, open_session, close_session)
+TEST_IN(a_variant_faster_than_the_prepared_variants_is_prepared, open_session, close_session)
 {
     fixture *f = *state;
     enum { PREPARED = 3, LATE = 20 };
@@ -279,7 +276,8 @@ TEST_IN(who_overtakes_those_that_are_prepared_is_prepared_too, open_session, clo
     assert_true(prepared > 0);
 }
 
-TEST_IN(what_waits_for_the_device_when_time_is_up_is_not_tried, open_session, close_session)
+TEST_IN(variants_that_wait_for_the_device_when_time_is_up_are_not_tried, open_session,
+        close_session)
 {
     fixture *f = *state;
     start(f);
@@ -292,7 +290,7 @@ TEST_IN(what_waits_for_the_device_when_time_is_up_is_not_tried, open_session, cl
     assert_null(pipeline_take(f->pipeline));
 }
 
-TEST_IN(what_is_being_compiled_when_time_is_up_is_not_waited_for, open_session, close_session)
+TEST_IN(compilations_are_not_waited_for_when_time_is_up, open_session, close_session)
 {
     fixture *f = *state;
     start(f);
@@ -301,7 +299,7 @@ TEST_IN(what_is_being_compiled_when_time_is_up_is_not_waited_for, open_session, 
     assert_int_equal(pipeline_in_flight(f->pipeline), 4);
     pipeline_abandon_queue(f->pipeline);
     assert_int_equal(pipeline_in_flight(f->pipeline), 0);
-    /* A late result does not affect the variants that are compiled from now on. */
+    /* A late result does not affect variants that are compiled afterwards. */
     assert_ok(pipeline_add(f->pipeline, 4, &f->error), f->error);
     assert_int_equal(pipeline_in_flight(f->pipeline), 1);
     for (int i = 0; i < 8; i++)
@@ -322,7 +320,8 @@ TEST_IN(an_event_that_answers_nothing_is_an_error, open_session, close_session)
     assert_int_equal(status, AT_INTERNAL);
 }
 
-TEST_IN(what_the_journal_knows_is_not_done_again_and_keeps_its_times, open_session, close_session)
+TEST_IN(variants_in_the_journal_are_not_tried_again_and_keep_their_times, open_session,
+        close_session)
 {
     fixture *f = *state;
     char folder[TEMPORARY_BYTES];
@@ -364,8 +363,8 @@ static void check_leaders(fixture *f)
     while (pipeline_in_flight(f->pipeline));
 }
 
-/* The fastest variant does not compile for the ragged problem, the second fastest is wrong there,
- * and the third is right. A proof rejects a fourth variant. */
+/* Two of the variants fail on the ragged problem. The fastest is wrong there, and another does
+ * not compile. A proof rejects a third variant. */
 TEST_IN(a_check_on_ragged_problems_decides_and_the_journal_knows_it, open_session, close_session)
 {
     fixture *f = *state;
@@ -407,7 +406,7 @@ TEST_IN(a_check_on_ragged_problems_decides_and_the_journal_knows_it, open_sessio
     temporary_remove(folder);
 }
 
-TEST_IN(who_was_wrong_is_the_best_no_more, open_session, close_session)
+TEST_IN(a_rejected_variant_is_no_longer_the_best, open_session, close_session)
 {
     fixture *f = *state;
     tables_close(&f->session);

@@ -6,8 +6,8 @@
 #include "run/tables.h"
 #include "script_fixture.h"
 
-/* The space of tests/fixtures/twins.lua: four launches; for each, two sources that differ in a
- * name; for each source, three notes that it does not contain. */
+/* tests/fixtures/twins.lua has four launches. Each launch has two sources, which differ in a name.
+ * Each source has three values of `note`, which are not part of the source. */
 enum { LAUNCHES = 4, SOURCES = 2 * LAUNCHES, NOTES = 3, CONFIGURATIONS = SOURCES * NOTES };
 
 typedef struct fixture {
@@ -38,7 +38,7 @@ static int close_session(void **state)
 
 static const candidates *try_all(fixture *f, journal *log)
 {
-    if (f->pipeline) /* an earlier pipeline took the answer to the set-up */
+    if (f->pipeline) /* the first pipeline took the answer to the set-up */
         assert_ok(device_worker_setup(f->session.workers->device, NULL, NULL, 1, &f->error),
                   f->error);
     pipeline_free(f->pipeline);
@@ -69,7 +69,7 @@ static void expect_same_outcome(const candidate *a, const candidate *b)
     assert_int_equal(a->found.resources.registers, b->found.resources.registers);
 }
 
-TEST_IN(one_source_is_compiled_and_tried_once, open_session, close_session)
+TEST_IN(equal_sources_are_compiled_and_tried_once, open_session, close_session)
 {
     fixture *f = *state;
     const candidates *all = try_all(f, NULL);
@@ -80,7 +80,7 @@ TEST_IN(one_source_is_compiled_and_tried_once, open_session, close_session)
         expect_same_outcome(all->items[i], twins_lead(all->items[i]));
 }
 
-TEST_IN(one_machine_code_is_tried_once_for_each_launch, open_session, close_session)
+TEST_IN(equal_machine_code_is_tried_once_for_each_launch, open_session, close_session)
 {
     fixture *f = *state;
     one_code_for_each_launch();
@@ -104,7 +104,7 @@ TEST_IN(one_machine_code_is_tried_once_for_each_launch, open_session, close_sess
     }
 }
 
-/* Merging twins changes the number of tries, but every variant has the outcome of its own try. */
+/* Merging twins saves tries, but every variant must have the outcome of its own try. */
 TEST_IN(merging_changes_no_outcome, open_session, close_session)
 {
     fixture *f = *state;
@@ -144,13 +144,13 @@ TEST_IN(merging_changes_no_outcome, open_session, close_session)
     }
 }
 
-TEST_IN(what_does_not_compile_is_no_machine_code, open_session, close_session)
+TEST_IN(a_variant_that_does_not_compile_has_no_machine_code, open_session, close_session)
 {
     fixture *f = *state;
     one_code_for_each_launch();
     the_tables.compiles[0] = COMPILE_ERROR;
     const candidates *all = try_all(f, NULL);
-    /* All variants of one source fail, and none of the other sources. */
+    /* All variants of one source fail, and no variant of the other sources. */
     size_t failed = 0;
     for (size_t i = 0; i < all->count; i++)
         failed += all->items[i]->found.outcome == OUTCOME_COMPILE_ERROR;
@@ -159,7 +159,7 @@ TEST_IN(what_does_not_compile_is_no_machine_code, open_session, close_session)
     assert_int_equal(the_tables.tried, LAUNCHES);
 }
 
-TEST_IN(the_lowest_configuration_stands_for_all_or_the_preferred, open_session, close_session)
+TEST_IN(the_lowest_or_preferred_configuration_leads_the_twins, open_session, close_session)
 {
     fixture *f = *state;
     one_code_for_each_launch();
@@ -176,7 +176,7 @@ TEST_IN(the_lowest_configuration_stands_for_all_or_the_preferred, open_session, 
         assert_true(lead == all->items[i] || !all->items[i]->images[0]);
         expect_same_outcome(all->items[i], lead);
     }
-    /* If one twin fails, all fail. */
+    /* If one twin fails, all twins fail. */
     candidate_reject(twins_lead(all->items[0]), OUTCOME_WRONG_RESULT, "on fresh data");
     pipeline_settle_twins(f->pipeline, preferred);
     size_t rejected = 0;
@@ -185,8 +185,8 @@ TEST_IN(the_lowest_configuration_stands_for_all_or_the_preferred, open_session, 
     assert_int_equal(rejected, CONFIGURATIONS / LAUNCHES);
 }
 
-/* The variant is compiled again if another GPU must sample it. */
-TEST(who_stands_for_the_one_that_was_noted_is_no_twin_of_its_own)
+/* If another GPU must sample the variant, it is compiled again. */
+TEST(the_lead_of_the_noted_twin_is_no_twin_of_itself)
 {
     twins known = {0};
     candidate noted = {.id = 0, .configuration = 2, .has_code = true, .stage = CANDIDATE_FINISHED},
@@ -206,7 +206,7 @@ TEST(who_stands_for_the_one_that_was_noted_is_no_twin_of_its_own)
     twins_deinit(&known);
 }
 
-TEST_IN(a_race_has_one_of_each_class, open_session, close_session)
+TEST_IN(a_race_has_one_variant_of_each_class_of_twins, open_session, close_session)
 {
     fixture *f = *state;
     race_log log;
@@ -251,7 +251,7 @@ static int open_run(void **state)
     return 0;
 }
 
-TEST_IN(twins_are_counted_and_stand_behind_the_one_that_was_tried, open_run, tables_run_close)
+TEST_IN(twins_are_counted_and_listed_behind_the_tried_variant, open_run, tables_run_close)
 {
     tables_run *w = *state;
     assert_ok(tune_run(&w->settings, &w->tune, &w->error), w->error);
@@ -271,7 +271,7 @@ TEST_IN(twins_are_counted_and_stand_behind_the_one_that_was_tried, open_run, tab
     }
 }
 
-TEST_IN(a_budget_counts_what_was_tried, open_run, tables_run_close)
+TEST_IN(a_budget_counts_only_tried_variants, open_run, tables_run_close)
 {
     tables_run *w = *state;
     w->settings.search.budget_evaluations = LAUNCHES - 1;
@@ -281,7 +281,7 @@ TEST_IN(a_budget_counts_what_was_tried, open_run, tables_run_close)
     assert_int_equal(tune_summary(w->tune)->end, RUN_END_EVALUATIONS);
 }
 
-TEST_IN(a_winner_that_is_wrong_on_fresh_data_takes_its_twins_along, open_run, tables_run_close)
+TEST_IN(the_twins_of_a_rejected_winner_are_rejected, open_run, tables_run_close)
 {
     tables_run *w = *state;
     for (int i = 0; i < TABLES_MOST; i++)

@@ -18,7 +18,7 @@ TEST(pointers_to_candidates_stay_valid_as_the_table_grows)
     candidates_deinit(&table);
 }
 
-TEST(what_was_found_is_copied_and_a_rejection_keeps_the_samples)
+TEST(results_are_copied_and_a_rejection_keeps_the_samples)
 {
     candidates table = {0};
     int64_t samples[] = {900, 700, 800};

@@ -5,8 +5,8 @@
 #include "reader_fixture.h"
 #include "script/expression/term.h"
 
-/* Returns the expression in C, as statements that set `target` if that is not NULL. Returns NULL if
- * C cannot express it. */
+/* Returns the expression in C, as statements that set `target` if `target` is not NULL. Returns
+ * NULL if the expression cannot be written in C. */
 static char *in_c(const char *text, const char *target)
 {
     tree *t = tree_new();
@@ -30,27 +30,27 @@ static void expect(const char *text, const char *wanted)
     free(c);
 }
 
-TEST(a_call_that_stands_there_twice_is_made_once)
+TEST(a_repeated_call_becomes_a_constant)
 {
     expect("min(x + y, (x + y) * 3)",
            "const int64_t common_0 = autotune_add(x, y);\n"
            "v = autotune_min(common_0, autotune_multiply(common_0, INT64_C(3)));\n");
 }
 
-TEST(what_has_nothing_twice_stays_as_it_is)
+TEST(an_expression_without_repetition_has_no_constants)
 {
     expect("x + y // 2", "v = autotune_add(x, autotune_divide(y, INT64_C(2), failed));\n");
     expect("x", "v = x;\n");
 }
 
-TEST(calls_in_a_call_that_stands_there_twice_are_not_constants_of_their_own)
+TEST(calls_inside_a_repeated_call_get_no_constants)
 {
     expect("max(x // y + 1, x // y + 1)",
            "const int64_t common_1 = autotune_add(autotune_divide(x, y, failed), INT64_C(1));\n"
            "v = autotune_max(common_1, common_1);\n");
 }
 
-TEST(a_constant_comes_before_those_that_it_is_part_of)
+TEST(a_constant_comes_before_constants_that_use_it)
 {
     expect("max(log2(x) + y, min(log2(x) + y, log2(x)))",
            "const int64_t common_0 = autotune_log2(x, failed);\n"
@@ -58,7 +58,7 @@ TEST(a_constant_comes_before_those_that_it_is_part_of)
            "v = autotune_max(common_1, autotune_min(common_1, common_0));\n");
 }
 
-TEST(what_may_not_be_evaluated_is_not_evaluated_before)
+TEST(calls_that_may_not_be_evaluated_get_no_constants)
 {
     expect("(p and y // x or 0) + (p and y // x or 1)",
            "v = autotune_add((p ? autotune_divide(y, x, failed) : INT64_C(0)), (p ? "
@@ -69,7 +69,7 @@ TEST(what_may_not_be_evaluated_is_not_evaluated_before)
            "v = (!(p) || (autotune_divide(y, x, failed) < autotune_divide(y, x, failed)));\n");
 }
 
-TEST(bits_are_no_conditions)
+TEST(operands_of_bit_operations_are_no_conditions)
 {
     expect("(x + y) & (x + y)",
            "const int64_t common_0 = autotune_add(x, y);\nv = (common_0 & common_0);\n");
@@ -90,7 +90,7 @@ TEST(each_side_of_a_choice_has_constants_of_its_own)
            "}\n");
 }
 
-TEST(calls_that_give_no_whole_number_are_no_constants)
+TEST(calls_with_fractional_results_get_no_constants)
 {
     expect("max(x / y, 0.5) + max(x / y, 0.5)",
            "v = (autotune_max_number(((double)x / (double)y), (double)0.5) + "
@@ -105,8 +105,8 @@ TEST(texts_are_escaped)
     expect("string.find(w, 'x')", "v = autotune_contains(w, \"x\");\n");
 }
 
-/* Each expression contains the expression before it twice. */
-TEST(what_would_be_too_long_in_c_has_none)
+/* Each expression contains the previous expression twice. */
+TEST(an_expression_too_long_for_c_is_refused)
 {
     char text[8192] = "x", longer[2 * sizeof text];
     for (int i = 0; i < 9; i++) {
@@ -129,7 +129,7 @@ TEST(what_would_be_too_long_in_c_has_none)
     tree_free(t);
 }
 
-TEST(what_has_no_term_has_no_c)
+TEST(an_expression_without_a_term_has_no_c)
 {
     static const char *const texts[] = {"x ^ 2",
                                         "#w",

@@ -16,9 +16,9 @@ static void expect_tokens(const char *text, const char *wanted)
     assert_string_equal(found, wanted);
 }
 
-TEST(texts_fall_apart_as_in_lua)
+TEST(texts_are_split_into_tokens_as_in_lua)
 {
-    expect_tokens("a.b+c_1//2..d", "a|.|b|+|c_1|//|2..d"); /* Lua: 2..d is a malformed number */
+    expect_tokens("a.b+c_1//2..d", "a|.|b|+|c_1|//|2..d"); /* in Lua, 2..d is a malformed number */
     expect_tokens("a..b ... ~=<=>===::", "a|..|b|...|~=|<=|>=|==|::");
     expect_tokens("0x1p-4 1e5 1e+5 .5 3.e2-1 0xAg", "0x1p-4|1e5|1e+5|.5|3.e2|-|1|0xAg");
     expect_tokens("'a b' \"c\\\"d\" 'e\\\nf'", "'a b'|\"c\\\"d\"|'e\\\nf'");
@@ -72,7 +72,7 @@ TEST(fields_are_found_by_their_path)
         line_of((source_step[]){{"space", 0}, {"done", 0}, {"deep", 0}, {"bottom", 0}}, 4), 10);
     assert_int_equal(line_of((source_step[]){{"where", 0}, {NULL, 2}}, 2), 12);
     assert_int_equal(line_of((source_step[]){{"where", 0}, {NULL, 3}}, 2), 13);
-    /* If a step is not found, the line is that of the last step that was found. */
+    /* For a missing step, the result is the line of the last step that was found. */
     assert_int_equal(line_of((source_step[]){{"where", 0}, {NULL, 4}}, 2), 12);
     assert_int_equal(line_of((source_step[]){{"wehre", 0}}, 1), 3);
     assert_int_equal(source_line((source_text){"x = 1", 5, false}, NULL, 0), 0);
@@ -111,7 +111,7 @@ TEST(any_cut_of_a_text_is_read_without_harm)
     source_step steps[] = {{"space", 0}, {"done", 0}, {"deep", 0}, {"bottom", 0}};
     for (size_t from = 0; from < sizeof script - 1; from++)
         for (size_t to = from; to < sizeof script - 1; to++) {
-            /* The copy is on the heap, so that the sanitizer sees each read behind its end. */
+            /* The copy is on the heap, so that the sanitizer detects reads behind its end. */
             size_t size_bytes = to - from, lines = 1;
             char *cut = malloc(size_bytes + !size_bytes);
             token key;
@@ -140,7 +140,7 @@ static void expect_repeated(const char *text, bool bare, const char *wanted)
     assert_string_equal(found, wanted);
 }
 
-TEST(a_key_that_its_table_has_twice_is_found_with_its_line)
+TEST(a_duplicate_key_is_found_with_its_line)
 {
     expect_repeated("return { a = 1,\n b = 2,\n a = 3 }", false, "a:3");
     expect_repeated("at.pattern { space = { x = 1,\n ['x'] = 2 }, [\"space\"] = 3; }", false,

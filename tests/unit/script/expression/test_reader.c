@@ -54,7 +54,7 @@ TEST(different_expressions_are_different_nodes)
     tree_free(t);
 }
 
-TEST(what_is_no_expression_is_not_read)
+TEST(text_that_is_no_expression_is_refused)
 {
     static const char *const texts[] = {"",      "x +",   "x y",      "(x",      "x)",  "p) or (q",
                                         "x, y",  "x = 1", "f(x,)",    "{ [x] }", "x.",  "x:y",
@@ -68,7 +68,7 @@ TEST(what_is_no_expression_is_not_read)
     tree_free(t);
 }
 
-/* Brackets may nest as deeply as in Lua, and no deeper. Chains may have any length. */
+/* Brackets may nest as deeply as in Lua, but no deeper. Chains may have any length. */
 TEST(brackets_nest_as_deeply_as_in_lua)
 {
     enum { MANY = 50000 };

@@ -46,7 +46,7 @@ static size_t compile(const char *text, vector_step *steps)
     return count;
 }
 
-/* Returns Lua's result: 0, 1, or -1 for an error. */
+/* Returns the result of Lua: 0, 1, or -1 for an error. */
 static int ask_lua(lua_State *L, const char *text, const int64_t *inputs)
 {
     char chunk[MOST_TEXT + 200];
@@ -206,12 +206,12 @@ TEST(answers_are_those_of_lua)
         check_against_lua(L, &r, text, &refused);
     }
     lua_close(L);
-    /* Zero divisors must be frequent, but if all expressions were refused, the test would show
-     * nothing. */
+    /* Zero divisors must be frequent. But if most expressions were refused, the test would show
+     * little. */
     assert_in_range(refused, 1, ROUNDS / 2);
 }
 
-TEST(what_is_not_whole_numbers_and_truth_values_is_left_to_lua)
+TEST(only_integers_and_booleans_are_evaluated_without_lua)
 {
     static const char *const texts[] = {
         "x / 2 == 1",
@@ -301,7 +301,7 @@ TEST(a_zero_divisor_is_left_to_lua)
     assert_false(vector_evaluate(steps, count, inputs, X, (int64_t[]){3, 0}, 2, holds));
 }
 
-TEST(what_stands_there_twice_is_one_step)
+TEST(a_repeated_part_is_one_step)
 {
     vector_step steps[VECTOR_MOST_STEPS];
     assert_int_equal(compile("x * y + 1 == 1", steps), 6);
@@ -309,7 +309,7 @@ TEST(what_stands_there_twice_is_one_step)
     assert_int_equal(compile("x * y + 1 == 1 and not (x * y + 1 == 1)", steps), 8);
 }
 
-TEST(what_is_too_long_or_holds_too_much_back_is_left_to_lua)
+TEST(expressions_with_too_many_steps_or_registers_are_left_to_lua)
 {
     vector_step steps[VECTOR_MOST_STEPS];
     char text[MOST_TEXT] = "x == 1", more[32];
@@ -321,7 +321,7 @@ TEST(what_is_too_long_or_holds_too_much_back_is_left_to_lua)
 
     strcpy(text, "x == 1");
     for (int i = 0; i < 20; i++) {
-        snprintf(more, sizeof more, " + (x * %d", i); /* each bracket needs one more register */
+        snprintf(more, sizeof more, " + (x * %d", i); /* each bracket needs a register more */
         append(text, more);
     }
     for (int i = 0; i < 20; i++)

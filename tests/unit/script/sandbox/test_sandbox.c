@@ -15,7 +15,6 @@ static void expect(const char *text, const char *message)
                  message);
 }
 
-/* The error of a script that runs to its end. */
 static const char passed[] = "the script returns no pattern";
 
 TEST(nothing_leads_out_of_the_sandbox)
@@ -47,7 +46,7 @@ TEST(shared_tables_cannot_be_changed)
     expect("x = 1 assert(x == 1 and _ENV.x == 1)", passed);
 }
 
-TEST(what_a_script_needs_is_there)
+TEST(the_sandbox_has_what_scripts_need)
 {
     expect(
         "assert(('a,b'):gsub(',', ';') == 'a;b' and ('x'):rep(3, '-') == 'x-x-x')\n"
@@ -104,7 +103,7 @@ TEST(endless_loops_end)
     }
 }
 
-/* For Lua, the length of this table of some dozen entries is more than 2^60: Lua tries powers of
+/* Lua takes the length of this small table to be more than 2^60. To find it, Lua tries powers of
  * two as long as these are keys. The names put the keys into the table's hash part. */
 #define EIGHT(x) #x "0=1," #x "1=1," #x "2=1," #x "3=1," #x "4=1," #x "5=1," #x "6=1," #x "7=1,"
 #define LONG_BORDER                                                                                \
@@ -113,7 +112,7 @@ TEST(endless_loops_end)
             EIGHT(q) "}\n"                                                                         \
                      "local i = 1 while i > 0 do t[i] = 1 i = i * 2 end assert(#t > 1 << 60) "
 
-/* A limit of Lua instructions alone would not limit the work of C functions. */
+/* One call of a C function can do much work, so a limit of Lua instructions is not enough. */
 TEST(work_inside_of_c_functions_is_bounded)
 {
     static const struct {
@@ -176,7 +175,7 @@ TEST(a_deep_text_is_an_error_and_no_crash)
     expect(text, "");
 }
 
-/* The memory limit rises step by step, so each allocation of Lua fails in turn. */
+/* The memory limit rises in small steps, so each allocation of Lua fails in turn. */
 TEST(memory_may_run_out_anywhere)
 {
     script_options options = fixture_options();
@@ -205,7 +204,7 @@ static int raise_here(lua_State *L)
     sandbox_raise(L, AT_USAGE, "file", 7, "%s", "mine");
 }
 
-TEST(a_raised_error_keeps_its_story)
+TEST(a_raised_error_keeps_its_message)
 {
     sandbox box;
     at_error error = {0};

@@ -1,4 +1,4 @@
-/* Races with known times: exact times, or the times of a synthetic clock. */
+/* Races whose true times are known. Samples are exact, or come from a synthetic clock. */
 #ifndef AUTOTUNE_RACE_FIXTURE_H
 #define AUTOTUNE_RACE_FIXTURE_H
 
@@ -48,7 +48,7 @@ static inline void fill(size_t count, const uint32_t *order)
         samples_ns[i] = (int64_t)true_ns[order[i]];
 }
 
-/* Runs a race on exact times. */
+/* Runs a race whose samples are exact. */
 static inline const race_result *finish_exactly(race *r)
 {
     const uint32_t *order;

@@ -59,7 +59,7 @@ TEST(noise_above_the_tick_averages_it_out)
     assert_true(p.tick == 0);
 }
 
-TEST(the_bound_is_wrong_as_often_as_it_says)
+TEST(the_bound_is_wrong_as_often_as_its_error_probability)
 {
     enum { TRIALS = 20000, FEW = 16 };
     rng r = rng_seeded(8);
@@ -75,7 +75,7 @@ TEST(the_bound_is_wrong_as_often_as_it_says)
         paired p = paired_compare(a, b, FEW, 0, scratch);
         wrong += p.mean > paired_half_width(&p, quantile);
     }
-    /* The rate may differ from 1 % by a factor of 1.5, because Yuen's t is an approximation. */
+    /* The rate may differ from 1 % by a factor of 1.5, because Yuen's test is an approximation. */
     assert_true(wrong > TRIALS / 150 && wrong < TRIALS * 15 / 1000);
 }
 

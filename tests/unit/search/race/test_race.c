@@ -15,7 +15,7 @@ TEST(a_single_entrant_is_measured_and_wins)
     race_free(r);
 }
 
-TEST(every_block_asks_every_survivor_once)
+TEST(every_block_samples_every_survivor_once)
 {
     set_up(50, 1e5, 0.004);
     race_options options = with_seed(2);
@@ -36,7 +36,7 @@ TEST(every_block_asks_every_survivor_once)
     race_free(r);
 }
 
-TEST(asking_twice_gives_the_same_block)
+TEST(a_block_asked_for_twice_is_the_same)
 {
     set_up(20, 1e5, 0.01);
     race_options options = with_seed(3);
@@ -86,9 +86,9 @@ TEST(the_same_seed_and_samples_replay_the_same_race)
     race_free(b);
 }
 
-/* A race of hundreds of entrants begins with a probe. A race of a hundred entrants without earlier
- * samples begins with a screen. */
-TEST(as_many_blocks_are_alike_as_the_race_says)
+/* A race of hundreds of entrants begins with a probe. A race of a hundred entrants without
+ * earlier samples begins with a screening. */
+TEST(race_blocks_ahead_is_the_number_of_equal_blocks)
 {
     static const size_t counts[] = {300, 100};
     for (size_t k = 0; k < 2; k++) {

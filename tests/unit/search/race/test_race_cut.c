@@ -1,7 +1,7 @@
-/* Tests which entrants are measured, and which leave a race before its finals. */
+/* Tests which entrants are measured, and which entrants leave a race before its finals. */
 #include "race_fixture.h"
 
-TEST(earlier_samples_far_above_the_best_are_out_unmeasured)
+TEST(entrants_with_earlier_samples_far_above_the_best_are_not_measured)
 {
     set_up(3, 1e5, 0);
     entrants[0].fastest_ns = 100000;
@@ -18,7 +18,7 @@ TEST(earlier_samples_far_above_the_best_are_out_unmeasured)
     race_free(r);
 }
 
-TEST(of_those_near_the_best_no_more_than_the_limit_enter)
+TEST(the_limit_applies_to_entrants_near_the_best)
 {
     set_up(40, 1e5, 0.001);
     for (uint32_t i = 0; i < 40; i++)
@@ -42,14 +42,14 @@ TEST(entrants_without_an_earlier_sample_are_screened)
     assert_int_equal(race_progress(r, NULL, NULL), RACE_SCREEN);
     const race_result *result = finish_exactly(r);
     assert_int_equal(result->winner, 0);
-    /* With this margin, 1.2 times the best stays in the race and 1.3 times the best leaves. */
+    /* With this margin, 1.2 times the best time stays in the race, and 1.3 times leaves. */
     assert_int_equal(standing_of(result, 2)->left_at, RACE_FINALS);
     assert_int_equal(standing_of(result, 3)->left_at, RACE_SCREEN);
     assert_int_equal(standing_of(result, 3)->time.count, 2);
     race_free(r);
 }
 
-TEST(one_outlier_does_not_screen_the_best_out)
+TEST(one_outlier_does_not_exclude_the_best)
 {
     set_up(10, 1e5, 0.02);
     race_options options = with_seed(8);
@@ -72,13 +72,13 @@ TEST(thousands_are_narrowed_down_in_few_samples)
     race *r = start(&options, MOST);
     synthetic_clock clock = usual_clock(26);
     const race_result *result = synthetic_clock_race(&clock, r, true_ns, samples_ns);
-    /* The winner is within 0.5 % of the fastest, after fewer than ten samples per variant. */
+    /* The winner must be within 0.5 % of the fastest, after fewer than ten samples per variant. */
     assert_true(true_ns[result->winner] / true_ns[0] < 1.005);
     assert_true(clock.samples < 10 * MOST);
     race_free(r);
 }
 
-/* Sets up entrants in random order, each with an earlier sample: the fastest of three. */
+/* Sets up entrants in random order. The earlier sample of each entrant is the fastest of three. */
 static void set_up_tried(size_t count, double spread, synthetic_clock *clock)
 {
     set_up(count, 1e5, spread / (double)count);
@@ -88,7 +88,7 @@ static void set_up_tried(size_t count, double spread, synthetic_clock *clock)
         true_ns[i - 1] = true_ns[j];
         true_ns[j] = swapped;
     }
-    /* Earlier samples come from a warm machine. */
+    /* The machine is warm when the earlier samples are taken. */
     clock->now_ns = 1e9;
     for (size_t i = 0; i < count; i++)
         for (int n = 0; n < 3; n++) {
@@ -125,12 +125,12 @@ static uint64_t samples_of_race(size_t count, double noise, uint64_t seed, bool 
 TEST(of_thousands_with_earlier_samples_few_are_measured_again)
 {
     bool lost;
-    /* Without a probe, all entrants would be sampled twice. */
+    /* A race without a probe would sample every entrant twice. */
     assert_true(samples_of_race(MOST, 0.003, 31, &lost) < MOST);
     assert_false(lost);
 }
 
-TEST(the_more_earlier_samples_err_the_more_are_measured_again)
+TEST(less_exact_earlier_samples_lead_to_more_samples)
 {
     bool lost;
     uint64_t exact = samples_of_race(2048, 0.002, 32, &lost);
@@ -145,11 +145,11 @@ TEST(a_probe_loses_the_best_no_more_often_than_alpha)
         samples_of_race(512, 0.008, 100 + seed, &lost);
         times += lost;
     }
-    assert_true(times <=
-                3); /* at most one loss in 100 is expected; more than three have probability 2 % */
+    assert_true(times <= 3); /* at most one loss is expected in 100 races; more than three have a
+                                probability of 2 % */
 }
 
-TEST(blocks_of_the_probe_do_not_compare_those_who_were_not_in_it)
+TEST(blocks_of_the_probe_do_not_compare_other_entrants)
 {
     synthetic_clock clock = usual_clock(33);
     set_up_tried(1024, 0.2, &clock);
@@ -169,7 +169,7 @@ TEST(blocks_of_the_probe_do_not_compare_those_who_were_not_in_it)
     race_free(r);
 }
 
-TEST(a_race_goes_on_when_all_who_were_probed_fail)
+TEST(a_race_goes_on_if_all_probed_entrants_fail)
 {
     synthetic_clock clock = usual_clock(34);
     set_up_tried(1024, 0.2, &clock);

@@ -30,8 +30,8 @@ TEST(the_default_is_measured_in_the_finals_however_slow)
     race_free(r);
 }
 
-/* Starts a race of two entrants and a default with this default_ratio. The default's earlier sample
- * is five times as long as those of the entrants. */
+/* Starts a race of two entrants and a default, with this default_ratio. The earlier sample of
+ * the default is five times those of the entrants. */
 static race *start_with_slow_default(double ratio)
 {
     set_up(3, 1e5, 0.01);
@@ -72,7 +72,7 @@ TEST(a_hopeless_default_races_when_all_others_fail)
     race_free(r);
 }
 
-/* Counts the samples of the default and of the winner in the finals, if the default takes
+/* Counts samples in the finals, of the default and of the winner, if the default takes
  * `default_ns`. */
 static void count_finals(double default_ns, size_t *of_default, size_t *of_winner)
 {
@@ -88,7 +88,7 @@ static void count_finals(double default_ns, size_t *of_default, size_t *of_winne
     race_free(r);
 }
 
-TEST(a_default_far_behind_leaves_the_finals_and_one_that_is_near_does_not)
+TEST(only_a_default_far_behind_leaves_the_finals)
 {
     size_t of_default, of_winner;
     count_finals(5e5, &of_default, &of_winner);
@@ -148,7 +148,7 @@ TEST(the_finals_are_balanced)
 
 TEST(only_the_finals_decide)
 {
-    /* Before the finals, entrant 0 is faster by chance; in the finals it is not. */
+    /* Before the finals, entrant 0 is faster by chance. In the finals, it is slower. */
     set_up(2, 1e5, 0.005);
     race_options options = with_seed(11);
     race *r = start(&options, 2);
@@ -211,11 +211,11 @@ TEST(the_interval_of_a_ratio_holds_the_truth)
         held += s->low <= 1.03 && 1.03 <= s->high;
         race_free(r);
     }
-    /* A bound may be wrong in 1 % of the races. */
+    /* A bound is wrong with a probability of 1 %. */
     assert_true(held >= 190);
 }
 
-TEST(among_the_tied_the_default_then_fewer_resources_win)
+TEST(among_tied_entrants_the_default_wins_then_fewer_resources)
 {
     set_up(4, 1e5, 0);
     entrants[1].registers = 20;
@@ -263,7 +263,7 @@ TEST(a_winner_always_has_a_rival_in_the_finals)
     race_free(r);
 }
 
-TEST(those_cut_for_lack_of_places_count_as_tied)
+TEST(entrants_cut_for_lack_of_places_count_as_tied)
 {
     set_up(12, 1e5, 0);
     race_options options = with_seed(14);
@@ -279,7 +279,7 @@ TEST(those_cut_for_lack_of_places_count_as_tied)
     race_free(r);
 }
 
-TEST(a_tie_that_noise_made_is_measured_once_more_as_long)
+TEST(a_tie_caused_by_noise_doubles_the_finals)
 {
     set_up(2, 1e5, 0);
     synthetic_machine machine = synthetic_machine_usual();
@@ -307,10 +307,10 @@ TEST(a_quiet_machine_is_not_called_noisy)
     race_free(r);
 }
 
-TEST(a_coarse_clock_does_not_separate_what_it_cannot_see)
+TEST(a_coarse_clock_does_not_separate_times_within_a_tick)
 {
-    /* The times are 10 us and 10.2 us, without noise, on a clock of 500 ns. The two samples of a
-     * block are equal or differ by one tick. */
+    /* The true times are 10 us and 10.2 us, without noise. The clock has a tick of 500 ns, so
+     * the two samples of a block are equal or differ by one tick. */
     set_up(2, 10e3, 0);
     race_options options = with_seed(17);
     options.tick_ns = 500;
@@ -363,7 +363,7 @@ TEST(when_all_finalists_are_excluded_the_next_best_are_measured)
 
 TEST(drift_between_blocks_does_not_decide)
 {
-    /* The machine drifts slowly by 3 %, which is much more than the entrants differ. */
+    /* The speed of the machine drifts by 3 %, which is much more than the entrants differ. */
     synthetic_machine machine = synthetic_machine_usual();
     machine.wander = 0.03;
     machine.wander_ns = 50e6;

@@ -39,7 +39,7 @@ TEST(numbers_have_position_and_category_texts_only_a_category)
     float point[4];
     assert_true(space_find(s, middle, &index));
     encoding_point(&e, index, point);
-    /* 32 lies in the middle between 16 and 64, by rank and by ratio. */
+    /* By rank and by ratio, 32 lies in the middle between 16 and 64. */
     assert_true(fabs((double)point[0] - 0.5) < 1e-6);
     assert_true(point[3] == 1);
     encoding_deinit(&e);
@@ -63,7 +63,7 @@ TEST(a_distance_adds_positions_and_differences_of_texts)
     space_free(s);
 }
 
-TEST(least_values_are_counted_of_three_numbers_or_more)
+TEST(least_values_count_only_for_parameters_of_three_or_more_numbers)
 {
     at_error error = {0};
     static const value four[] = {{.integer = 0}, {.integer = 1}, {.integer = 2}, {.integer = 4}};
@@ -86,7 +86,7 @@ TEST(least_values_are_counted_of_three_numbers_or_more)
     space_free(s);
 }
 
-/* A constraint that allows several stages only if the name is "b". */
+/* A constraint that allows more than one stage only if the name is "b". */
 static at_status only_b_has_stages(void *context, const space_question *q, bool *holds,
                                    at_error *error)
 {
@@ -99,7 +99,7 @@ static at_status only_b_has_stages(void *context, const space_question *q, bool 
     return AT_OK;
 }
 
-TEST(least_values_that_another_parameter_leaves_no_choice_are_not_counted)
+TEST(least_values_forced_by_another_parameter_are_not_counted)
 {
     at_error error = {0};
     static const space_parameter parameters[] = {
@@ -160,7 +160,7 @@ TEST(scores_rise_with_costs_everywhere)
     }
 }
 
-TEST(what_is_close_together_near_the_best_is_kept_apart)
+TEST(small_differences_near_the_best_cost_are_enlarged)
 {
     static const double costs[] = {1, 1.001, 1.002, 1.003, 50, 100, 1000, 10000};
     cost_scale s = {0};
@@ -168,7 +168,7 @@ TEST(what_is_close_together_near_the_best_is_kept_apart)
     double near = cost_scale_score(&s, 1.001) - cost_scale_score(&s, 1);
     double range = cost_scale_score(&s, 10000) - cost_scale_score(&s, 1);
     assert_true(near > 0.05 * range);
-    /* Costs below the lowest known cost still have different scores. */
+    /* Costs below the lowest known cost still get different scores. */
     assert_true(cost_scale_score(&s, 0.999) < cost_scale_score(&s, 1));
     cost_scale_deinit(&s);
 }

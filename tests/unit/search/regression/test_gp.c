@@ -104,7 +104,7 @@ TEST(predictions_are_those_of_the_textbook)
     gp_deinit(&g);
 }
 
-TEST(a_value_not_known_yet_moves_no_mean_but_narrows_the_deviation)
+TEST(a_pending_value_changes_no_mean_but_narrows_the_deviation)
 {
     rng r = rng_seeded(2);
     float points[ROWS * FEATURES], pool[CANDIDATES * FEATURES];
@@ -152,8 +152,8 @@ TEST(values_without_any_spread_are_no_trouble)
     assert_true(isfinite(k.weight[0]) && isfinite(k.noise) && scale > 0);
 }
 
-/* Before lengths are fitted, an outcome matters even if points differ in all features but one. */
-TEST(before_lengths_are_fitted_one_outcome_says_something_of_far_points)
+/* Before length scales are fitted, an outcome matters for points that share only one feature. */
+TEST(before_length_scales_are_fitted_an_outcome_influences_far_points)
 {
     enum { MANY = 8 };
     static const bool numbers[MANY] = {false};

@@ -5,7 +5,7 @@
 
 enum { MOST = 14 };
 
-/* Returns whether a path from `from` to the end avoids `at`, by trying all paths. */
+/* Tries all paths. Returns whether a path from `from` to the end avoids `at`. */
 static bool reaches_end_without(const flow_edge *edges, int count, int from, int at, bool *seen)
 {
     if (from == at)
@@ -61,7 +61,7 @@ TEST(meeting_points_of_random_graphs_equal_brute_force)
                 continue;
             if (meet[i] >= 0) {
                 /* The meeting point post-dominates instruction i, and no nearer instruction
-                 * does. */
+                 * post-dominates it. */
                 assert_true(meet[i] != i && post_dominates(edges, count, meet[i], i));
                 for (int k = 0; k < count; k++)
                     if (k != i && k != meet[i] && post_dominates(edges, count, k, i) &&

@@ -1,4 +1,4 @@
-/* Tests the machine accesses into which ptxas turns short sequences. The expected counts come from
+/* Tests the machine accesses that ptxas makes of short sequences. The expected counts are from
  * its machine code for sm_90. */
 #include <stdio.h>
 
@@ -7,7 +7,7 @@
 enum { SHARED_BYTES = 2048, FILLS = SHARED_BYTES / 128 };
 
 /* %a is an address in shared memory, which grows by `stride` bytes from lane to lane. %g is an
- * address in global memory, which grows by 16 bytes. */
+ * address in global memory, which grows by 16 bytes from lane to lane. */
 static const char frame[] =
     ".version 8.0\n.target sm_90\n.address_size 64\n"
     ".visible .entry k(.param .u64 in, .param .u64 out, .param .u32 n)\n{\n"
@@ -83,7 +83,7 @@ TEST(a_joined_load_has_the_bank_conflicts_of_its_width)
     assert_int_equal(
         count(8, LOAD("shared", "f0", "%a") LOAD("shared", "f1", "%a+4")).shared_load.conflicts, 0);
     assert_int_equal(count(8, LOAD("shared", "f0", "%a")).shared_load.conflicts, 1);
-    /* Only the upper half of the 16 bytes is used. */
+    /* The code uses only the upper half of the 16 bytes. */
     sim_totals half = count(16, "ld.shared.v4.f32 {%f4, %f5, %f0, %f1}, [%a];");
     assert_int_equal(half.shared_load.shared_requests, 1);
     assert_int_equal(half.shared_load.conflicts, 2);

@@ -1,4 +1,4 @@
-/* Kernels of (int *in, int *out) with a mistake, and the message that reports it. */
+/* Kernels of (int *in, int *out) with a mistake, and the message of the fault. */
 #ifndef AUTOTUNE_TESTS_FAULT_FIXTURE_H
 #define AUTOTUNE_TESTS_FAULT_FIXTURE_H
 
@@ -7,7 +7,7 @@
 
 #include "sim_fixture.h"
 
-/* Asserts that the message contains these parts in this order. `parts` has them with " ... "
+/* Asserts that the message contains some parts in this order. `parts` has the parts with " ... "
  * between. */
 static inline void assert_story(const sim_test *t, const char *parts)
 {
@@ -22,8 +22,8 @@ static inline void assert_story(const sim_test *t, const char *parts)
     }
 }
 
-/* Runs a kernel of (int *in, int *out) on `blocks` blocks of `threads` threads. Each buffer has 64
- * elements. */
+/* Runs a kernel of (int *in, int *out) on `blocks` blocks of `threads` threads. Each buffer has
+ * 64 elements. */
 static inline sim_fault_kind run_on(int host_threads, sim_test *t, const char *source,
                                     uint32_t blocks, uint32_t threads)
 {
@@ -64,7 +64,7 @@ static inline void assert_fault(const char *body, uint32_t blocks, uint32_t thre
     sim_test_deinit(&t);
 }
 
-/* Asserts the same for the body that joins form[0], part and form[1]. */
+/* Calls assert_fault() with form[0], part and form[1] joined to a body. */
 static inline void assert_fault_with(const char *const form[2], const char *part, uint32_t blocks,
                                      uint32_t threads, sim_fault_kind kind, const char *story)
 {

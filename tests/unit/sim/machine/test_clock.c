@@ -1,4 +1,4 @@
-/* Tests that vector clocks and histories of releases lose no known operation, and add none. */
+/* Tests that vector clocks and histories of releases lose no known operation and add none. */
 #include "check.h"
 
 #include "sim/machine/clock.h"
@@ -6,9 +6,9 @@
 
 enum { BLOCKS = 3, WARPS = 2, LANES = 32, UNTIL = 6 };
 
-/* A clock as plain arrays: the last known operation of each lane. */
+/* a clock as plain arrays: the last known operation of each lane */
 typedef struct plain {
-    uint32_t until[BLOCKS][WARPS][LANES]; /* the operation + 1 */
+    uint32_t until[BLOCKS][WARPS][LANES]; /* number of the last known operation, plus 1 */
     uint32_t epoch[BLOCKS];
 } plain;
 
@@ -87,7 +87,7 @@ TEST(a_join_has_the_entries_of_both_clocks_and_keeps_the_other)
         assert_same(a, &both);
         assert_same(b, &q);
         assert_same(shared, &p);
-        /* Adding known operations again makes no new clock. */
+        /* If all operations are known, the join must return the same clock. */
         const sim_clock *before = a;
         sim_clock_join(&a, b);
         assert_ptr_equal(a, before);
@@ -102,7 +102,7 @@ TEST(a_location_exists_until_overlapping_bytes_are_forgotten)
     enum { PLACES = 500, BYTES = 4 };
     sim_history h = {0};
     uint32_t there[PLACES + 1] = {
-        0}; /* bytes of the location at this address; 0 if there is none */
+        0}; /* bytes of the location at each address; 0 if there is no location */
     uint32_t seed = 3;
     for (int i = 0; i < 5000; i++) {
         const uint64_t at = 1 + next(&seed) % PLACES;
@@ -147,7 +147,7 @@ TEST(a_location_keeps_its_writes_in_coherence_order)
     assert_int_equal(x->count, SIM_MOST_WRITES);
     sim_write *between = sim_location_insert(x, 2);
     between->by.block = 99;
-    /* The oldest write was removed to make room. */
+    /* The oldest write was removed to make space. */
     assert_int_equal(between - x->writes, 1);
     assert_int_equal(x->writes[0].by.block, SIM_MOST_WRITES + 1);
     assert_int_equal(x->writes[2].by.block, SIM_MOST_WRITES + 2);

@@ -1,10 +1,10 @@
-/* Blocks of a cluster: correct kernels run to their end, and each mistake is a fault. */
+/* Tests blocks of a cluster: correct kernels run to their end, and each mistake is a fault. */
 #include <stdio.h>
 #include <string.h>
 
 #include "sim_fixture.h"
 
-/* The code before the bodies below. The grid has 4 blocks of 64 threads, in clusters of 2. */
+/* The code before the bodies. The grid has 4 blocks of 64 threads, in clusters of 2 blocks. */
 static const char prelude[] =
     "typedef unsigned int u32; typedef unsigned long long u64;\n"
     "#define REGISTER(name) ([] { u32 v; asm volatile(\"mov.u32 %0, %%\" name \";\" : \"=r\"(v)); "
@@ -69,7 +69,7 @@ static void assert_fine(const char *body)
     assert_fault(body, SIM_FAULT_NONE, "");
 }
 
-/* Asserts that the body runs without a fault, and that out is the other block's `in` plus
+/* Asserts that the body runs without a fault, and that out is `in` of the other block plus
  * `more`. */
 static void assert_exchanges(const char *body, int more)
 {
@@ -86,7 +86,7 @@ TEST(blocks_read_shared_memory_of_other_blocks_of_the_cluster)
     assert_exchanges("x[t] = in[i]; meet(); int a = of(x, t & 1)[t], b = of(x, ~t & 1)[t];\n"
                      "out[i] = (t & 1) == other ? a : b; meet();",
                      0);
-    /* The cluster's shared memory includes the block's own. */
+    /* Addresses in the cluster's shared memory may also belong to the block itself. */
     assert_exchanges(
         "x[t] = in[i] + 1; meet(); int v = load(at(x + t)) - load(map(at(x + t), me));\n"
         "out[i] = v + of(x, other)[t]; meet();",
@@ -183,7 +183,7 @@ TEST(a_block_without_a_cluster_is_a_cluster_of_one)
 TEST(a_read_without_a_barrier_of_the_cluster_is_a_race)
 {
     static const char *const race = "of block (1,0,0) without a barrier of the cluster between";
-    /* A barrier of one block orders nothing in other blocks. */
+    /* A barrier of one block orders no accesses of other blocks. */
     assert_fault("meet(); x[t] = in[i]; __syncthreads(); out[i] = of(x, other)[t]; meet();",
                  SIM_FAULT_RACE, race);
     assert_fault("meet(); if (me == 0) out[i] = of(x, 1)[t]; meet();", SIM_FAULT_UNINITIALISED,
@@ -194,14 +194,14 @@ TEST(a_read_without_a_barrier_of_the_cluster_is_a_race)
                  "read by this thread after a write by thread (0,0,0) of block (0,0,0)");
     assert_fault("x[t] = 0; meet(); if (me == 0) out[i] = of(x, 1)[t]; else x[t] = in[i]; meet();",
                  SIM_FAULT_RACE, "of the cluster between");
-    /* An arrival or a wait alone orders nothing either. */
+    /* An arrival or a wait alone orders nothing. */
     assert_fault(
         "x[t] = 0; meet(); arrive(); x[t] = in[i]; wait(); out[i] = of(x, other)[t]; meet();",
         SIM_FAULT_RACE, race);
     assert_fault(
         "x[t] = 0; meet(); x[t] = in[i]; arrive(); out[i] = of(x, other)[t]; wait(); meet();",
         SIM_FAULT_RACE, "of the cluster between");
-    /* A relaxed arrival orders nothing either, unless it comes after a fence. */
+    /* A relaxed arrival orders nothing unless it follows a fence. */
     assert_fault("x[t] = in[i]; relaxed(); wait(); out[i] = of(x, other)[t]; meet();",
                  SIM_FAULT_RACE, race);
     assert_exchanges(
@@ -221,7 +221,7 @@ TEST(overwriting_what_another_block_may_still_read_is_a_race)
                  SIM_FAULT_RACE, "written by this thread and by");
     assert_exchanges("x[t] = in[i]; meet(); out[i] = of(x, other)[t]; meet(); x[t] = 0; meet();",
                      0);
-    /* The reading block may write there, too, after its own barrier. */
+    /* The reading block may write to this memory after its own barrier. */
     assert_exchanges("x[t] = in[i]; meet(); out[i] = of(x, other)[t]; __syncthreads();\n"
                      "of(x, other)[63 - t] = 0; meet();",
                      0);
@@ -234,17 +234,17 @@ TEST(a_block_must_not_end_while_another_reads_its_memory)
 {
     static const char *const ended = "which may have ended: put a barrier of the cluster";
     assert_fault("x[t] = in[i]; meet(); out[i] = of(x, other)[t];", SIM_FAULT_RACE, "which");
-    /* The fault is the same whichever block runs first. */
+    /* Either block may run first, and both orders give the fault. */
     assert_fault("x[t] = in[i]; meet(); if (me == 0) out[i] = of(x, 1)[t];", SIM_FAULT_RACE, ended);
     assert_fault("x[t] = in[i]; meet(); if (me == 1) out[i] = of(x, 0)[t];", SIM_FAULT_RACE,
                  "which has already ended");
     assert_fault("x[t] = in[i]; meet(); out[i] = of(x, other)[t]; __syncthreads();", SIM_FAULT_RACE,
                  "which");
-    /* A block that only arrives may end too early. */
+    /* A block that arrives and does not wait may end too early. */
     assert_fault(
         "x[t] = in[i]; meet(); if (me == 0) out[i] = of(x, 1)[t]; arrive(); if (me == 0) wait();",
         SIM_FAULT_RACE, ended);
-    /* The reading block may skip the wait. */
+    /* The reading block need not wait. */
     assert_fine(
         "x[t] = in[i]; meet(); if (me == 0) out[i] = of(x, 1)[t]; arrive(); if (me == 1) wait();");
 }
@@ -265,7 +265,7 @@ TEST(an_address_outside_the_cluster_is_a_fault)
                  "shared address");
     assert_fault("out[i] = of(out, other)[t];", SIM_FAULT_BOUNDS,
                  "is not an address of shared memory");
-    /* An instruction for the block's own shared memory cannot reach another block. */
+    /* An instruction for shared::cta memory cannot reach another block. */
     assert_fault(
         "x[t] = in[i]; meet(); int v; asm volatile(\"ld.shared.s32 %0, [%1];\" : \"=r\"(v) :\n"
         "\"r\"(map(at(x + t), other))); out[i] = v; meet();",
@@ -279,7 +279,7 @@ TEST(a_cluster_barrier_that_some_warps_miss_is_a_fault)
                  SIM_FAULT_BARRIER, "others wait elsewhere");
     assert_fault("arrive(); if (me == 0) arrive(); wait();", SIM_FAULT_BARRIER, "it arrives twice");
     assert_fault("wait();", SIM_FAULT_BARRIER, "did not arrive there before");
-    /* The barrier does not wait for ended warps. */
+    /* The cluster barrier does not wait for ended warps. */
     assert_fine("if (me == 0) return; meet();");
     assert_fine("if (t >= 32) return; meet();");
 }

@@ -1,11 +1,11 @@
-/* Compares the counters of access patterns with known counts of the hardware. */
+/* Compares counters of access patterns with known counts of the hardware. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sim_fixture.h"
 
-/* Returns the sectors of a warp's load of elements of `bytes`. Stride, offset: in elements. */
+/* Returns the sectors of a load of `bytes` bytes a lane. Stride and offset count elements. */
 static int sectors_of(int stride, int offset, uint32_t bytes, uint32_t mask)
 {
     uint64_t addresses[SIM_LANES];

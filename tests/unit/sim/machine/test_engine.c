@@ -1,10 +1,10 @@
-/* mbarriers and bulk copies: correct kernels pass, and a missing wait or fence is a fault. */
+/* Tests mbarriers and bulk copies: correct kernels pass, and a missing wait or fence is a fault. */
 #include <stdio.h>
 #include <string.h>
 
 #include "sim_fixture.h"
 
-/* The code around the bodies below. */
+/* the code around the bodies */
 static const char prelude[] =
     "typedef unsigned int u32; typedef unsigned long long u64;\n"
     "__device__ u32 at(const void *p) { return (u32)__cvta_generic_to_shared(p); }\n"
@@ -93,7 +93,7 @@ TEST(a_missing_wait_for_a_bulk_copy_is_a_fault)
     assert_fault(BEGIN "out[t] = x[t]; await(full, 0);", SIM_FAULT_UNINITIALISED, "is on its way");
     assert_fault(BEGIN "if (t >= 32) await(full, 0); out[t] = x[t];", SIM_FAULT_UNINITIALISED,
                  "is on its way");
-    /* The wait of one warp orders nothing in another warp. */
+    /* A wait of one warp orders nothing in the other warp. */
     assert_fault(BEGIN "if (t < 32) await(full, 0); out[t] = x[t];", SIM_FAULT_RACE,
                  "read by this thread");
 }
@@ -103,7 +103,7 @@ TEST(a_bulk_store_needs_a_fence_and_a_barrier_after_the_writes)
     assert_copies("y[t] = in[t] + 1; fence(); __syncthreads();\n"
                   "if (t == 0) { store(out, y, 256); commit(); leave(); }",
                   1);
-    /* A fence after the barrier works, too. */
+    /* A fence after the barrier is enough. */
     assert_copies("y[t] = in[t] + 1; __syncthreads();\n"
                   "if (t == 0) { fence(); store(out, y, 256); commit(); leave(); }",
                   1);
@@ -123,7 +123,7 @@ TEST(overwriting_the_source_of_a_pending_bulk_store_is_a_fault)
     assert_fault("y[t] = in[t]; fence(); __syncthreads();\n"
                  "if (t == 0) { store(out, y, 256); commit(); }",
                  SIM_FAULT_RACE, "the block ends while its bulk copy from shared memory");
-    /* No wait includes the copy, because it is not committed. */
+    /* The copy is not committed, so no wait includes the copy. */
     assert_fault("y[t] = in[t]; fence(); __syncthreads();\n"
                  "if (t == 0) { store(out, y, 256); leave(); }",
                  SIM_FAULT_RACE, "the block ends");

@@ -1,4 +1,4 @@
-/* A fault names the place and the cause of each kind of mistake. */
+/* Tests that a fault names the place and the cause of each kind of mistake. */
 #include "sim/machine/fault_fixture.h"
 
 #include "device/plan.h"
@@ -205,7 +205,7 @@ TEST(a_loop_that_reaches_new_states_is_no_fault)
                  1, 32, SIM_FAULT_NONE, NULL);
 }
 
-TEST(a_loop_that_changes_memory_and_no_value_that_decides_is_endless)
+TEST(a_loop_that_changes_only_memory_is_endless)
 {
     assert_fault("\n"
                  "    __shared__ int part[64];\n"
@@ -289,7 +289,7 @@ TEST(the_lowest_faulty_block_is_reported)
     sim_test_deinit(&t);
 }
 
-/* Runs the entry k(u64 p) of PTX text; p has the value `first`. */
+/* Runs the entry k(u64 p) of PTX text with the value `first` for p. */
 static sim_fault run_module(const char *ptx, uint64_t first)
 {
     at_error error = {0};
@@ -334,7 +334,7 @@ TEST(an_unknown_instruction_ends_a_run_that_executes_it)
     assert_int_equal(run_ptx(body, 1).kind, SIM_FAULT_NONE);
 }
 
-/* The kernel calls one of two functions by address. The second function traps. */
+/* The kernel calls one of two functions by address. The second function executes a trap. */
 TEST(a_call_by_address_reaches_the_functions_in_its_table)
 {
     static const char kernel[] =
@@ -360,7 +360,7 @@ TEST(a_call_by_address_reaches_the_functions_in_its_table)
     }
 }
 
-/* Each call of a function has its own registers, even inside a call of the same function. */
+/* Each call of a function has its own registers, even in a recursive call. */
 TEST(a_function_may_take_and_return_registers)
 {
     static const char kernel[] =
@@ -458,7 +458,7 @@ TEST(warps_that_use_one_barrier_differently_are_a_fault)
                  SIM_FAULT_BARRIER, "multiple of 32");
     assert_fault("asm volatile(\"bar.sync 1, 96;\"); out[threadIdx.x] = 1;", 1, 64,
                  SIM_FAULT_BARRIER, "waits for 96 threads");
-    /* A barrier that only counts warps does not order their later work. */
+    /* Each warp alone completes a barrier of 32 threads, so this barrier orders no warps. */
     assert_fault("__shared__ int s[64]; s[threadIdx.x] = 1; asm volatile(\"bar.sync 1, 32;\");"
                  " out[threadIdx.x] = s[63 - threadIdx.x];",
                  1, 64, SIM_FAULT_UNINITIALISED, NULL);
@@ -481,7 +481,7 @@ TEST(an_index_that_wraps_reaches_no_other_buffer)
                  "after the end of in");
 }
 
-/* No instruction initialises the sum. */
+/* The code never initialises the sum. */
 TEST(a_sum_that_starts_uninitialised_has_no_value)
 {
     assert_fault("int s; for (int i = 1; i <= in[1]; i++) s += in[i]; out[s - 1] = 1;", 1, 1,
@@ -489,7 +489,7 @@ TEST(a_sum_that_starts_uninitialised_has_no_value)
                  "the address comes from a variable or register that nothing wrote");
 }
 
-/* The code is inline PTX: NVRTC would remove code that uses a missing value. */
+/* The code is inline PTX, because NVRTC would remove code that uses an unwritten register. */
 TEST(a_use_of_an_unwritten_register_is_a_fault)
 {
     static const struct {

@@ -1,16 +1,16 @@
-/* Litmus tests of the memory model (PTX ISA, "memory consistency model"): every outcome that the
- * model allows is found within the schedules of a check, and no outcome that it forbids.
+/* Litmus tests of the memory model (PTX ISA, "memory consistency model"). The schedules of a check
+ * must find every outcome that the model allows, and no outcome that the model forbids.
  *
  * A row has the code of its threads, an outcome, and a letter for each placement of the threads:
  * lanes of a warp, warps of a block, blocks of a cluster, and any blocks. Locations x, y and z
- * begin as 0; registers are a to h. Statements:
+ * begin as 0. Registers are a to h. Statements:
  *
  *     x=1     store            a=x       load             @x=1    load until the value is 1
  *     x+=1    add              a=x+1     add              a=x?0>1 compare with 0, swap with 1
  *     x:=1    exchange         a=x:1     exchange         F       fence
  *
- * Statements are relaxed, and of GPU scope, unless a suffix changes this: .rel, .acq, .vol and
- * .weak of accesses, .ar and .sc of fences, .cta and .cl for the scope. */
+ * A statement is relaxed and has GPU scope unless a suffix changes this: .rel, .acq, .vol and .weak
+ * of accesses, .ar and .sc of fences, .cta and .cl for the scope. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,21 +20,21 @@
 
 enum { MOST_THREADS = 4, REGISTERS = 8, LOCATIONS = 3, SEEDS = 5, STRIDE = 16 };
 
-/* Schedules of a row whose outcome must occur, and of a row whose outcome must not occur. */
+/* numbers of schedules: for an outcome that must occur, and for an outcome that must not occur */
 enum { ORDERS = 256, ORDERS_IN_VAIN = 64 };
 
 /* Verdicts of the memory model on an outcome. */
 enum {
     ALLOWED = 'a',
     FORBIDDEN = 'f',
-    RACES = 'r', /* accesses conflict and are not morally strong: the kernel is rejected */
+    RACES = 'r', /* accesses conflict and are not morally strong, so the kernel is rejected */
     BUFFERED =
-        'l' /* allowed, but only by load buffering, which the simulated device does not simulate */
+        'l' /* allowed only by load buffering, which the simulated device does not simulate */
 };
 
 typedef struct litmus {
     const char *name, *threads, *outcome;
-    const char *says; /* verdicts for lanes, warps, blocks of a cluster, and other blocks */
+    const char *says; /* verdicts for lanes, warps, blocks of a cluster, and any blocks */
 } litmus;
 
 static const litmus rows[] = {
@@ -225,12 +225,12 @@ static const litmus rows[] = {
 typedef enum placement { LANES, WARPS, CLUSTER, BLOCKS, PLACEMENTS } placement;
 static const char *const placements[] = {"lanes", "warps", "blocks of a cluster", "blocks"};
 
-/* Builds the PTX of a row. */
+/* The PTX of a row while it is written. */
 typedef struct writer {
     char text[16384];
     size_t used;
     int labels;
-    const char *at; /* position in the row's code */
+    const char *at; /* position in the code of the row */
     bool is_shared;
 } writer;
 
@@ -261,7 +261,7 @@ static bool take(writer *p, const char *word)
     return found;
 }
 
-/* Reads suffixes and writes them in PTX. `order` applies to accesses without a suffix. */
+/* Reads suffixes and writes them in PTX. `order` is the order of accesses without a suffix. */
 static void take_suffixes(writer *p, char text[48], const char *order)
 {
     const char *scope = ".gpu";
@@ -372,7 +372,7 @@ static void write_barrier(writer *p, placement where)
         put(p, "bar.sync 0;\n");
 }
 
-/* Writes a kernel whose parameters are the locations' values and the registers' values. */
+/* Writes a kernel whose parameters are the addresses of locations and of registers' values. */
 static void write_kernel(writer *p, const litmus *row, placement where)
 {
     const int threads = count_threads(row);
@@ -421,7 +421,7 @@ static void write_kernel(writer *p, const litmus *row, placement where)
     }
     put(p, "END:\n");
     for (int r = 0; r < REGISTERS; r++) {
-        /* Only threads that use the register write it: it stays 0 in other threads. */
+        /* Only threads that use the register store its value; the value stays 0 otherwise. */
         put(p, "setp.eq.u32 %%p, %%%c, 0;\n@!%%p st.global.u32 [%%r+%d], %%%c;\n", 'a' + r, 4 * r,
             'a' + r);
     }
@@ -468,7 +468,7 @@ static uint32_t run_row(sim_test *t, memory *m, placement where, int threads, ui
     return sim_test_run(t, grid, 1, block, 1, 0);
 }
 
-/* Reports outcomes of a row that contradict its verdict. Returns the number of such outcomes. */
+/* Runs a row. Reports outcomes that contradict the row's verdict and returns their number. */
 static int try_row(const litmus *row, placement where, bool is_shared)
 {
     static writer p;

@@ -1,5 +1,5 @@
-/* Tests products of matrices by a warp. Each shape and type is compared with a product row by
- * column; the PTX ISA's tables place the fragments. */
+/* Tests matrix products of a warp. Each shape and type is compared with a product row by column.
+ * The fragments are placed by the tables of the PTX ISA. */
 #include <stdio.h>
 #include <string.h>
 
@@ -41,7 +41,7 @@ TEST(products_equal_the_sums_over_rows_and_columns)
         assert_product(f, &random);
 }
 
-/* Asserts a product of elements smaller than a byte. Rows of a and columns of b end with a gap. */
+/* Asserts a product of elements smaller than a byte. Rows of a and columns of b have a gap. */
 static void assert_small_product(const char *type, int bits, int k, const char *operation)
 {
     enum { SIDE = 8, MOST_BYTES = 32 };
@@ -109,7 +109,7 @@ TEST(a_nan_stays_in_its_row)
     const matrix_form *f = form_of("m16n8k16.row.col.f32.f16.f16.f32", "");
     sim_test t;
     memset(&data, 0, sizeof data);
-    data.a[2 * 16 + 5] = 0x7c00; /* infinity times zero */
+    data.a[2 * 16 + 5] = 0x7c00; /* infinity, which the product multiplies by 0 */
     prepare(f, &t);
     sim_test_run_well(&t, 1, 1, MATRIX_THREADS, 1, 0);
     for (int i = 0; i < 16 * 8; i++)
@@ -117,7 +117,7 @@ TEST(a_nan_stays_in_its_row)
     sim_test_deinit(&t);
 }
 
-/* Computes a product. The first row of a begins with two elements at these indices. */
+/* Computes a sparse product. These are the indices of the first two elements of a. */
 static sim_fault_kind fault_with(const matrix_form *f, int first, int second, sim_test *t)
 {
     uint64_t random = 3;
@@ -153,7 +153,7 @@ TEST(invalid_metadata_is_a_fault)
     }
 }
 
-/* Runs a product. Of each four lanes, only the first `lanes` have metadata. */
+/* Runs a sparse product. In each four lanes, only the first `lanes` lanes have metadata. */
 static void metadata_of(int lanes, sim_fault_kind kind)
 {
     char body[1024];

@@ -1,11 +1,11 @@
-/* The printed text is the same for any number of host threads. A failed assertion is reported. */
+/* Tests printf() and assert(). The text must not depend on the number of host threads. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sim_fixture.h"
 
-/* Runs a kernel without arguments. Returns the text that it printed up to its fault or its end. */
+/* Runs a kernel without arguments. Returns the text that it printed before its fault or end. */
 static char *printed_by(const char *source, uint32_t blocks, uint32_t threads, int host_threads,
                         sim_fault *fault)
 {
@@ -97,7 +97,7 @@ TEST(a_failed_assertion_ends_the_run_with_its_text)
     free(text);
 }
 
-/* The test reads the workspace as cooperative_groups does. */
+/* Reads the address of the workspace as cooperative_groups does. */
 TEST(the_special_registers_hold_the_address_of_the_workspace)
 {
     sim_test t;

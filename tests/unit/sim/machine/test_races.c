@@ -1,4 +1,4 @@
-/* Unordered accesses of lanes, warps and blocks are reported, and ordered ones are not. */
+/* Tests that unordered accesses of lanes, warps and blocks are faults, and ordered ones are not. */
 #include "sim/machine/fault_fixture.h"
 
 TEST(a_missing_barrier_is_a_race_between_warps)
@@ -12,7 +12,7 @@ TEST(a_missing_barrier_is_a_race_between_warps)
                               "{ __shared__ int s[64]; s[threadIdx.x] = in[threadIdx.x]; "
                               "out[threadIdx.x] = s[63 - threadIdx.x]; }\n",
                               64);
-    /* The warp that runs first reads values that the other warp has still to write. */
+    /* The warp that runs first reads values that the other warp writes later. */
     assert_true(kind == SIM_FAULT_RACE || kind == SIM_FAULT_UNINITIALISED);
     sim_test_deinit(&t);
 }
@@ -40,7 +40,7 @@ TEST(lanes_that_synchronise_their_warp_may_share_memory)
 #undef SHARE
 }
 
-/* Accesses of whole warps are tracked by line, not by thread. */
+/* Accesses of whole warps are tracked by line, not by thread. The message must find the thread. */
 TEST(a_race_with_a_whole_warp_names_the_conflicting_thread)
 {
     assert_fault("__shared__ int s[32]; int x = threadIdx.x; if (x < 32) s[x] = in[x]; "
@@ -131,8 +131,8 @@ TEST(an_atomic_that_reads_a_release_orders_the_published_writes)
     }
 }
 
-/* One block stores a value and then sets a flag. Another block sees the flag and then reads the
- * value. The memory orders decide whether they race. */
+/* One block stores a value and sets a flag. Another block sees the flag and reads the value. The
+ * memory orders decide whether the accesses race. */
 TEST(a_flag_orders_the_writes_before_its_release)
 {
     static const char form[] =
@@ -184,7 +184,7 @@ TEST(a_flag_orders_the_writes_before_its_release)
     }
 }
 
-/* Two blocks read the values, one after the other. A third block overwrites them. */
+/* Two blocks read the values one after the other. A third block overwrites the values. */
 TEST(each_reading_block_must_release_before_another_block_overwrites)
 {
     static const char form[] =

@@ -1,5 +1,5 @@
-/* Kernels like those of the CUDA samples, compiled by NVRTC: results are compared with the
- * host's. */
+/* Runs kernels like those of the CUDA samples, compiled by NVRTC. Compares their results with
+ * those of the host. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -91,7 +91,7 @@ static const char tiny_source[] =
     "        : \"f\"(a[i]), \"f\"(-a[i]), \"f\"(-c[i]));\n"
     "}\n";
 
-/* Expected: results of an H100 for -2^-126 + a * a, rounded to nearest. */
+/* The expected values are an H100's results of -2^-126 + a * a, rounded to nearest. */
 TEST(ftz_compares_the_unrounded_result_with_the_smallest_normal_number)
 {
     float a[32] = {0x1p-75f, 0x1.8p-76f, 0x1.6ap-76f, 0x1p-76f, 0x1p-126f}, c[32], nearest[32],
@@ -414,7 +414,7 @@ TEST(half_and_bfloat16_arithmetic_rounds_once)
             long double x = half_to_float(a[i]), y = half_to_float(b[i]);
             long double sum = half_to_float(half_from_float((float)(x + 1.5L)));
             float got = half_to_float(c[i]);
-            /* No other half is closer to the exact value, which is a long double. */
+            /* No half is closer to the exact value, which is a long double. */
             long double exact = x * y + sum, error = fabsl(exact - got);
             float below = half_to_float((uint16_t)(c[i] - 1)),
                   above = half_to_float((uint16_t)(c[i] + 1));
@@ -518,8 +518,8 @@ TEST(the_last_block_sees_what_all_others_wrote)
     sim_test_deinit(&t);
 }
 
-/* Denormal halves of a pair are not flushed, so the instructions that would flush them are refused.
- */
+/* Denormal halves of a pair are not flushed. Instructions that would flush these halves are
+ * refused. */
 TEST(pairs_of_floats_are_computed_and_flushing_their_denormals_is_not_simulated)
 {
     static const struct {

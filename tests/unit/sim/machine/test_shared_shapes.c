@@ -1,6 +1,6 @@
-/* Wavefronts and bank conflicts of shared memory for many shapes of accesses: the simulator counts
- * the same as an H200 (results/nvidia-h200/shared_shapes.csv, made by
- * tests/bench/shared_shapes.py). */
+/* Tests the wavefronts and bank conflicts of shared memory for many shapes of accesses. The
+ * simulator must count as an H200 does. tests/bench/shared_shapes.py measured the counts of the
+ * H200 (results/nvidia-h200/shared_shapes.csv). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ typedef struct shape {
     uint32_t mask;
 } shape;
 
-/* Reads a shape. Returns false for comments, the header, and kernels with many accesses. */
+/* Reads a shape. Returns false for comments, the header, and kernels with more than one access. */
 static bool read_shape(const char *line, shape *s)
 {
     int used = 0;
@@ -58,7 +58,7 @@ TEST(each_shape_counts_as_on_the_hardware)
             sim_counter_add_shared_atomic(&c, s.addresses, s.mask, s.bytes);
         else
             sim_counter_add_shared(&c, s.addresses, s.mask, s.bytes, strcmp(s.kind, "store") == 0);
-        /* At the end of some loops of wide atomics, an H200 counts one round less. */
+        /* At the end of some loops with wide atomics, an H200 counts one wavefront less. */
         uint64_t slack = atomic && s.bytes > 4 ? 2 : 0;
         if (c.conflicts != s.conflicts || c.wavefronts < s.wavefronts ||
             c.wavefronts > s.wavefronts + slack)

@@ -1,5 +1,5 @@
-/* Loads, stores and reductions of surfaces of all sizes and shapes, compared with the same
- * operations on an array of planes of rows, byte by byte. */
+/* Tests loads, stores and reductions of surfaces of all sizes and shapes. Compares each byte
+ * with the same operation on an array of planes of rows. */
 #include <stdlib.h>
 
 #include "fault_fixture.h"
@@ -7,7 +7,7 @@
 
 enum { WIDTH = 5, HEIGHT = 4, DEPTH = 3, TEXEL = 16, ROW = WIDTH * TEXEL, THREADS = 64, MOST = 16 };
 
-/* A shape of a surface by the PTX ISA's name, and its coordinates. The layer comes first. */
+/* A shape of a surface: its name in the PTX ISA, and its coordinates, of which layers are first. */
 static const struct shape {
     const char *name, *coordinates;
     uint32_t sides;
@@ -18,7 +18,7 @@ static const struct shape {
               {"a1d", "%z, %x", 1, true},
               {"a2d", "%z, %x, %y, %y", 2, true}};
 
-/* The registers of one access: their number and type. */
+/* The registers of one access: number and type. */
 static const struct form {
     const char *type, *vector, *declared, *registers;
     uint32_t bytes;
@@ -37,7 +37,7 @@ enum { TRAP, CLAMP, ZERO };
 
 enum { SHAPES = sizeof shapes / sizeof *shapes, FORMS = sizeof forms / sizeof *forms };
 
-/* Thread i copies an element of a surface to or from element i of an array. at[i] tells which. */
+/* Thread i copies element at[i] of a surface to or from element i of an array. */
 static const char source[] =
     ".version 8.0\n.target sm_90\n.address_size 64\n"
     ".visible .entry k(.param .u64 s, .param .u64 a, .param .u64 m)\n{\n"
@@ -92,7 +92,7 @@ static uint8_t *reach(uint8_t of[DEPTH][HEIGHT][ROW], const struct shape *shape,
     return inside || mode == CLAMP ? &of[z][y][x] : NULL;
 }
 
-/* Draws coordinates. If `within`, all are within the surface; otherwise some are not. */
+/* Draws coordinates. Some are outside the surface unless `within` is true. */
 static void place(world *w, uint32_t bytes, bool within, uint64_t *random)
 {
     static const int32_t sides[] = {ROW, HEIGHT, DEPTH};

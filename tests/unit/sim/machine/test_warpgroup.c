@@ -1,4 +1,4 @@
-/* Products of matrices by warpgroups: each type, shape and layout, compared with the host's. */
+/* Compares matrix products of warpgroups with the host's, for each type, shape and layout. */
 #include "sim_fixture.h"
 #include "warpgroup_forms.h"
 
