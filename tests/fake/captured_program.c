@@ -188,7 +188,7 @@ static void packed(unsigned n)
     size_t size_bytes = sizeof all;
     void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &all, CU_LAUNCH_PARAM_BUFFER_SIZE, &size_bytes,
                      CU_LAUNCH_PARAM_END};
-    /* The fake driver refuses arguments in one buffer, but a profiler sees them. */
+    /* The fake driver refuses arguments in one buffer, but a profiler sees the launch. */
     gpu.cuLaunchKernel(gpu.scale_by, 1, 1, 1, 64, 1, 1, 0, gpu.stream, NULL, extra);
     drop(&d);
 }
@@ -230,7 +230,7 @@ static void *work(void *own)
     return NULL;
 }
 
-/* The fake driver runs a kernel on the thread that launches it, so each thread has its own data. */
+/* The fake driver runs a kernel on the launching thread, so each thread has its own data. */
 static void threads(unsigned n)
 {
     pthread_t all[4];

@@ -1,4 +1,4 @@
-/* Callbacks and activity records of the fake CUPTI, on the fake driver that $AUTOTUNE_LIBCUDA
+/* Callbacks and activity records of the fake CUPTI, for the fake driver that $AUTOTUNE_LIBCUDA
  * names. If $FAKE_CUPTI_SUBSCRIBED is set, another tool has already subscribed. */
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@ CUPTI_CALLBACK_FUNCTIONS(DECLARE)
 
 enum { SEVERAL_SUBSCRIBERS = 39, BAD_PARAMETER = 1, NO_MORE = 12, MOST_RECORDS = 4096 };
 
-/* These numbers differ from CUPTI's. A caller has to look them up by name. */
+/* The indices differ from CUPTI's numbers, so a caller has to look functions up by name. */
 static const char *const functions[] = {
     NULL,
     "cuInit",

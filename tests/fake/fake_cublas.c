@@ -1,5 +1,5 @@
-/* A cuBLAS whose transposes do nothing. If $AUTOTUNE_LIBCUBLAS names it, the benchmark of
- * transposes runs without a GPU. */
+/* A cuBLAS whose transposes do nothing. With $AUTOTUNE_LIBCUBLAS set to this library, the benchmark
+ * of transposes runs without a GPU. */
 #include <stddef.h>
 
 int cublasCreate_v2(void **handle)

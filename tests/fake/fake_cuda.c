@@ -86,8 +86,8 @@ void fake_gate(const volatile uint32_t *flag, uint32_t ticket)
     fake.ticket = ticket;
 }
 
-/* Returns the ordinal of the device that is gone, -1 if all devices are gone, -2 if all exist. */
-static int gone_ordinal(void)
+/* Returns the ordinal of the lost device, -1 if all are lost, or -2 if no device is lost. */
+static int lost_ordinal(void)
 {
     const char *path = getenv("FAKE_CUDA_GONE");
     FILE *file = path ? fopen(path, "r") : NULL;
@@ -116,7 +116,7 @@ CUresult cuInit(unsigned int flags)
     const char *visible = getenv("CUDA_VISIBLE_DEVICES");
     snprintf(line, sizeof line, "%s\n", visible ? visible : "all");
     fake_note("FAKE_CUDA_INITS", line);
-    if (gone_ordinal() == -1)
+    if (lost_ordinal() == -1)
         return CUDA_ERROR_NO_DEVICE;
     fake.initialised = result == 0;
     if (fake.initialised)
@@ -172,8 +172,8 @@ CUresult cuGetErrorString(CUresult result, const char **text)
 
 /* ---- devices ---- */
 
-/* Returns the number of the GPU that $CUDA_VISIBLE_DEVICES shows as `ordinal`, or -1 if there is
- * none. If the variable is absent or "", all GPUs are visible with their own numbers. */
+/* Returns the number of the GPU that $CUDA_VISIBLE_DEVICES shows as `ordinal`, or -1 if there is no
+ * such GPU. If the variable is absent or "", all GPUs are visible with their own numbers. */
 static int visible_gpu(int ordinal)
 {
     const char *visible = getenv("CUDA_VISIBLE_DEVICES");
@@ -197,7 +197,7 @@ CUresult cuDeviceGet(CUdevice *device, int ordinal)
     *device = visible_gpu(ordinal);
     const char *pause_ms = piece(getenv("FAKE_CUDA_OPEN_MS"), *device);
     fake_wait_us(pause_ms ? 1000 * strtol(pause_ms, NULL, 10) : 0);
-    return *device < 0 || *device == gone_ordinal() ? CUDA_ERROR_INVALID_DEVICE : CUDA_SUCCESS;
+    return *device < 0 || *device == lost_ordinal() ? CUDA_ERROR_INVALID_DEVICE : CUDA_SUCCESS;
 }
 
 CUresult cuDeviceGetName(char *name, int length, CUdevice device)

@@ -24,14 +24,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Texts with which images must start. The rest is ignored: each image has all kernels. */
+/* Texts with which images must start. The rest is ignored, because each image has all kernels. */
 #define FAKE_IMAGE "FAKE"
 #define CUBIN_IMAGE "\177ELF"
 
 typedef struct fake_launch {
     void **arguments;        /* as passed to cuLaunchKernel */
     uint64_t threads;        /* threads of the whole grid */
-    unsigned char *variable; /* the module's variable fake_constant, set when the kernel runs */
+    unsigned char *variable; /* fake_constant of the module, set when the kernel runs */
 } fake_launch;
 
 /* The effect of a launch on the context. */
@@ -42,40 +42,40 @@ typedef struct fake_kernel {
     fake_end (*run)(const fake_launch *launch);
     unsigned shared_bytes; /* dynamic shared memory that each launch must have */
     unsigned arguments;    /* number of arguments */
-    uint64_t (*takes_ns)(const fake_launch *launch); /* time added to the name's; may be NULL */
-    const unsigned char *sizes; /* bytes of each argument; NULL for 8 bytes each */
+    uint64_t (*takes_ns)(const fake_launch *launch); /* added to the name's time; may be NULL */
+    const unsigned char *sizes; /* bytes of each argument; NULL stands for 8 bytes each */
 } fake_kernel;
 
-/* Finds a kernel by its name, which may end in "_<microseconds>". Returns NULL if there is none. */
+/* Finds a kernel by its name, which may end in "_<microseconds>". Returns NULL if it is unknown. */
 const fake_kernel *fake_kernel_find(const char *name);
 
-/* A tensor map, texture or surface, which a kernel gets instead of a buffer's address. */
+/* A tensor map, texture or surface, which a kernel gets in place of a buffer's address. */
 typedef struct fake_view {
-    unsigned char *address; /* NULL after the view is destroyed */
+    unsigned char *address; /* NULL after the destruction of the view */
     bool is_texture, is_surface, clamps;
     uint32_t element_bytes; /* size of a texel */
     uint64_t size[5], stride_bytes[5];
 } fake_view;
 
-/* Finds a view by the first word of a tensor map, or by a handle. Returns NULL if there is none. */
+/* Finds a view by the first word of a tensor map, or by a handle. Returns NULL without a view. */
 const fake_view *fake_view_find(uint64_t handle);
 
 /* Returns whether a stream is being captured. */
 bool fake_is_capturing(void);
 
-/* Returns all present allocations, for kernels that write out of bounds. */
+/* Returns all existing allocations, for kernels that write out of bounds. */
 size_t fake_allocations(const unsigned char ***starts, const size_t **sizes);
 
-/* Keeps the flag and the ticket of a queued gate. Synchronising while it is closed fails. */
+/* Stores the flag and the ticket of a queued gate. Synchronising while the gate is closed fails. */
 void fake_gate(const volatile uint32_t *flag, uint32_t ticket);
 
-/* Returns the time of the fake host and chip. Replaces the tuner's function of this name. */
+/* Returns the time of the fake host and chip. The tuner's function of this name is replaced. */
 int64_t autotune_host_clock_ns(void);
 
 /* Returns the time of the fake chip, whose clock rate is 1.5 GHz. */
 uint64_t fake_time_ns(void);
 
-/* Adds to the duration of the running kernel. */
+/* Adds `time_ns` to the duration of the running kernel. */
 void fake_spend(uint64_t time_ns);
 
 #endif

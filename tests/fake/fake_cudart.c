@@ -1,6 +1,6 @@
 /* A CUDA runtime for programs compiled by nvcc or clang, on machines without a GPU.
  *
- * It prints a line for each launch ("launch NAMESPACE::KERNEL GRID BLOCK CLUSTER shared policy
+ * Prints a line for each launch ("launch NAMESPACE::KERNEL GRID BLOCK CLUSTER shared policy
  * cooperative ARGUMENTS"), for each copy into a variable of the device, and for each limit that the
  * program raises. Before a launch the program must set fake_sizes to the sizes of the launch's
  * arguments. */
@@ -13,7 +13,7 @@
 
 enum { MOST = 1024 };
 
-/* Sizes in bytes of the arguments of the next launches, in order; a 0 ends each launch's list. */
+/* Sizes in bytes of the arguments of the next launches, in order. A 0 ends the list of a launch. */
 VISIBLE unsigned fake_sizes[MOST];
 VISIBLE unsigned fake_size_count;
 
@@ -23,7 +23,7 @@ static struct {
 } registered[MOST];
 static unsigned registered_count;
 
-/* Prints "outer::inner" for _ZN<n>outer<n>innerE..., and any other name as it is. */
+/* Prints "outer::inner" for _ZN<n>outer<n>innerE..., and any other name unchanged. */
 static void print_name(const char *mangled)
 {
     char *end;
@@ -107,8 +107,8 @@ VISIBLE void __cudaRegisterVar(void **handle, char *host, char *device, const ch
     add(host, name);
 }
 
-/* The compiler's stub of each kernel refers to this function. No stub is executed, because programs
- * launch kernels by their addresses. */
+/* The compiler's stub of each kernel refers to this function. Programs launch kernels by their
+ * addresses, so no stub is executed. */
 VISIBLE unsigned __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, void *stream);
 VISIBLE unsigned __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, void *stream)
 {

@@ -26,7 +26,7 @@ enum {
 
 struct cupti_host {
     size_t metrics;
-    bool spoilt; /* a metric was refused; then all later metrics are refused */
+    bool spoilt; /* a metric was refused, so all later metrics are refused */
 };
 
 struct cupti_ranges {
@@ -52,7 +52,7 @@ static int failure_of(const char *function)
                : CUPTI_OK;
 }
 
-/* Makes the checks that every function begins with. */
+/* Makes the checks with which every function begins. */
 #define ENTER(size, in_turn)                                                                       \
     do {                                                                                           \
         if (failure_of(__func__) != CUPTI_OK)                                                      \

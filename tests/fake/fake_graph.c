@@ -18,7 +18,7 @@ struct CUgraphExec_st {
 struct CUevent_st {
     uint64_t time_ns;
     bool recorded;
-    bool gated; /* queued while the gate was closed, so the event is part of a sample */
+    bool gated; /* queued while the gate was closed: the event is part of a sample */
 };
 
 CUresult fake_capture(fake_node n)
@@ -57,7 +57,7 @@ CUresult cuGraphCreate(CUgraph *out, unsigned flags)
     return fake_enter();
 }
 
-/* Programs of `capture` add nodes to graphs. CUPTI reports no kernel name for a node. */
+/* Programs of `capture` add nodes to graphs. CUPTI reports no name for the kernel of a node. */
 CUresult cuGraphAddKernelNode(CUgraphNode *out, CUgraph graph, const CUgraphNode *after,
                               size_t after_count, const CUDA_KERNEL_NODE_PARAMS *kernel)
 {
@@ -159,8 +159,8 @@ CUresult cuEventDestroy(CUevent event)
     return fake_enter();
 }
 
-/* If no work is queued before an event, the measured time includes the launch latency, as on a GPU:
- * here a millisecond. */
+/* If no work is queued before an event, the measured time includes the launch latency, as on a GPU.
+ * The fake latency is 1 ms. */
 CUresult cuEventRecord(CUevent event, CUstream stream)
 {
     if (!stream)

@@ -11,14 +11,14 @@
 #define U32(l, i) (*(const uint32_t *)(l)->arguments[i])
 #define F64(l, i) (*(const double *)(l)->arguments[i])
 
-/* The fields of the result block of templates/device_support.cu. */
+/* Fields of the result block of templates/device_support.cu. */
 enum { WRONG, FIRST_INVERTED, MAGNITUDE, SUM, BEFORE_INVERTED, AFTER_INVERTED };
 
 enum {
     TYPE_FLOAT = 10,
     TYPES = 12,
     FILL_VALUES = 4
-}; /* values of dtype (base/value.h) and buffer_fill (device/plan.h) */
+}; /* values of dtype (base/value.h) and of buffer_fill (device/plan.h) */
 
 static uint64_t random_bits(uint64_t seed, uint64_t i)
 {
@@ -34,7 +34,7 @@ static void raise_to(uint64_t *word, uint64_t v)
         *word = v;
 }
 
-/* Support kernels, with the arguments of templates/device_support.cu. */
+/* support kernels, with the arguments of templates/device_support.cu */
 
 static fake_end fill(const fake_launch *l)
 {
@@ -56,8 +56,8 @@ static fake_end fill(const fake_launch *l)
 
 enum { BAND_BYTES = 1 << 16 };
 
-/* Returns the contents of a guard band of BAND_BYTES. Each buffer and pattern has other contents:
- * its band starts at another position of the same noise. */
+/* Returns the contents of a guard band of BAND_BYTES. The bands of all buffers and patterns start
+ * at different positions of the same noise. */
 static const unsigned char *band_of(const fake_launch *l, bool after)
 {
     static uint64_t noise[2 * BAND_BYTES / sizeof(uint64_t)];
@@ -125,7 +125,7 @@ static fake_end magnitude(const fake_launch *l)
     return FAKE_OK;
 }
 
-/* The kinds of tolerance that the fake supports: relative to the largest magnitude, and in ULPs. */
+/* Kinds of tolerance that the fake supports: relative to the largest magnitude, and in ULPs. */
 enum { SCALED = 1, ULPS = 4 };
 
 static fake_end compare_close(const fake_launch *l)
@@ -200,21 +200,21 @@ static fake_end skips_last(const fake_launch *l)
     return FAKE_OK;
 }
 
-/* Right only if the count is a multiple of 32. */
+/* Is right only if the count is a multiple of 32. */
 static fake_end skips_edge(const fake_launch *l)
 {
     memcpy(POINTER(l, 1), POINTER(l, 0), 4 * (U64(l, 2) / 32 * 32));
     return FAKE_OK;
 }
 
-/* Arguments: (src, dst, count, time_ns, whole). Like skips_edge, unless `whole` is set. */
+/* Arguments: (src, dst, count, time_ns, whole). Acts like skips_edge(), unless `whole` is set. */
 static fake_end timed_edge(const fake_launch *l)
 {
     fake_spend(U64(l, 3));
     return U64(l, 4) ? good(l) : skips_edge(l);
 }
 
-/* Copies, but swaps two neighbours: the sum of the elements stays the same. */
+/* Copies, but swaps two neighbours, so the sum of the elements stays the same. */
 static fake_end swaps_pair(const fake_launch *l)
 {
     good(l);
@@ -232,7 +232,7 @@ static fake_end writes_past(const fake_launch *l)
     return FAKE_OK;
 }
 
-/* Copies also the bytes after the end of src to the bytes after the end of dst. */
+/* Also copies the bytes after the end of src to the bytes after the end of dst. */
 static fake_end copies_past(const fake_launch *l)
 {
     good(l);
@@ -240,7 +240,7 @@ static fake_end copies_past(const fake_launch *l)
     return FAKE_OK;
 }
 
-/* Right unless the value after the input is a NaN. */
+/* Is right unless the value after the input is a NaN. */
 static fake_end reads_past(const fake_launch *l)
 {
     float behind;
@@ -260,7 +260,7 @@ static fake_end fails_the_sixth_time(const fake_launch *l)
     return FAKE_OK;
 }
 
-/* Right only if the module's variable has the value that the module defines. */
+/* Is right only if the module's variable has the value that the module defines. */
 static fake_end right_once(const fake_launch *l)
 {
     good(l);
@@ -306,7 +306,7 @@ static fake_end wild(const fake_launch *l)
     return good(l);
 }
 
-/* Right within 1e-6. Each launch gives different results. */
+/* Is right within 1e-6, with other results in each launch. */
 static fake_end unstable(const fake_launch *l)
 {
     static int launches;
@@ -329,7 +329,7 @@ static fake_end not_a_number(const fake_launch *l)
     return FAKE_OK;
 }
 
-/* Adds src to dst, which is input and output. */
+/* Adds src to dst, which is an input and an output. */
 static fake_end add(const fake_launch *l)
 {
     const float *src = (const float *)POINTER(l, 0);
@@ -357,7 +357,7 @@ static fake_end misaligned(const fake_launch *l)
     return FAKE_MISALIGNED;
 }
 
-/* Hangs from the second launch on: the variant passes its check and hangs in a race. */
+/* Hangs from the second launch on, so the variant passes its check and hangs in a race. */
 static fake_end late_hang(const fake_launch *l)
 {
     static int launches;
@@ -372,7 +372,7 @@ static fake_end late_fault(const fake_launch *l)
     return ++launches > 1 ? FAKE_ILLEGAL_ADDRESS : FAKE_OK;
 }
 
-/* Works for a limited number of launches, enough for a check and a few samples; then hangs. */
+/* Hangs after a number of launches that is enough for a check and a few samples. */
 static fake_end tires(const fake_launch *l)
 {
     static int launches;
@@ -386,7 +386,7 @@ static fake_end abort_driver(const fake_launch *l)
     abort();
 }
 
-/* The kernels of lua/transfer.lua. */
+/* kernels of lua/transfer.lua */
 
 static uint32_t mix(uint32_t x, uint64_t rounds)
 {
@@ -396,7 +396,7 @@ static uint32_t mix(uint32_t x, uint64_t rounds)
 }
 
 /* Arguments: (src, dst, piece_bytes, src_pitch, dst_pitch, rounds), the index of the chunk's first
- * byte, the chunk's size in bytes. */
+ * byte, and the chunk's size in bytes. */
 static fake_end transfer(const fake_launch *l)
 {
     for (uint64_t at = U64(l, 6); at < U64(l, 6) + U64(l, 7); at += 4) {
@@ -409,7 +409,7 @@ static fake_end transfer(const fake_launch *l)
     return FAKE_OK;
 }
 
-/* Like transfer, but also copies the word after the chunk. */
+/* Does the same as transfer(), and copies the word after the chunk. */
 static fake_end transfer_past(const fake_launch *l)
 {
     uint32_t x = 0x12345678;
@@ -417,7 +417,7 @@ static fake_end transfer_past(const fake_launch *l)
     return transfer(l);
 }
 
-/* Returns the kernel's time: 1 ns for 100 bytes in each round, and 1 ns more for 20 bytes in host
+/* Returns the time of the kernel: 1 ns for 100 bytes in each round, plus 1 ns for 20 bytes in host
  * memory. */
 static uint64_t transfer_ns(const fake_launch *l)
 {
@@ -433,7 +433,7 @@ static fake_end transfer_reference(const fake_launch *l)
     return FAKE_OK;
 }
 
-/* The kernels of lua/ceilings and their references. */
+/* kernels of lua/ceilings and their references */
 
 /* Arguments: (src, sum, n, passes). */
 static fake_end sum_passes(const fake_launch *l, uint64_t passes)
@@ -482,8 +482,8 @@ static fake_end ceiling_shared(const fake_launch *l)
     return FAKE_OK;
 }
 
-/* Returns the number of bytes from `at` to the end of its buffer, where a guard band begins. The
- * size of the elements is unknown: it is only in the source, which the fake cannot read. */
+/* Returns the number of bytes from `at` to the end of its buffer, where a guard band begins. Only
+ * the source has the size of the elements, and the fake cannot read the source. */
 static size_t room_behind(const unsigned char *at)
 {
     enum { GUARD_BYTES = 64 * 1024 };
@@ -533,8 +533,8 @@ static fake_end ceiling_blocks(const fake_launch *l)
     return FAKE_OK;
 }
 
-/* Arguments: (src, place, n, steps). The stride is unknown: it is only in the source, which the
- * fake cannot read. All words are equal. */
+/* Arguments: (src, place, n, steps). All words are equal, because only the source has the stride,
+ * and the fake cannot read the source. */
 static fake_end ceiling_round_trips(const fake_launch *l)
 {
     uint32_t sum = 0;
@@ -550,7 +550,7 @@ static fake_end round_trips_reference(const fake_launch *l)
     return FAKE_OK;
 }
 
-/* Arguments: (words, sum, n, runs). Writes the words, also for a source that only reads them. */
+/* Arguments: (words, sum, n, runs). Writes the words even if the source only reads them. */
 static fake_end ceiling_pieces(const fake_launch *l)
 {
     const uint32_t places = (uint32_t)(U64(l, 2) / 8);
@@ -562,7 +562,7 @@ static fake_end ceiling_pieces(const fake_launch *l)
     return FAKE_OK;
 }
 
-/* Arguments: (sum) or (sum, n). Stores the sum as words, whatever its type is in the source. */
+/* Arguments: (sum) or (sum, n). Stores the sum as words, even if the source has another type. */
 static fake_end ceiling_one_address(const fake_launch *l)
 {
     *(uint32_t *)POINTER(l, 0) += (uint32_t)l->threads;
@@ -615,7 +615,7 @@ static void filter(const unsigned char *src, uint64_t stride_bytes, uint64_t row
     }
 }
 
-/* Arguments: (src, texture, dst). Reads through the texture, also for a variant that reads src. */
+/* Arguments: (src, texture, dst). Reads through the texture even if the variant reads src. */
 static fake_end textured(const fake_launch *l)
 {
     const fake_view *image = fake_view_find(U64(l, 1));
@@ -771,7 +771,7 @@ const fake_kernel *fake_kernel_find(const char *name)
     const char *number = strrchr(name, '_');
     bool timed = number && strspn(number + 1, "0123456789") == strlen(number + 1) && number[1];
     size_t length = timed ? (size_t)(number - name) : strlen(name);
-    /* Kernels that were compiled in one source have "_at<number>_" after their names. */
+    /* Kernels that were compiled in one source have "_at<number>_" behind their names. */
     const char *place = strstr(name, "_at");
     if (place && place[3 + strspn(place + 3, "0123456789")] == '_')
         length = (size_t)(place - name);

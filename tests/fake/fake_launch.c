@@ -6,13 +6,13 @@
 #include <unistd.h>
 
 enum {
-    SHARED_DEFAULT = 49152, /* limit of dynamic shared memory without an attribute */
+    SHARED_DEFAULT = 49152, /* limit of dynamic shared memory if no attribute is set, in bytes */
     MOST_COOPERATIVE_BLOCKS = 264
 };
 
 struct CUmod_st {
-    int loaded;                       /* 1 while the module is loaded; shows uses of freed memory */
-    struct CUfunc_st *functions;      /* kernels that were found in the module */
+    int loaded;                  /* 1 while the module is loaded, to find uses of freed memory */
+    struct CUfunc_st *functions; /* kernels of the module that the program has looked up */
     unsigned char constant[4 * 4096]; /* the module's variable fake_constant */
     struct CUmod_st *next;
 };
@@ -20,13 +20,13 @@ struct CUmod_st {
 struct CUfunc_st {
     const fake_kernel *kernel;
     CUmodule module;
-    bool is_library_kernel; /* a CUkernel */
+    bool is_library_kernel; /* whether the program has the kernel as a CUkernel */
     uint64_t time_ns;
     int dynamic_limit;
-    struct CUfunc_st *next; /* next function of the same module */
+    struct CUfunc_st *next; /* next function of the module */
 };
 
-/* Returns whether this is an image. PTX, fat binaries and nvcc's wrappers are also images, because
+/* Returns whether this is an image. PTX, fat binaries and nvcc's wrappers also count, because
  * kernels are found by name. */
 static bool is_image(const void *image)
 {
@@ -120,7 +120,7 @@ static uint64_t named_time_ns(const char *name)
     return at && end != at + 1 && *end == '\0' ? us * 1000 : LAUNCH_NS;
 }
 
-/* A module owns its functions: unloading the module frees them. */
+/* A module owns its functions. Unloading the module frees them. */
 CUresult cuModuleGetFunction(CUfunction *out, CUmodule module, const char *name)
 {
     CUresult result = fake_enter();

@@ -24,7 +24,7 @@ CUresult cuMemAlloc(CUdeviceptr *out, size_t size_bytes)
     unsigned char *memory = aligned_alloc(256, (size_bytes + 255) / 256 * 256);
     if (!memory)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    /* Like a GPU, the fake does not clear new memory. */
+    /* As on a GPU, new memory is not cleared. */
     memset(memory, 0xcd, size_bytes);
     fake_changed();
     fake.starts[fake.allocations] = memory;
@@ -112,8 +112,8 @@ CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void *from, size_t size_bytes, 
     return CUDA_SUCCESS;
 }
 
-/* Takes 1 ns for 100 bytes read and written. A warm-up repeats one copy thousands of times, so a
- * repeated copy moves no data. */
+/* The copy takes 1 ns for 100 bytes read and written. A warm-up repeats a copy thousands of times,
+ * so repeated copies move no data. */
 void fake_copy_within(CUdeviceptr to, CUdeviceptr from, size_t size_bytes)
 {
     if (to != fake.copied_to || from != fake.copied_from || size_bytes != fake.copied_bytes)

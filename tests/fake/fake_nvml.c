@@ -1,10 +1,9 @@
-/* A fake management library with one GPU, whose figures come from the environment.
- *
- * $FAKE_NVML_CLOCK_MHZ, _THROTTLE, _POWER_MW, _ENERGY_MJ, _TEMPERATURE_C, _PROCESSES; a figure
- * without a variable is "not supported". $FAKE_NVML_ENERGY_STEP_MJ is the growth of the energy
- * between readings, $FAKE_NVML_ENERGY_MS the time of a reading. $FAKE_NVML_INIT is the result of
- * nvmlInit_v2. The only known UUID is FAKE_NVML_UUID. Found by index, the GPUs are those of
- * $FAKE_NVML_NAMES ("Fake A,Fake A"), partitioned if $FAKE_NVML_MIG is 1. */
+/* A fake NVML. It has one GPU, whose readings come from the environment: $FAKE_NVML_CLOCK_MHZ,
+ * _THROTTLE, _POWER_MW, _ENERGY_MJ, _TEMPERATURE_C, _PROCESSES. A reading without a variable is
+ * "not supported". $FAKE_NVML_ENERGY_STEP_MJ is the growth of the energy between readings, and
+ * $FAKE_NVML_ENERGY_MS the time of a reading. $FAKE_NVML_INIT is the result of nvmlInit_v2. The
+ * only known UUID is FAKE_NVML_UUID. By index, the GPUs are those of $FAKE_NVML_NAMES ("Fake A,Fake
+ * A"). They are partitioned if $FAKE_NVML_MIG is 1. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,7 +85,7 @@ int nvmlDeviceGetHandleByUUID(const char *uuid, nvml_device *out)
     return SUCCESS;
 }
 
-/* Returns the start of the name of GPU number `place`, or NULL if there is none. */
+/* Returns the start of the name of GPU number `place`, or NULL if there is no such GPU. */
 static const char *name_at(unsigned place)
 {
     const char *name = getenv("FAKE_NVML_NAMES");
@@ -133,7 +132,7 @@ int nvmlDeviceGetCurrentClocksThrottleReasons(nvml_device d, unsigned long long 
     return answer(d, "FAKE_NVML_THROTTLE", out);
 }
 
-/* Gives only the number of processes: the caller must pass no room for them, like the tuner. */
+/* Returns only the number of processes. Like the tuner, callers must pass no space for a list. */
 int nvmlDeviceGetComputeRunningProcesses_v3(nvml_device d, unsigned *count, void *processes)
 {
     int code =

@@ -1,4 +1,4 @@
-/* A fake NVRTC of a version without builtins. It can be opened, but not used. */
+/* A fake NVRTC of a version without builtins. Programs can open it but not compile with it. */
 __attribute__((visibility("default"))) int nvrtcVersion(int *major, int *minor);
 
 int nvrtcVersion(int *major, int *minor)

@@ -1,7 +1,6 @@
-/* The state that the files of the fake driver share; no other file includes this header.
- *
- * fake_cuda.c has devices and the context, fake_memory.c memory, fake_launch.c modules and
- * launches, fake_graph.c graphs and events. */
+/* State that the files of the fake driver share. fake_cuda.c has devices and the context,
+ * fake_memory.c memory, fake_launch.c modules and launches, fake_graph.c graphs and events. No
+ * other file includes this header. */
 #ifndef FAKE_STATE_H
 #define FAKE_STATE_H
 
@@ -12,7 +11,7 @@
 enum {
     MAX_ALLOCATIONS = 4096,
     MAX_ARGUMENTS = 5,
-    LAUNCH_NS = 2000, /* time of a kernel whose name gives no time */
+    LAUNCH_NS = 2000, /* time of a kernel without a time in its name */
     SHARED_MOST = 232448
 };
 
@@ -39,30 +38,29 @@ typedef struct fake_driver {
     size_t sizes[MAX_ALLOCATIONS];
     const volatile uint32_t *gate;
     uint32_t ticket;
-    CUgraph capturing;                  /* the graph that is being captured; NULL if launches run */
+    CUgraph capturing;                  /* the graph that is being captured, or NULL */
     CUdeviceptr copied_to, copied_from; /* addresses of the last copy within the device */
-    size_t copied_bytes;                /* size of the last copy; 0 once memory was changed */
+    size_t copied_bytes; /* size of the last copy in bytes; 0 after a change of memory */
 } fake_driver;
 extern fake_driver fake;
 
 long fake_setting(const char *name, long fallback);
 void fake_wait_us(long us);
 
-/* Appends to the file that `setting` names; several processes may append to one file. */
+/* Appends `text` to the file that the variable `setting` names. Processes may share the file. */
 void fake_note(const char *setting, const char *text);
 
 void fake_count_time(void);
 
-/* Makes the checks that every call of a context begins with. */
+/* Makes the checks with which every call of a context begins. */
 CUresult fake_enter(void);
 
-/* Returns whether the range lies in a module's variables. */
+/* Returns whether the range lies in a variable of a module. */
 bool fake_is_variable(CUdeviceptr start, size_t size_bytes);
 
 /* Runs a kernel on the first stream at once. */
 void fake_run_now(CUfunction f, const fake_launch *l);
 
-/* Copies within the device. */
 void fake_copy_within(CUdeviceptr to, CUdeviceptr from, size_t size_bytes);
 
 /* Adds a node to the graph that is being captured. */

@@ -15,7 +15,7 @@ enum {
 
 struct CUstream_st {
     bool first;
-    uint64_t free_ns; /* time when the queued work ends */
+    uint64_t free_ns; /* time when the queued work ends, in ns */
     fake_work *work, **end;
 };
 

@@ -19,7 +19,7 @@ struct CUarray_st {
     unsigned char bytes[];
 };
 
-/* Tensor maps are values and are never freed. Textures are destroyed. */
+/* Tensor maps are values and are never freed. Textures can be destroyed. */
 static struct {
     size_t count;
     fake_view views[MOST_VIEWS];
@@ -32,7 +32,7 @@ static uint64_t note(const fake_view *view)
                                memcmp(&known.views[i], view, sizeof *view) != 0))
         i++;
     if (i == MOST_VIEWS)
-        abort(); /* the program makes a new tensor map for each launch */
+        abort(); /* a program must not make a tensor map for each launch */
     known.views[i] = *view;
     known.count += i == known.count;
     return i + 1;

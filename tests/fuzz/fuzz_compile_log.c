@@ -1,5 +1,5 @@
-/* Fuzzes compiler logs, which quote sources that may be hostile. Any text must be read or refused;
- * the figures of an entry must come from the entry's own lines; trimming may only remove text. */
+/* Fuzzes compiler logs, which quote sources that may be hostile. Any text must be read or refused.
+ * The figures of an entry must come from the entry's own lines. Trimming may only remove text. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* Fuzzes values of --config and --set: each is a usage error, or is written as the same text. */
+/* Fuzzes values of --config and --set. Each value must be a usage error, or be written
+ * unchanged. */
 #include "script_folder.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -25,7 +26,7 @@ static script *load(const script_setting *settings, size_t count, at_status *sta
 
 static void try_configuration(const char *text)
 {
-    static script *s; /* loaded once, for speed, and never freed */
+    static script *s; /* loaded once for speed, and never freed */
     at_status status;
     at_error error = {0};
     uint16_t indices[4], again[4];
@@ -65,8 +66,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     memcpy(text, data, size);
     text[size] = '\0';
-    /* A text that begins with '!' is loaded as a setting, which takes a thousand times as long as
-     * parsing. */
+    /* A text that begins with '!' is loaded as a setting. This is rare, because it takes a thousand
+     * times as long as parsing. */
     if (size > 0 && text[0] == '!')
         try_setting(text + 1);
     else

@@ -1,5 +1,5 @@
-/* Fuzzes messages to and from a device worker. Any bytes must be read or refused, without crashes,
- * leaks, or counts beyond the message. The first byte selects the kind of message. */
+/* Fuzzes messages to and from a device worker. Any bytes must be read or refused, without a crash,
+ * a leak, or a count beyond the message. The first byte selects the kind of message. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-/* Fuzzes the order of a device worker's answers, which may be missing, repeated, late, of the wrong
- * kind, or about another variant. Every request must get its own answer or a failure, and the tuner
- * must not wait for an answer that does not come. Each byte is a step (scripted_device.h). */
+/* Fuzzes the order of a device worker's answers. An answer may be missing, repeated, late, of the
+ * wrong kind, or about another variant. Every request must get its own answer or a failure, and the
+ * tuner must not wait for a missing answer. Each byte is a step (scripted_device.h). */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* Fuzzes expressions. Any text that Lua accepts as an expression must be read, and its evaluation
- * without Lua must give Lua's result. */
+/* Fuzzes expressions. Any text that Lua accepts as an expression must be read. The evaluation
+ * without Lua must give the result of Lua. */
 #include <lauxlib.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,13 +19,13 @@ static bool resolve(void *context, const node *leaf, vector_operand *operand)
     return leaf->op == NODE_INPUT && operand->input < W;
 }
 
-/* Expressions of this test call no functions. */
+/* Resolves names. Expressions of this test call no functions. */
 static const node *read_input(void *context, tree *t, token name, token next)
 {
     return name.length == 1 ? reader_fixture_name(context, t, name, next) : NULL;
 }
 
-/* Calls the function on top of the stack, which stays there. Returns false if it fails. */
+/* Calls the function on top of the stack and leaves it there. Returns false if the call fails. */
 static bool ask_lua(lua_State *L, const int64_t *inputs)
 {
     lua_pushvalue(L, -1);
@@ -63,7 +63,7 @@ static const node *read_any(void *context, tree *t, token name, token next)
     return reader_plain_name(t, name);
 }
 
-/* Expects that a text is read if Lua accepts it also without brackets, unlike "1) or (2". */
+/* Expects that a text is read if Lua accepts the text also without brackets, unlike "1) or (2". */
 static void expect_read(lua_State *L, const char *text)
 {
     char chunk[MOST_TEXT + 16];
@@ -76,7 +76,7 @@ static void expect_read(lua_State *L, const char *text)
     tree_free(t);
 }
 
-/* Returns the number of steps of the expression, or 0 if it cannot be evaluated without Lua. */
+/* Returns the number of steps of the expression, or 0 if only Lua can evaluate it. */
 static size_t compile(const char *text, vector_step *steps)
 {
     tree *t = tree_new();

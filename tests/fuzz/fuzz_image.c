@@ -1,4 +1,4 @@
-/* Fuzzes images of modules, which come from other programs. Any bytes must be read or refused; an
+/* Fuzzes images of modules, which come from other programs. Any bytes must be read or refused. An
  * image that was read must contain the kernel. */
 #include <stdint.h>
 #include <stdlib.h>

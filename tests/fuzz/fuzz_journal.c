@@ -1,5 +1,5 @@
-/* Fuzzes lines of a journal. A line must be refused, or be read and written again as the same text.
- * The fuzzer cannot guess checksums, so the test also adds a checksum to the input. */
+/* Fuzzes lines of a journal. A line must be refused, or be read and written again unchanged. The
+ * fuzzer cannot guess checksums, so the target also tries the input with a checksum. */
 #include <jansson.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -45,7 +45,7 @@ static void try_line(const char *text, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     try_line((const char *)data, size);
-    /* Turns {"a":1} into {"a":1,"check":"..."}. */
+    /* Changes {"a":1} to {"a":1,"check":"..."}. */
     if (size < 2 || data[size - 1] != '}')
         return 0;
     char *text = malloc(size + 64);

@@ -1,5 +1,5 @@
-/* Fuzzes the bytes from a worker's socket. They must be a whole frame or be refused, also in
- * pieces. A decoder must refuse a nonsensical payload, or stay within its bounds. */
+/* Fuzzes bytes from a worker's socket, also in pieces. They must be refused, or be a complete
+ * frame. A decoder must refuse an invalid payload, or stay within the payload's bounds. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Fuzzes headers of data files. Any bytes must be read or refused; a header that was read must
+/* Fuzzes headers of data files. Any bytes must be read or refused. A header that was read must
  * satisfy its contract. */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Fuzzes packed plans. Any bytes must be an error, or a plan that packs to as many bytes again. */
+/* Fuzzes packed plans. Any bytes must be an error, or a plan that packs to the same size. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Fuzzes PTX: parses, decodes and runs any bytes on a few threads, and writes them as inline
- * assembly. No step may crash, leak or hang. */
+/* Fuzzes PTX. Any bytes are parsed, decoded, run on a few threads, and written as inline assembly.
+ * No step may crash, leak or hang. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,7 @@ static void run(const sim_kernel *k)
                          .valid = valid};
     sim_fault fault;
     at_error error = {0};
-    /* Every parameter may be used as a number and as an address in the buffer. */
+    /* A kernel may use each parameter as a number or as an address in the buffer. */
     for (size_t i = 0; i < sizeof parameters; i += 8) {
         uint64_t v = 0x10000 + i % 64;
         memcpy(parameters + i, &v, sizeof v);
@@ -76,7 +76,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (sim_kernel_init(&k, (const char *)data, size, "fuzz.ptx", (const char *[]){NULL}, 1,
                         &error) != AT_OK)
         return 0;
-    /* A kernel that needs megabytes for each thread is legal but slow, so it does not run here. */
+    /* A kernel that needs megabytes for each thread is legal but slow, so it is not run. */
     if (k.programs[0]->local_bytes < 4096 && k.programs[0]->register_bytes < 1u << 20)
         run(&k);
     sim_kernel_deinit(&k);

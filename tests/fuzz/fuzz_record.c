@@ -1,4 +1,4 @@
-/* Fuzzes records. Any bytes are refused, or are read as a record that satisfies its contract. */
+/* Fuzzes records. Any bytes must be refused, or read as a record that satisfies its contract. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Fuzzes recorded measurements of other tools. Any file must be read or refused. The measurements
- * must make a space with as many configurations, and be the same after writing and reading. */
+ * must make a space with as many configurations, and must not change if written and read. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Fuzzes templates. Any text must give a source without blanks at the ends of lines, or an error
- * that names the template or the function that the template calls. */
+/* Fuzzes templates. Any text must give a source whose lines do not end with blanks, or an error.
+ * The error names the template or the function that the template calls. */
 #include "script/emit.h"
 #include "script_folder.h"
 

@@ -1,4 +1,4 @@
-/* A temporary folder and tight limits, for fuzz targets that load scripts. */
+/* A temporary folder and low limits, for fuzz targets that load scripts. */
 #ifndef AUTOTUNE_SCRIPT_FOLDER_H
 #define AUTOTUNE_SCRIPT_FOLDER_H
 

@@ -10,7 +10,7 @@ static bool read_line(difference *e, const char *line)
 {
     char name[16];
     int taken = 0, more = 0;
-    /* A pattern may contain blanks: it ends at a tab. */
+    /* A pattern ends at a tab, because it may contain blanks. */
     if (sscanf(line, "%63[^\t]%*[\t]%15s%n", e->pattern, name, &taken) != 2)
         return false;
     e->alone = strcmp(name, "alone") == 0;

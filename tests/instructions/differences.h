@@ -1,5 +1,5 @@
-/* The known differences between a GPU and the simulated device, read from a text file. The head of
- * tests/gpu/instructions.txt describes its form. */
+/* Known differences between a GPU and the simulated device, which are read from a text file. The
+ * first lines of tests/gpu/instructions.txt describe its format. */
 #ifndef AUTOTUNE_TESTS_DIFFERENCES_H
 #define AUTOTUNE_TESTS_DIFFERENCES_H
 
@@ -8,7 +8,7 @@
 
 #include "forms.h"
 
-/* How the results of a form compare, worst last. */
+/* The result of comparing a form, from best to worst. */
 typedef enum likeness {
     STATE_EQUAL,
     STATE_NAN,
@@ -19,15 +19,14 @@ typedef enum likeness {
 } likeness;
 extern const char *const difference_names[STATE_COUNT];
 
-/* When the result of a form among other instructions may differ, although it is equal alone. */
+/* Whether the result of a form may differ in a random program, although it is equal alone. */
 typedef enum among { AMONG_NEVER, AMONG_NAN, AMONG_ALWAYS } among;
 
-/* A line of the file. */
 typedef struct difference {
     char pattern[FORM_NAME_BYTES];
     likeness state;
-    bool alone;            /* random programs leave it out */
-    among among;           /* when its result is unknown in random programs */
+    bool alone;            /* whether random programs leave the form out */
+    among among;           /* when the result of the form is unknown in random programs */
     double ulps, absolute; /* tolerance of STATE_NEAR */
     char reason[160];
 } difference;
@@ -39,11 +38,11 @@ typedef struct differences {
     size_t count;
 } differences;
 
-/* Reads a file. Returns false, with a message on stderr, if the file cannot be read. */
+/* Reads a file. Returns false and prints a message to stderr if the file cannot be read. */
 bool differences_read(differences *d, const char *path);
 
-/* Returns the first line whose pattern matches. If no line matches, returns one with STATE_EQUAL.
- */
+/* Returns the first line whose pattern matches, or a line with STATE_EQUAL if no pattern
+ * matches. */
 const difference *differences_find(const differences *d, const char *name);
 
 #endif

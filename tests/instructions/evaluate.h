@@ -1,6 +1,6 @@
 /* Computes the results of instructions from their description in the PTX ISA (8.3, "Instruction
- * Set"). Where the ISA leaves a result open, the result is that of an H100. Shares no code with the
- * simulator: integers are __int128, floats come from soft_float.h. */
+ * Set"). Results that the ISA does not define are those of an H100. This code shares nothing with
+ * the simulator: integers are __int128, and floats come from soft_float.h. */
 #ifndef AUTOTUNE_TESTS_EVALUATE_H
 #define AUTOTUNE_TESTS_EVALUATE_H
 
@@ -8,8 +8,8 @@
 
 #include "forms.h"
 
-/* Computes the result that form_kernel() stores. Returns false if the instruction is not known
- * here. */
+/* Computes the result that form_kernel() stores. Returns false if the instruction is not
+ * implemented here. */
 bool evaluate(const form *f, const uint64_t sources[FORM_SOURCES], uint64_t *result);
 
 #endif

@@ -24,8 +24,8 @@ static uint64_t reversed(uint64_t v, int bits)
     return r;
 }
 
-/* Returns a position or length of bfe and bfi: the low 8 bits of the operand (PTX ISA). On an H100,
- * instructions of 64 bits use the whole operand. */
+/* Returns a position or length of bfe and bfi, which is the low 8 bits of the operand (PTX ISA). On
+ * an H100, 64-bit instructions use the whole operand. */
 static int amount(kind k, uint64_t v)
 {
     return k.bits < 64 ? (int)(v & 0xff) : v > 64 ? 64 : (int)v;
@@ -51,13 +51,13 @@ static uint64_t inserted(kind k, uint64_t a, uint64_t b, uint64_t position, uint
     return b;
 }
 
-/* Evaluates prmt (PTX ISA): a digit selects one of the bytes of {b, a}; from 8 on it repeats the
- * sign of the byte. */
+/* Evaluates prmt (PTX ISA). A digit selects one of the bytes of {b, a}. A digit of 8 or more
+ * repeats the sign of the byte. */
 static uint64_t permuted(const opcode *o, uint64_t a, uint64_t b, uint64_t c)
 {
     static const struct {
         const char *mode;
-        int bytes[4][4]; /* for each value of c: source of each byte, lowest first */
+        int bytes[4][4]; /* for each value of c: sources of the bytes, lowest byte first */
     } modes[] = {{"f4e", {{0, 1, 2, 3}, {1, 2, 3, 4}, {2, 3, 4, 5}, {3, 4, 5, 6}}},
                  {"b4e", {{0, 7, 6, 5}, {1, 0, 7, 6}, {2, 1, 0, 7}, {3, 2, 1, 0}}},
                  {"rc8", {{0, 0, 0, 0}, {1, 1, 1, 1}, {2, 2, 2, 2}, {3, 3, 3, 3}}},
@@ -153,7 +153,7 @@ static bool pack_clamped(const opcode *o, const uint64_t *s, uint64_t *d)
     return true;
 }
 
-/* Evaluates moves between a register and its parts: "mov.b64 to four". */
+/* Evaluates moves between a register and its parts, such as "mov.b64 to four". */
 static bool pieces(const opcode *o, const uint64_t *s, uint64_t *d)
 {
     const char *rest = o->rest;

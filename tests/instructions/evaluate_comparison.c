@@ -6,7 +6,7 @@ bool holds(const char *comparison, int order)
 {
     static const struct {
         const char *name;
-        const char *orders; /* orders for which the comparison is true: < = > ? */
+        const char *orders; /* orders (< = > ?) for which the comparison is true */
     } rows[] = {{"eq", "="},    {"ne", "<>"},   {"lt", "<"},   {"le", "<="},   {"gt", ">"},
                 {"ge", ">="},   {"lo", "<"},    {"ls", "<="},  {"hi", ">"},    {"hs", ">="},
                 {"equ", "=?"},  {"neu", "<>?"}, {"ltu", "<?"}, {"leu", "<=?"}, {"gtu", ">?"},
@@ -17,7 +17,7 @@ bool holds(const char *comparison, int order)
     return false;
 }
 
-/* Returns the order of two values of a type, or of their halves from bit `at` on. */
+/* Returns the order of two values of a type, or of the halves that begin at bit `at`. */
 static int order_of(const opcode *o, kind k, uint64_t a, uint64_t b, int at)
 {
     const soft_format *f = format_of(k);
@@ -60,7 +60,7 @@ static bool set(const opcode *o, const uint64_t *s, uint64_t *d)
     return true;
 }
 
-/* Evaluates setp. Bit 0 of the result is the first predicate, bit 1 the second (forms.c). */
+/* Evaluates setp. In the result (forms.c), bit 0 is the first predicate and bit 1 is the second. */
 static bool setp(const opcode *o, const uint64_t *s, uint64_t *d)
 {
     kind k = o->kinds[0];

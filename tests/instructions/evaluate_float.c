@@ -2,7 +2,7 @@
 
 #include "opcode.h"
 
-/* Returns whether a value is subnormal after rounding with the precision of normal numbers. */
+/* Returns whether a value is subnormal after rounding to the precision of normal numbers. */
 static bool is_tiny(const soft_format *f, soft v, soft_rounding r)
 {
     soft least = {.m = 1, .exponent = 2 - (1 << (f->exponent_bits - 1))};
@@ -13,12 +13,12 @@ static bool is_tiny(const soft_format *f, soft v, soft_rounding r)
     return !v.nan && !v.infinite && v.m && soft_compare(rounded, least) < 0;
 }
 
-/* Applies .sat, .relu and .ftz to a result. .ftz applies to 32-bit floats and to operations on
- * halves. */
+/* Applies .sat, .relu and .ftz to a result. Only 32-bit floats and operations on halves have
+ * .ftz. */
 static uint64_t finished(const opcode *o, const soft_format *f, soft v, soft_rounding r)
 {
-    /* Operations test for a subnormal result before they round it to the spacing of subnormal
-     * numbers, conversions afterwards. */
+    /* Operations test for a subnormal result before rounding to the spacing of subnormal numbers.
+     * Conversions test afterwards. */
     if (opcode_has(o, "ftz") && o->kind_count == 1 && is_tiny(f, v, r))
         v = (soft){.negative = v.negative};
     uint64_t bits = soft_pack(f, v, r);
@@ -34,8 +34,8 @@ static uint64_t finished(const opcode *o, const soft_format *f, soft v, soft_rou
                                                                           : bits;
 }
 
-/* Evaluates min and max: a number is preferred to NaN (with .NaN the reverse), and -0 is less than
- * +0. */
+/* Evaluates min and max. A number is preferred to NaN, but with .NaN the NaN is preferred. -0 is
+ * less than +0. */
 static uint64_t extreme(const opcode *o, const soft_format *f, soft a, soft b)
 {
     bool products_sign = opcode_has(o, "xorsign"), negative = a.negative != b.negative,
@@ -52,9 +52,9 @@ static uint64_t extreme(const opcode *o, const soft_format *f, soft a, soft b)
     return soft_pack(f, v, SOFT_NEAREST);
 }
 
-/* Finds the NaN that an H100 returns for doubles: an operand with its payload, made quiet. The
- * second factor or summand takes precedence over the third operand of fma, and that over the first;
- * in a quotient the first does. Returns false if no operand is NaN or the result is not. */
+/* Finds the NaN that an H100 returns for doubles: an operand with its payload, made quiet. If
+ * several operands are NaN, the second factor or summand is taken, then the third operand of fma,
+ * then the first. A quotient takes the first. Returns false if no operand is NaN. */
 static bool passes_nan(const opcode *o, const uint64_t *sources, uint64_t *d)
 {
     static const struct {
@@ -85,7 +85,7 @@ static bool passes_nan(const opcode *o, const uint64_t *sources, uint64_t *d)
     return false;
 }
 
-/* Evaluates an operation on one element. Returns false if the operation is not known here. */
+/* Evaluates an operation on one element. Returns false if the operation is not implemented here. */
 static bool element(const opcode *o, const soft_format *f, const uint64_t *sources, uint64_t *d)
 {
     const char *name = o->words[0];
@@ -158,7 +158,7 @@ static uint64_t to_e4m3(soft v)
     size.negative = false;
     if (v.infinite || soft_compare(size, largest) > 0)
         return sign | 0x7e;
-    /* The unit below 2^-6 is 2^-9. */
+    /* Numbers below 2^-6 are multiples of 2^-9. */
     soft scaled = size;
     if (size.m == 0)
         return sign;
@@ -190,7 +190,7 @@ static soft from_e4m3(uint64_t bits)
     return v;
 }
 
-/* Applies .satfinite: replaces infinity by the largest number. */
+/* Applies .satfinite, which replaces infinity by the largest number. */
 static uint64_t made_finite(const opcode *o, const soft_format *f, uint64_t bits)
 {
     return opcode_has(o, "satfinite") && soft_unpack(f, bits).infinite ? bits - 1 : bits;
@@ -229,8 +229,9 @@ static soft number_of(const opcode *o, kind from, uint64_t bits)
     return soft_unpack(f, bits);
 }
 
-/* Converts a NaN between float types. A conversion to the same type keeps it; conversions to and
- * from doubles shorten or extend its payload. Returns false if it becomes the NaN of the format. */
+/* Converts a NaN between float types. A conversion to the same type keeps the NaN. A conversion
+ * from or to a double shortens or extends its payload. Returns false if the NaN of the format
+ * results. */
 static bool converts_nan(const opcode *o, kind to, kind from, uint64_t bits, uint64_t *d)
 {
     const soft_format *t = format_of(to), *f = format_of(from);
@@ -268,7 +269,7 @@ bool evaluate_conversion(const opcode *o, const uint64_t *s, uint64_t *d)
     for (int i = 0; i < 4; i++)
         integral = integral || opcode_has(o, directions[i]);
     if (to.packed) {
-        /* With two sources, the first becomes the high half. Both halves of a packed source are
+        /* The first of two sources becomes the high half. Both halves of a packed source are
          * converted. */
         int width = from.packed ? from.bits : 0;
         uint64_t low = converted(o, to, number_of(o, from, from.packed ? s[0] : s[1]));
@@ -282,7 +283,7 @@ bool evaluate_conversion(const opcode *o, const uint64_t *s, uint64_t *d)
     if (to_float) {
         if (integral && !v.nan && !v.infinite) {
             integer limit = (integer)1 << 100;
-            /* Numbers this large are integers already. */
+            /* Larger numbers are integers already. */
             if (v.exponent < 0) {
                 bool negative = v.negative;
                 v = soft_integer(soft_to_integer(v, opcode_rounding(o), -limit, limit, 0));

@@ -7,7 +7,7 @@ static integer magnitude(integer v)
     return v < 0 ? -v : v;
 }
 
-/* Divides. The PTX ISA leaves division by zero open; an H100 returns all ones. */
+/* Divides. The PTX ISA does not define division by zero; an H100 returns all ones. */
 static integer quotient(integer a, integer b)
 {
     return b == 0 ? -1 : a / b;
@@ -49,7 +49,7 @@ static bool binary(const char *name, integer a, integer b, integer *v)
     }
 }
 
-/* Evaluates mul, mad and their 24-bit forms: .lo, .hi and .wide are parts of one exact product. */
+/* Evaluates mul, mad and their 24-bit forms. .lo, .hi and .wide are parts of one exact product. */
 static bool multiply(const opcode *o, const uint64_t *s, uint64_t *d)
 {
     bool short_ones = strstr(o->words[0], "24") != NULL, adds = o->words[0][1] == 'a';
@@ -88,7 +88,7 @@ static bool halves(const opcode *o, const uint64_t *s, uint64_t *d)
     return true;
 }
 
-/* Evaluates sums with carries. forms.c defines the places of words and carries in the result. */
+/* Evaluates sums with carries. forms.c defines the positions of words and carries in the result. */
 static bool carrying(const opcode *o, const uint64_t *s, uint64_t *d)
 {
     const char *name = o->words[0];
@@ -118,7 +118,7 @@ static bool carrying(const opcode *o, const uint64_t *s, uint64_t *d)
         if (takes && !gives)
             out = 0;
         else if (down)
-            out = -out; /* subc of two zeros returns all ones after a borrow */
+            out = -out; /* after a borrow, subc of two zeros returns all ones */
     }
     first &= mask;
     second &= mask;

@@ -1,4 +1,4 @@
-/* Loads, stores and atomics. forms.c defines how the result combines the old and the new value. */
+/* Evaluates loads, stores and atomics. forms.c defines how a result combines old and new value. */
 #include <string.h>
 
 #include "opcode.h"
@@ -25,7 +25,7 @@ static uint64_t updated(const opcode *o, kind k, const uint64_t *s)
     integer x = integer_of(k, old), y = integer_of(k, v);
     if (opcode_has(o, "add") && k.packed)
         return sum(k, false, old & 0xffff, v & 0xffff) | sum(k, false, old >> 16, v >> 16) << 16;
-    /* PTX ISA, atom: subnormal float sums are flushed in global memory but not in shared memory. */
+    /* Subnormal sums of floats are flushed in global, but not in shared memory (PTX ISA, atom). */
     if (opcode_has(o, "add"))
         return sum(k, opcode_has(o, "global") && k.letter == 'f' && k.bits == 32, old, v);
     if (opcode_has(o, "min"))
@@ -53,7 +53,7 @@ static uint64_t loaded(const opcode *o, kind k, uint64_t word)
     return wide == 64 ? (uint64_t)v : bits_of(32, v);
 }
 
-/* Evaluates 128-bit instructions, whose result forms.c folds into one word. */
+/* Evaluates 128-bit instructions. forms.c folds their result into one word. */
 bool evaluate_wide(const opcode *o, const uint64_t *s, uint64_t *d)
 {
     uint64_t fresh[2] = {s[0], s[1]};

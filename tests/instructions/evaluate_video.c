@@ -1,4 +1,4 @@
-/* Video instructions, following the pseudocode of the PTX ISA. */
+/* Evaluates video instructions, following the pseudocode of the PTX ISA. */
 #include <string.h>
 
 #include "opcode.h"

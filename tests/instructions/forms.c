@@ -5,8 +5,8 @@
 #include <string.h>
 
 /* A row of the table, which stands for several forms. {a,b} in a name lists alternatives. In a
- * body, $0 is the name up to its first blank and $1 .. $9 are the chosen alternatives. A body of
- * NULL stands for the name, the result and the sources, with commas. */
+ * body, $0 is the name up to its first blank, and $1 .. $9 are the chosen alternatives. A body of
+ * NULL stands for the name, the result and the sources, separated by commas. */
 typedef struct row {
     const char *names;
     const char *kinds;
@@ -18,14 +18,14 @@ typedef struct row {
 #define UNSIGNED_COMPARISONS "{eq,ne,lt,le,gt,ge,lo,ls,hi,hs}"
 #define FLOAT_COMPARISONS "{eq,ne,lt,le,gt,ge,equ,neu,ltu,leu,gtu,geu,num,nan}"
 
-/* A comparison with both its results. */
+/* A comparison with its two results. */
 #define SETP "{.reg .pred q, t; $0 q|t, $a, $b; selp.u32 $d, 1, 0, q; @t add.u32 $d, $d, 2;}"
 #define SETP_ONE "{.reg .pred q; $0 q, $a, $b; selp.u32 $d, 1, 0, q;}"
 #define SETP_BOOL                                                                                  \
     "{.reg .pred q, t; $0 q|t, $a, $b, $c; selp.u32 $d, 1, 0, q; @t add.u32 $d, $d, 2;}"
 #define TESTP "{.reg .pred q; $0 q, $a; selp.u32 $d, 1, 0, q;}"
 
-/* Sums of two words with a carry. The top bit of the result is the carry out. */
+/* Sums of two words with a carry. The top bit of the result is the carry. */
 #define TO_WORDS(first, second)                                                                    \
     "{.reg .b32 t, u, v; .reg .b64 w; " first second                                               \
     "mov.b64 $d, {t, u}; cvt.u64.u32 w, v; shl.b64 w, w, 63; xor.b64 $d, $d, w;}"
@@ -45,7 +45,7 @@ typedef struct row {
     "{.reg .b" bits " t; st" space ".b" bits " [" at "], $a; $0 t, [" at "], $b; ld" space         \
     ".b" bits " $d, [" at "];}"
 
-/* 128-bit instructions: the address of 16 bytes of the thread, and 128 bits folded into a word. */
+/* 128-bit instructions: the address of a thread's 16 bytes, and 128 bits folded into a word. */
 #define IN_GLOBAL "mov.u64 w, wides; mad.wide.u32 w, %i, 16, w; "
 #define IN_SHARED "mov.u32 n, %tid.x; mov.u64 w, words; mad.wide.u32 w, n, 16, w; "
 #define WIDE "{.reg .b128 q, u; .reg .b64 w, s, t; .reg .b32 n; .reg .pred p; "
@@ -61,7 +61,7 @@ typedef struct row {
             "mov.b128 u, {$c, $a}; $0 u, [w], q, u; ld" space ".b128 q, [w]; " FOLD_BOTH
 
 static const row rows[] = {
-    /* Integers. */
+    /* integers */
     {"{add,sub,mul.lo,mul.hi,div,rem,min,max}.{u,s}16", "h:hh", NULL},
     {"{add,sub,mul.lo,mul.hi,div,rem,min,max}.{u,s}32", "r:rr", NULL},
     {"{add,sub,mul.lo,mul.hi,div,rem,min,max}.{u,s}64", "x:xx", NULL},
@@ -102,7 +102,7 @@ static const row rows[] = {
     {"dp4a.{u,s}32.{u,s}32", "r:rrr", NULL},
     {"dp2a.{lo,hi}.{u,s}32.{u,s}32", "r:rrr", NULL},
 
-    /* Carries. */
+    /* carries */
     {"add.cc.{u,s}32", "x:rrrr",
      TO_WORDS("$0 t, $a, $b; ", "addc.cc.$132 u, $c, $e; addc.u32 v, 0, 0; ")},
     {"addc.{u,s}32", "x:rrrr", TO_WORDS("add.cc.u32 t, $a, $b; ", "$0 u, $c, $e; mov.b32 v, 0; ")},
@@ -132,7 +132,7 @@ static const row rows[] = {
     {"madc.{lo,hi}.cc.{u,s}64", "x:xxxx",
      TO_LONG("add.cc.u64 t, $c, $e; ", "$0 u, $a, $b, $c; addc.u64 v, 0, 0; ")},
 
-    /* Bits. */
+    /* bits */
     {"{and,or,xor}.b16", "h:hh", NULL},
     {"{and,or,xor}.b32", "r:rr", NULL},
     {"{and,or,xor}.b64", "x:xx", NULL},
@@ -176,7 +176,7 @@ static const row rows[] = {
     {"mov.b64 to four", "x:x",
      "{.reg .b16 i, j, k, l; mov.b64 {i, j, k, l}, $a; mov.b64 $d, {l, i, k, j};}"},
 
-    /* Comparisons and choices. */
+    /* comparisons and choices */
     {"setp." INTEGER_COMPARISONS ".s16", "r:hh", SETP},
     {"setp." UNSIGNED_COMPARISONS ".u16", "r:hh", SETP},
     {"setp.{eq,ne}.b16", "r:hh", SETP},
@@ -227,7 +227,7 @@ static const row rows[] = {
     {"slct{,.ftz}.{b32,u32,f32}.f32", "r:rrf", NULL},
     {"slct{,.ftz}.{b64,f64}.f32", "x:xxf", NULL},
 
-    /* Floats. */
+    /* floats */
     {"testp.{finite,infinite,number,notanumber,normal,subnormal}.f32", "r:f", TESTP},
     {"testp.{finite,infinite,number,notanumber,normal,subnormal}.f64", "r:g", TESTP},
     {"copysign.f32", "f:ff", NULL},
@@ -250,7 +250,7 @@ static const row rows[] = {
     {"{rcp,rsqrt}.approx.ftz.f64", "g:g", NULL},
     {"rsqrt.approx.f64", "g:g", NULL},
 
-    /* Halves. */
+    /* halves */
     {"{add,sub,mul}{,.rn}{,.ftz}{,.sat}.f16", "H:HH", NULL},
     {"{add,sub,mul}{,.rn}{,.ftz}{,.sat}.f16x2", "F:FF", NULL},
     {"{add,sub,mul}{,.rn}.bf16", "B:BB", NULL},
@@ -278,7 +278,7 @@ static const row rows[] = {
     {"ex2.approx.ftz.bf16", "B:B", NULL},
     {"ex2.approx.ftz.bf16x2", "G:G", NULL},
 
-    /* Conversions of integers. */
+    /* conversions of integers */
     {"cvt.{u8,s8,u32,s32}.{u8,s8,u32,s32}", "r:r", NULL},
     {"cvt.{u8,s8,u32,s32}.{u16,s16}", "r:h", NULL},
     {"cvt.{u8,s8,u32,s32}.{u64,s64}", "r:x", NULL},
@@ -300,7 +300,7 @@ static const row rows[] = {
     {"cvt.pack.sat.{u16,s16}.s32", "r:rr", NULL},
     {"cvt.pack.sat.{u8,s8,u4,s4,u2,s2}.s32.b32", "r:rrr", NULL},
 
-    /* Integers and floats. */
+    /* conversions between integers and floats */
     {"cvt" ROUNDINGS "{,.sat}.f32.{u8,s8,u32,s32}", "f:r", NULL},
     {"cvt" ROUNDINGS "{,.sat}.f32.{u16,s16}", "f:h", NULL},
     {"cvt" ROUNDINGS "{,.sat}.f32.{u64,s64}", "f:x", NULL},
@@ -326,7 +326,7 @@ static const row rows[] = {
     {"cvt{.rni,.rzi,.rmi,.rpi}.{u16,s16}.bf16", "h:B", NULL},
     {"cvt{.rni,.rzi,.rmi,.rpi}.{u64,s64}.bf16", "x:B", NULL},
 
-    /* Floats. */
+    /* conversions of floats */
     {"cvt{,.rni,.rzi,.rmi,.rpi}{,.ftz}{,.sat}.f32.f32", "f:f", NULL},
     {"cvt{,.rni,.rzi,.rmi,.rpi}{,.sat}.f64.f64", "g:g", NULL},
     {"cvt{,.rni,.rzi,.rmi,.rpi}{,.sat}.f16.f16", "H:H", NULL},
@@ -355,7 +355,7 @@ static const row rows[] = {
     {"cvt.rn.satfinite{,.relu}.{e4m3x2,e5m2x2}.f16x2", "h:F", NULL},
     {"cvt.rn{,.relu}.f16x2.{e4m3x2,e5m2x2}", "F:h", NULL},
 
-    /* Video. */
+    /* video */
     {"{vadd,vsub,vabsdiff,vmin,vmax}.{u32,s32}.{u32,s32}.{u32,s32}{,.sat}", "r:rr", NULL},
     {"{vadd,vsub,vabsdiff,vmin,vmax}.s32.{u32,s32}.{u32,s32} halves", "r:rr",
      "$0 $d, $a.h1, $b.b2;"},
@@ -382,7 +382,7 @@ static const row rows[] = {
     {"vset{2,4}.{u32,s32}.{u32,s32}.{eq,ne,lt,le,gt,ge}", "r:rrr", NULL},
     {"vset{2,4}.{u32,s32}.{u32,s32}.lt.add", "r:rrr", NULL},
 
-    /* Exchanges in a warp. */
+    /* exchanges in a warp */
     {"shfl.sync.{up,down,bfly,idx}.b32", "r:rss",
      "{.reg .pred q; $0 $d|q, $a, $b, $c, -1; @q xor.b32 $d, $d, 0x5a5a5a5a;}"},
     {"vote.sync.ballot.b32", "r:p", "$0 $d, $a, -1;"},
@@ -392,7 +392,7 @@ static const row rows[] = {
     {"redux.sync.{add,min,max}.{u,s}32", "r:r", "$0 $d, $a, -1;"},
     {"redux.sync.{and,or,xor}.b32", "r:r", "$0 $d, $a, -1;"},
 
-    /* Memory. */
+    /* memory */
     {"atom.global.{add.u32,add.s32,min.u32,min.s32,max.u32,max.s32,and.b32,or.b32,xor.b32,exch.b32,"
      "inc.u32,dec.u32}",
      "r:rr", ATOMIC(".global", "$m", "32")},
@@ -425,7 +425,7 @@ static const row rows[] = {
     {"st.global.{u8,b16}", "r:rr",
      "st.global.b32 [$m], $a; $0 [$m+2], $b; ld.global.b32 $d, [$m];"},
 
-    /* 128 bits. */
+    /* 128 bits */
     {"mov.b128", "x:xx", WIDE "mov.b128 q, {$a, $b}; $0 u, q; " FOLD("u") "}"},
     {"ld{,.relaxed.gpu,.acquire.gpu,.volatile}.global.b128", "x:xx",
      WIDE IN_GLOBAL "st.global.v2.b64 [w], {$a, $b}; $0 u, [w]; " FOLD("u") "}"},
@@ -461,7 +461,7 @@ unsigned form_kind_bytes(char kind)
     }
 }
 
-/* Replaces each `name` in a text by `value`, in place. */
+/* Replaces each `name` in a text by `value`. */
 static void substitute(char *text, size_t size, const char *name, const char *value)
 {
     for (char *at = strstr(text, name); at; at = strstr(at, name)) {

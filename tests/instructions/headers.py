@@ -13,8 +13,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-# Not used by kernels of CUDA C++: the debugger's instructions, counters that nothing sets, and old votes without a mask
-# of lanes.
+# Kernels of CUDA C++ do not use these: the debugger's instructions, counters that are never set, and old votes
+# without a mask of lanes.
 LEFT_OUT = r"\bbrkpt\b|%pm[0-9]|\bvote\.(all|any|ballot)\.(pred|b32)"
 HEADERS = """crt/math_functions.h crt/math_functions.hpp crt/device_functions.h crt/device_functions.hpp
 crt/device_double_functions.h crt/common_functions.h crt/sm_70_rt.h crt/sm_80_rt.h crt/sm_90_rt.h sm_*.h device_*functions.h
@@ -25,7 +25,7 @@ WORDS = set("""void bool char short int long float double unsigned signed size_t
 __mbarrier_t __mbarrier_token_t""".split())
 TYPE = re.compile(r"(__half2?(_raw)?|half2?|__nv_bfloat162?(_raw)?|__nv_fp\w+|__nv_saturation_t|cudaRoundMode|"
                   r"u?(char|short|int|long|longlong)[1-4]|(float|double)[1-4])$")
-# Values for arguments that may not have any value.
+# values for arguments of types that do not allow every value
 CONSTANTS = {"__nv_saturation_t": "__NV_SATFINITE", "__nv_fp8_interpretation_t": "__NV_E4M3", "__nv_fp6_interpretation_t": "__NV_E2M3",
              "__nv_fp4_interpretation_t": "__NV_E2M1", "cudaRoundMode": "cudaRoundNearest"}
 AT_ONCE = 150

@@ -1,6 +1,6 @@
-/* Interprets a random program by the ISA (evaluate.h). Also finds the open values: those that a GPU
- * may compute otherwise because its assembler joins instructions, and all values computed from
- * them. */
+/* Interprets a random program by the ISA (evaluate.h). Also finds the open values. A GPU may
+ * compute these differently, because its assembler joins instructions. All values computed from an
+ * open value are open, too. */
 #ifndef AUTOTUNE_TESTS_INTERPRET_H
 #define AUTOTUNE_TESTS_INTERPRET_H
 
@@ -15,7 +15,7 @@ typedef struct interpretation {
     bool open[PROGRAM_REGISTERS];
 } interpretation;
 
-/* Finds the known difference of each step. The pointers are valid as long as `known`. */
+/* Finds the known difference of each step. The pointers are valid as long as `known` exists. */
 void interpret_known(const random_program *p, const differences *known,
                      const difference *of[PROGRAM_STEPS]);
 

@@ -1,4 +1,4 @@
-/* An opcode split into parts. Only the evaluate*.c files include this. */
+/* An opcode split into parts. Only the evaluate*.c files include this header. */
 #ifndef AUTOTUNE_TESTS_OPCODE_H
 #define AUTOTUNE_TESTS_OPCODE_H
 
@@ -11,13 +11,13 @@
 typedef struct kind {
     char letter; /* b, u, s, f, B (bf), p */
     int bits;    /* bits of an element */
-    bool packed; /* has two elements */
+    bool packed; /* whether the type has two elements */
 } kind;
 
 enum { WORDS = 10, WORD_BYTES = 24 };
 
 typedef struct opcode {
-    char words[WORDS][WORD_BYTES]; /* "add", "rn", "f32": the name up to its first blank */
+    char words[WORDS][WORD_BYTES]; /* "add", "rn", "f32": words of the name up to its first blank */
     int count;
     kind kinds[4];
     int kind_count;
@@ -28,7 +28,7 @@ void opcode_parse(opcode *o, const char *name);
 bool opcode_has(const opcode *o, const char *word);
 soft_rounding opcode_rounding(const opcode *o);
 
-/* Convert between the bits of a type and integers. */
+/* Convert between integers and the bits of a type. */
 integer integer_of(kind k, uint64_t bits);
 uint64_t bits_of(int bits, integer v);
 integer least_of(kind k);
@@ -40,7 +40,7 @@ const soft_format *format_of(kind k);
 /* Returns whether a comparison ("ltu") is true for an order from soft_compare(). */
 bool holds(const char *comparison, int order);
 
-/* Evaluate a family of instructions each. Return false for other instructions. */
+/* Each function evaluates a family of instructions. Returns false for other instructions. */
 bool evaluate_integer(const opcode *o, const uint64_t *s, uint64_t *d);
 bool evaluate_bits(const opcode *o, const uint64_t *s, uint64_t *d);
 bool evaluate_float(const opcode *o, const uint64_t *s, uint64_t *d);

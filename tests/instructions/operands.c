@@ -3,7 +3,7 @@
 
 #include "forms.h"
 
-/* Steele, Lea and Flood, "Fast splittable pseudorandom number generators" (2014). */
+/* The generator of Steele, Lea and Flood, "Fast splittable pseudorandom number ..." (2014). */
 uint64_t form_random(uint64_t *state)
 {
     uint64_t z = *state += 0x9e3779b97f4a7c15ull;
@@ -96,8 +96,8 @@ static edge_list edges_of(char kind)
     }
 }
 
-/* Returns a float whose exponent is near that of 1 or of `near`. The format has `exponent` and
- * `fraction` bits. */
+/* Returns a float whose exponent is near that of 1 or, if `has_near`, that of `near`. The format
+ * has `exponent` and `fraction` bits. */
 static uint64_t moderate(uint64_t random, unsigned exponent, unsigned fraction, uint64_t near,
                          bool has_near)
 {
@@ -107,7 +107,7 @@ static uint64_t moderate(uint64_t random, unsigned exponent, unsigned fraction, 
     if (e == 0 || e > 2 * bias)
         e = bias;
     uint64_t f = random >> 20;
-    /* Few bits, so that sums and products are exact or half-way between two floats. */
+    /* With few bits, sums and products are exact or half-way between two floats. */
     if (random >> 5 & 1)
         f &= ~0ull << (fraction - (random >> 1 & 7) % fraction);
     return (random & 1) << (exponent + fraction) | e << fraction | (f & ((1ull << fraction) - 1));
@@ -177,7 +177,7 @@ uint64_t form_random_value(char kind, uint64_t *state)
     return random_value(kind, state, 0, false);
 }
 
-/* Returns edge value `i`. Packed kinds have two, of which the upper one changes more slowly. */
+/* Returns edge value `i`. Of the two values of packed kinds, the upper one changes more slowly. */
 static uint64_t edge(char kind, size_t i)
 {
     edge_list e = edges_of(kind);

@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The registers of one width. */
+/* Registers of one width. */
 typedef struct bank {
     char letter;
     int first, count;
-    const char *kinds; /* kinds of their first values, in turn */
+    const char *kinds; /* kinds of the registers' first values, in turn */
 } bank;
 
 static const bank banks[] = {
@@ -39,7 +39,7 @@ static const bank *bank_of_register(int number)
     return b;
 }
 
-/* Returns whether a source may be a constant: it is an integer and not the only source. */
+/* Returns whether a source may be a constant. It must be an integer and not the only source. */
 static bool takes_constant(const form *f, int source)
 {
     static const char *const families[] = {"add.", "sub.", "mul.",  "mad.", "and.",

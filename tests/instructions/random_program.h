@@ -1,5 +1,5 @@
-/* Random kernels without branches: instructions from the table of forms, some with guards or
- * constants. Equal seeds give equal kernels. */
+/* Random kernels without branches. Instructions come from the table of forms, and some have guards
+ * or constants. Equal seeds give equal kernels. */
 #ifndef AUTOTUNE_TESTS_RANDOM_PROGRAM_H
 #define AUTOTUNE_TESTS_RANDOM_PROGRAM_H
 
@@ -21,7 +21,7 @@ enum {
 };
 
 typedef struct program_source {
-    int number;    /* register; -1 for a constant */
+    int number;    /* register, or -1 for a constant */
     uint64_t bits; /* value of a constant */
 } program_source;
 
@@ -30,7 +30,7 @@ typedef struct program_step {
     int result;       /* register */
     int fresh;
     program_source sources[FORM_SOURCES];
-    int guard; /* predicate register; -1 without a guard */
+    int guard; /* predicate register, or -1 for no guard */
     bool guard_negated;
 } program_step;
 
@@ -38,11 +38,11 @@ typedef struct random_program {
     program_step steps[PROGRAM_STEPS];
 } random_program;
 
-/* Makes a program of `count` borrowed forms. */
+/* Makes a program of `count` forms. The program borrows the forms. */
 void random_program_make(random_program *p, const form *const *forms, size_t count, uint64_t seed);
 
-/* Writes a kernel with the parameters (in, out, n): input k of thread i < n is in[k * n + i], and
- * register k comes out as out[k * n + i]. */
+/* Writes a kernel with the parameters (in, out, n). For thread i < n, in[k * n + i] is input k, and
+ * out[k * n + i] gets register k. */
 void random_program_kernel(const random_program *p, const char *entry, char *text, size_t size);
 
 /* Generates the inputs of a thread. */

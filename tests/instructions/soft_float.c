@@ -36,8 +36,8 @@ soft soft_unpack(const soft_format *f, uint64_t bits)
     return v;
 }
 
-/* Returns whether a number rounds away from zero. `odd` is the last bit, `half` the first bit that
- * is dropped, `rest` whether any later bit is set. */
+/* Returns whether a number rounds away from zero. `odd` is the last bit that is kept, and `half`
+ * the first bit that is dropped. `rest` is whether any later bit is set. */
 static bool away_from_zero(soft_rounding r, bool negative, bool odd, bool half, bool rest)
 {
     switch (r) {
@@ -106,7 +106,7 @@ soft soft_negate(soft a)
     return a;
 }
 
-/* Moves the highest bit to position 120. */
+/* Shifts the number until its highest bit is at position 120. */
 static soft normalised(soft v)
 {
     int shift = 121 - length_of(v.m);
@@ -138,7 +138,7 @@ soft soft_add(soft a, soft b, soft_rounding r)
         b = t;
     }
     int shift = a.exponent - b.exponent;
-    /* The last bit stands for all dropped bits; it is far below the bits that matter. */
+    /* The last bit stands for all dropped bits. It is far below the bits that decide the result. */
     soft_bits lost = shift > 127 ? b.m : b.m & (((soft_bits)1 << shift) - 1);
     b.m = (shift > 127 ? 0 : b.m >> shift) | (lost != 0);
     a.m = a.negative == b.negative ? a.m + b.m : a.m - b.m;

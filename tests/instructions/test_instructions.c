@@ -1,4 +1,4 @@
-/* Compares the simulated device with the PTX ISA: each form of an instruction, and random
+/* Compares the simulated device with the PTX ISA, for each form of an instruction and for random
  * programs. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +38,7 @@ static void form_module(const form *f, char *text)
     form_kernel(f, "k", text + n, (size_t)(MODULE_BYTES - n));
 }
 
-static void the_simulator_takes_every_form_but_those_that_are_listed(void **state)
+static void the_simulator_accepts_every_form_that_is_not_listed(void **state)
 {
     (void)state;
     static differences known;
@@ -50,8 +50,8 @@ static void the_simulator_takes_every_form_but_those_that_are_listed(void **stat
     for (size_t i = 0; i < count; i++) {
         at_error error = {0};
         uint64_t expected;
-        /* A form that evaluate() knows runs here with few operands only: the test below runs it
-         * with all operands. */
+        /* If evaluate() implements a form, few operands are enough here. The next test runs the
+         * form with all operands. */
         uint32_t n = evaluate(&forms[i], in, &expected) ? SIMULATE_THREADS : TRIES;
         operands_of(&forms[i], n, in);
         form_module(&forms[i], text);
@@ -65,7 +65,7 @@ static void the_simulator_takes_every_form_but_those_that_are_listed(void **stat
     free(forms);
 }
 
-static void every_form_gives_what_the_isa_says(void **state)
+static void every_form_has_the_result_of_the_isa(void **state)
 {
     (void)state;
     static char text[MODULE_BYTES];
@@ -92,14 +92,14 @@ static void every_form_gives_what_the_isa_says(void **state)
                          (unsigned long long)expected);
         }
     }
-    /* The other forms are approximations and instructions of a whole warp. */
+    /* evaluate() does not know approximations and instructions of a whole warp. */
     assert_true(described > 2500);
     free(in);
     free(out);
     free(forms);
 }
 
-static void random_programs_do_what_the_isa_says(void **state)
+static void random_programs_have_the_results_of_the_isa(void **state)
 {
     (void)state;
     enum { INPUTS = PROGRAM_INPUTS * THREADS, OUTPUTS = PROGRAM_REGISTERS * THREADS };
@@ -146,7 +146,7 @@ static void random_programs_do_what_the_isa_says(void **state)
     free(forms);
 }
 
-/* Returns a program with that first step; the other steps load unused inputs. */
+/* Returns a program with this first step. All other steps load inputs that are not used. */
 static random_program program_of(const form *f, int result, int first, int second)
 {
     random_program p = {0};
@@ -168,7 +168,7 @@ static const form *form_called(const form *forms, size_t count, const char *name
     return NULL;
 }
 
-static void what_is_computed_of_an_open_nan_is_open_and_nothing_else(void **state)
+static void only_values_computed_from_an_open_nan_are_open(void **state)
 {
     (void)state;
     static const differences known = {.lines = {{.pattern = "add.f64", .among = AMONG_NAN}},
@@ -189,7 +189,7 @@ static void what_is_computed_of_an_open_nan_is_open_and_nothing_else(void **stat
     assert_true(seen.open[X] && seen.open[X + 3]);
     assert_false(seen.open[X + 1] || seen.open[X + 4]);
 
-    /* A number is not open, and a register is not after another write. */
+    /* A number is not open. A register is no longer open after another write. */
     inputs[X + 1] = 0x3ff0000000000000;
     assert_true(interpret(&p, of, inputs, &seen));
     assert_false(seen.open[X] || seen.open[X + 3]);
@@ -199,7 +199,7 @@ static void what_is_computed_of_an_open_nan_is_open_and_nothing_else(void **stat
     assert_true(interpret(&p, of, inputs, &seen));
     assert_true(!seen.open[X] && seen.open[X + 3]);
 
-    /* The result is open under a guard only if the guard is true. The guard is false first. */
+    /* The result is open under a guard only if the guard is true. First, the guard is false. */
     p.steps[1].guard = P;
     assert_true(interpret(&p, of, inputs, &seen));
     assert_false(seen.open[X + 3]);
@@ -212,10 +212,10 @@ static void what_is_computed_of_an_open_nan_is_open_and_nothing_else(void **stat
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_simulator_takes_every_form_but_those_that_are_listed),
-        cmocka_unit_test(every_form_gives_what_the_isa_says),
-        cmocka_unit_test(random_programs_do_what_the_isa_says),
-        cmocka_unit_test(what_is_computed_of_an_open_nan_is_open_and_nothing_else),
+        cmocka_unit_test(the_simulator_accepts_every_form_that_is_not_listed),
+        cmocka_unit_test(every_form_has_the_result_of_the_isa),
+        cmocka_unit_test(random_programs_have_the_results_of_the_isa),
+        cmocka_unit_test(only_values_computed_from_an_open_nan_are_open),
     };
     return cmocka_run_group_tests_name("instructions", tests, NULL, NULL);
 }

@@ -1,8 +1,7 @@
-/* Lists the instructions of a CUDA source that the simulated device does not know.
- *
- * Usage: unknown FILE.cu ARCHITECTURE ("90"). Writes "KERNEL<tab>PTX LINE" for each instruction.
- * For the file "-", writes "includes FOLDER" with the folder of the headers. The exit code is 2,
- * with the log of NVRTC, if the source does not compile, and 77 without NVRTC. */
+/* Lists the instructions of a CUDA source that the simulated device does not know. Usage: unknown
+ * FILE.cu ARCHITECTURE (for example "90"). Writes "KERNEL<tab>PTX LINE" for each instruction. For
+ * the file "-", writes "includes FOLDER" with the folder of the headers. The exit code is 2, after
+ * NVRTC's log, if the source does not compile, and 77 without NVRTC. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,8 +22,8 @@ static void print_line(const char *ptx, int number)
     printf("%.*s\n", ptx ? (int)strcspn(ptx, "\n") : 0, ptx ? ptx : "");
 }
 
-/* Lists the unknown instructions of a kernel. Returns false, with a message, if the kernel cannot
- * be decoded. */
+/* Lists the unknown instructions of a kernel. Returns false and prints a message if the kernel
+ * cannot be decoded. */
 static bool print_unknown(const char *ptx, size_t bytes, const char *name)
 {
     sim_kernel k = {0};
