@@ -1,8 +1,8 @@
 load helpers
 
-# The growth of the board's energy between two readings does not depend on the kernel: a kernel that takes half the time
-# is launched twice as often between them, so a launch costs half the energy.
-@test "--objective energy ranks the finalists by what a launch costs, and records it" {
+# Between two readings the board's energy grows by an amount that does not depend on the kernel. A kernel of half
+# the time is launched twice as often, so its launch costs half the energy.
+@test "--objective energy ranks the finalists by the energy of a launch and records it" {
     gpu
     needs_the_fake
     export AUTOTUNE_LIBNVML=${FAKE_NVML:?} FAKE_NVML_ENERGY_STEP_MJ=100000
@@ -12,7 +12,7 @@ load helpers
     records '"launch_j"'
 }
 
-@test "energy is read where it is asked for: --energy reads the winner's, and time decides" {
+@test "--energy reads the energy of the winner, and time decides the race" {
     gpu
     needs_the_fake
     export AUTOTUNE_LIBNVML=${FAKE_NVML:?} FAKE_NVML_ENERGY_STEP_MJ=100000
@@ -25,7 +25,7 @@ load helpers
     records '"launch_j"'
 }
 
-@test "if the board does not report energy, the race decides, and the output says so" {
+@test "if the board does not report energy, the race decides, and a message says so" {
     gpu
     needs_the_fake
     export AUTOTUNE_LIBNVML=$WORK/no-such-library.so
@@ -41,7 +41,7 @@ load helpers
     fails_with 2 "time or energy"
 }
 
-@test "other processes that compute on the GPU are told, and their energy is not taken for the kernel's" {
+@test "other processes on the GPU are reported, and their energy is not counted for the kernel" {
     gpu
     needs_the_fake
     export AUTOTUNE_LIBNVML=${FAKE_NVML:?} FAKE_NVML_ENERGY_STEP_MJ=100000 FAKE_NVML_PROCESSES=3
@@ -55,7 +55,7 @@ load helpers
     says 'ranked by time, since energy cannot be measured: other processes'
 }
 
-@test "a GPU without other users needs no message" {
+@test "without other processes on the GPU there is no message" {
     gpu
     needs_the_fake
     export AUTOTUNE_LIBNVML=${FAKE_NVML:?} FAKE_NVML_PROCESSES=1

@@ -1,6 +1,6 @@
 load helpers
 
-# Searches stdout without its line breaks.
+# Checks that stdout contains the text. Line breaks count as blanks.
 says_words() {
     [[ "$(tr -s ' \n' ' ' <out.txt)" == *"$1"* ]] || { echo "no '$1' in: $output"; return 1; }
 }
@@ -23,7 +23,7 @@ measured() { # measured NAME...: checks that the output and device.json have the
         blocks round_trips pieces_read pieces_written one_word one_float one_double
 }
 
-@test "ceilings are kept in device.json, from which patterns have their shares told" {
+@test "ceilings are stored in device.json, and runs print the share of a ceiling" {
     gpu
     needs_the_fake
     small_ceilings
@@ -51,7 +51,7 @@ measured() { # measured NAME...: checks that the output and device.json have the
     grep -q 'of the FP32 rate' page.html
 }
 
-@test "an unknown ceiling is not shown, and the command that measures it is named" {
+@test "for an unknown ceiling, the command that measures it is named" {
     gpu
     needs_the_fake
     cp "$BATS_TEST_DIRNAME"/timed*.tmpl .
@@ -69,7 +69,7 @@ measured() { # measured NAME...: checks that the output and device.json have the
     cp "$BATS_TEST_DIRNAME"/timed*.tmpl .
     sed -e 's/^  traffic = .*/  flops = "4 * n",/' "$TIMED" >worked.lua
     mkdir -p results/fake-gpu-0
-    # 16384 operations in 30 us.
+    # The kernel does 16384 operations in 30 us.
     echo '{"schema": "autotune-device", "version": 1, "gpu": "Fake GPU 0", "ceilings": {"fp32": {"rate": 0.54}}}' \
         >results/fake-gpu-0/device.json
     tool worked.lua --quiet --stop-at 0.9
@@ -77,7 +77,7 @@ measured() { # measured NAME...: checks that the output and device.json have the
     says_words 'the requested share of the ceiling was reached'
 }
 
-@test "ceilings by name, as JSON, without a file" {
+@test "named ceilings are printed as JSON, and with --no-record not stored" {
     gpu
     needs_the_fake
     small_ceilings

@@ -1,4 +1,4 @@
-/* Preloaded: sets the clock $CLOCK_AHEAD_S seconds ahead, or behind if that is negative. */
+/* Preloaded: sets the clock $CLOCK_AHEAD_S seconds ahead, or behind if the number is negative. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdlib.h>

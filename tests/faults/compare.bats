@@ -1,6 +1,6 @@
 load helpers
 
-@test "records, runs and journals are compared with each other, and fail a job when slower" {
+@test "records, runs and journals are compared with each other, and a slower one gives exit code 1" {
     gpu
     needs_the_fake
     for run in fast slow; do

@@ -1,12 +1,12 @@
 load helpers
 
-# A command must end within a second after Ctrl-C. The tests wait longer, in case the machine is busy, and the commands
-# would run even longer.
+# A command must end within a second after Ctrl-C. The tests wait up to 10 s, because the machine may be busy.
+# Without Ctrl-C the commands would run longer than this.
 ENDED_S=10
 
 RESULTS="$BATS_TEST_DIRNAME/../../results"
 
-ended() { # ended PID: checks that it ended by itself, because of the interrupt
+ended() { # ended PID: checks that the process ended because of the interrupt
     for _ in $(seq $((ENDED_S * 20))); do
         kill -0 "$1" 2>/dev/null || break
         sleep 0.05
@@ -17,8 +17,8 @@ ended() { # ended PID: checks that it ended by itself, because of the interrupt
     [ "$status" -eq 130 ] || { echo "exit $status"; return 1; }
 }
 
-# A space that is enumerated at once for n = 4096, and for other problems takes as long as its limit allows: the
-# constraint is on a sum of ten parameters and needs the last of them, and the valid points do not fill memory.
+# Writes a script whose space is enumerated at once for n = 4096, and up to the time limit for other problems: the
+# constraint is on a sum of ten parameters and needs the last of them. The valid configurations do not fill memory.
 write_late() {
     cp "$BATS_TEST_DIRNAME"/timed*.tmpl .
     python3 - "$BATS_TEST_DIRNAME/timed.lua" >late.lua <<'PY'
@@ -33,7 +33,7 @@ print(text.replace("  buffers", "  where = { %s },\n\n  buffers" % ", ".join(whe
 PY
 }
 
-# Each command would take at least half a minute here.
+# Prints commands that take at least half a minute on this machine.
 slow_commands() {
     cat <<END
 $TIMED --device cuda:0
@@ -55,7 +55,7 @@ report --results $RESULTS -o out.svg
 END
 }
 
-@test "every command that runs long ends by Ctrl-C, and leaves nothing half-written" {
+@test "every long command ends by Ctrl-C and leaves no half-written file" {
     gpu
     needs_the_fake
     export AUTOTUNE_LIBCUPTI=${FAKE_CUPTI:?}
@@ -63,11 +63,11 @@ END
     cp "$BATS_TEST_DIRNAME/timed.lua" .
     tool timed.lua --device cuda:0 --quiet --only a=11,12 --only b=5,6
     succeeds
-    # A gnuplot that ends with the tuner, not before.
+    # A gnuplot that runs as long as the tuner.
     mkdir bin
     printf '#!/bin/sh\nexec tail --pid=$PPID -f /dev/null\n' >bin/gnuplot
     chmod +x bin/gnuplot
-    # A launch that takes two seconds.
+    # A launch takes two seconds.
     export FAKE_CUDA_TIME_US=2000000
     pids=() lines=()
     while read -r line; do
@@ -86,7 +86,7 @@ END
     [ -z "$left" ] || { echo "left behind: $left"; return 1; }
 }
 
-@test "later points of a sweep can be interrupted like the first" {
+@test "a sweep can be interrupted at later points" {
     gpu
     needs_the_fake
     write_late
@@ -99,6 +99,6 @@ END
     sleep 1
     kill -INT "$pid"
     ended "$pid"
-    # The results so far are printed.
+    # The results before the interrupt are printed.
     grep -q '4096' out.txt
 }

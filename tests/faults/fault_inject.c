@@ -118,7 +118,7 @@ static size_t find_children(pid_t parent, pid_t *children)
     return count;
 }
 
-/* A process that has ended cannot be killed, even if its parent has not waited for it yet. */
+/* Returns whether the process runs. It may have ended although its parent has not waited for it. */
 static bool is_running(pid_t pid)
 {
     char path[64], kind = 'Z';
@@ -149,7 +149,7 @@ static void pause_for(uint64_t ns)
     nanosleep(&pause, NULL);
 }
 
-/* Kills children until the program ends; returns the number of kills. */
+/* Kills children until the program ends. Returns the number of kills. */
 static uint64_t watch(const plan *p, const fault_state *state, pid_t program, int *status)
 {
     uint64_t random = p->seed, killed = 0, next = p->begin;

@@ -1,8 +1,6 @@
-/* Preloaded into the program under test: corrupts the data that the program sends and writes, by
- * the plan in fault_state.h.
- *
- * Only calls through the C library's own names are intercepted. These are the program's own
- * calls. */
+/* Preloaded into the tested program: corrupts data that the program sends and writes, according to
+ * the plan in fault_state.h. Only the program's own calls are intercepted, which use the C
+ * library's public names. */
 #define _GNU_SOURCE
 #include "fault_state.h"
 
@@ -21,8 +19,8 @@
 
 static fault_state *state;
 
-/* Finds the next definition of a function. ISO C has no cast from dlsym()'s result to a function
- * pointer. */
+/* Finds the next definition of a function. memcpy() is needed, because ISO C cannot cast the result
+ * of dlsym() to a function pointer. */
 static void find_next(const char *name, void *to)
 {
     void *symbol = dlsym(RTLD_NEXT, name);
@@ -48,7 +46,7 @@ static uint64_t scramble(uint64_t z)
     return z ^ (z >> 31);
 }
 
-/* Returns whether this chance injects a fault. *draw gets random bits for the fault. */
+/* Returns whether a fault is injected at this chance. Sets *draw to random bits for the fault. */
 static bool strikes(fault_kind *kind, uint64_t *draw)
 {
     if (!state)
@@ -98,7 +96,7 @@ ssize_t write(int fd, const void *bytes, size_t size_bytes)
     uint64_t draw;
     if (!is_file(fd) || !strikes(&state->writes, &draw))
         return next(fd, bytes, size_bytes);
-    /* Every second failing write first writes a part, as on a full disk. */
+    /* Every second failing write writes a part before it fails, as on a full disk. */
     if (draw % 2 && size_bytes > 1)
         return next(fd, bytes, size_bytes / 2);
     errno = ENOSPC;

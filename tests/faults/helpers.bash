@@ -1,13 +1,13 @@
-# Runs on the fake driver $FAKE_CUDA, or on the machine's own GPU if that is "none". $TOOLS holds fault_inject and
-# lose_terminal.
+# Runs on the fake driver $FAKE_CUDA, or on the machine's GPU if $FAKE_CUDA is "none". $TOOLS is the folder of
+# fault_inject and lose_terminal.
 
 load ../cli/helpers
 
 gpu() {
     : "${FAKE_CUDA:?set FAKE_CUDA to the fake driver}" "${TOOLS:?set TOOLS to the folder of the tools}"
-    # The machine's own management library would report other GPUs.
+    # The machine's NVML would report other GPUs.
     [ "$FAKE_CUDA" = none ] || export AUTOTUNE_LIBCUDA=$FAKE_CUDA AUTOTUNE_LIBNVML=$WORK/no-such-library.so
-    # The preloaded library is loaded before the sanitizer's.
+    # The preloaded library is loaded before the sanitizer's library.
     export ASAN_OPTIONS=verify_asan_link_order=0
     TIMED=$BATS_TEST_DIRNAME/timed.lua
     export FAKE_CUDA_TIMES=$WORK/times
@@ -22,7 +22,7 @@ start_run() { # start_run COUNT [OPTION]...
     wait_for "$count" journal_lines
 }
 
-wait_for() { # wait_for COUNT COMMAND...: waits until the command prints at least COUNT, or the background run ends
+wait_for() { # wait_for COUNT COMMAND...: waits until the command prints at least COUNT, or the run in the background ends
     least=$1
     shift
     for _ in $(seq 3000); do
@@ -33,12 +33,12 @@ wait_for() { # wait_for COUNT COMMAND...: waits until the command prints at leas
     return 1
 }
 
-# Counts the lines of variants, and of completed runs.
+# Prints the number of journal lines of variants and of completed runs.
 journal_lines() {
     cat "$XDG_STATE_HOME"/autotune/journal/*.jsonl 2>/dev/null | grep -vc '"asked"' || true
 }
 
-# Waits for the run in the background: exit code in $status.
+# Waits for the run in the background. Sets $status to its exit code.
 end_run() {
     status=0
     wait "$pid" || status=$?
@@ -72,7 +72,7 @@ records_nothing_of() { # records_nothing_of TEXT: checks that the record does no
     [ -s results/*/timed.json ] && ! grep "$1" results/*/timed.json
 }
 
-# Sets $TIMED to a script of the same pattern with fewer configurations, including the best one.
+# Sets $TIMED to a script of the same pattern with fewer configurations. The best configuration is among them.
 write_space() { # write_space NAME COUNT: COUNT is 12, 99 or 600
     case $2 in
     12) a='10, 12' b='4, 7' base='a = 10, b = 4' ;;
@@ -85,10 +85,10 @@ write_space() { # write_space NAME COUNT: COUNT is 12, 99 or 600
     TIMED=$1.lua
 }
 
-# Runs $TIMED completely. Sets the number of pieces sent over its sockets ($pieces), of samples ($samples), of samples
-# of the set-up ($setup), and of answers of the race in the journal ($answers).
+# Runs $TIMED completely. Sets $pieces (sent over its sockets), $samples, $setup (samples of the set-up), and
+# $answers (answers of the race in the journal).
 measure_run() {
-    # Fills the compile cache, because kernels that are compiled together have other keys.
+    # The first run fills the compile cache, because kernels that are compiled together have other keys.
     "$AUTOTUNE" "$TIMED" --device cuda:0 --quiet ${asking:-} >out.txt 2>err.txt
     forget
     "$AUTOTUNE" "$TIMED" --device cuda:0 --quiet ${asking:-} --budget 1 --fixed 1 >out.txt 2>err.txt
@@ -102,7 +102,7 @@ measure_run() {
     forget
 }
 
-# Prints the number of samples that the driver timed in all runs since forget().
+# Prints the number of samples that the driver has timed since forget().
 samples_taken() {
     stat -c %s "$FAKE_CUDA_TIMES" 2>/dev/null || echo 0
 }
@@ -111,25 +111,25 @@ race_lines() {
     cat "$XDG_STATE_HOME"/autotune/journal/*.jsonl 2>/dev/null | grep -c '"asked"' || true
 }
 
-# Runs $TIMED under fault_inject with these options: exit code in $status.
+# Runs $TIMED under fault_inject with these options. Sets $status to the exit code.
 run_with_faults() { # run_with_faults OPTION...
     status=0
     "$TOOLS/fault_inject" "$@" -- "$AUTOTUNE" "$TIMED" --device cuda:0 --quiet ${asking:-} >out.txt 2>err.txt ||
         status=$?
 }
 
-# Checks the exit code of an interruption. A run may also end before it is interrupted.
+# Checks the exit code of an interrupted run. The run may also end before the interrupt.
 ended_by() { # ended_by CODE
     [ "$status" -eq "$1" ] || [ "$status" -eq 0 ] ||
         { echo "exit $status, not $1: $(tail -n 3 err.txt)"; return 1; }
 }
 
-# Runs the same command again, and checks that it succeeds with the right winner. No variant was measured twice. The
-# total number of samples is at most that of one run, plus the samples in flight ($under_way) and the set-up of each run
-# that was ended early.
+# Runs the same command again, and checks that it succeeds with the right winner and measures no variant twice. The
+# total number of samples is at most that of one run, plus the samples in flight ($under_way) and the set-up of each
+# of the ENDED runs.
 resumes() { # resumes ENDED
     tool "$TIMED" --device cuda:0 --quiet ${asking:-}
-    # In a condition, bash continues after a command that fails.
+    # Inside a condition, bash does not stop at a command that fails.
     succeeds || return 1
     found_the_best || return 1
     twice=$(grep -ho '"key":"[0-9a-f]*"' "$XDG_STATE_HOME"/autotune/journal/*.jsonl | sort | uniq -d)
@@ -139,12 +139,12 @@ resumes() { # resumes ENDED
     [ "$total" -le "$most" ] || { echo "$total samples, not $most"; return 1; }
 }
 
-# Makes the next run start from scratch.
+# Removes records, journals and counts, so that the next run starts from scratch.
 forget() {
     rm -rf results "$XDG_STATE_HOME" "$FAKE_CUDA_TIMES"
 }
 
-# Copies the tool's own files, with ceilings of a few small kernels: the fake driver runs them one element at a time.
+# Copies the tool's files, with a few small ceilings, because the fake driver runs kernels one element at a time.
 small_ceilings() {
     cp -r "$(dirname "$AUTOTUNE")/../share/autotune" share
     chmod -R u+w share

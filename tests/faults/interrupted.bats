@@ -1,8 +1,8 @@
 load helpers
 
-# Calls that a signal interrupts are repeated, and the remains of a killed run do no harm.
+# Interrupted calls must be repeated, and files that a killed run leaves must do no harm.
 
-@test "a run whose opening, flushing and closing of files is interrupted is recorded" {
+@test "a run is recorded although signals interrupt its opening, flushing and closing of files" {
     gpu
     write_space few 12
     LD_PRELOAD=$TOOLS/interrupted_preload.so tool "$TIMED" --device cuda:0 --quiet

@@ -1,9 +1,9 @@
-/* Preloaded: interrupts every third call that opens, flushes or closes a file, once. On network and
- * user-space file systems (NFS, FUSE) a signal whose handler was installed without SA_RESTART does
- * this. A close that is interrupted closes the descriptor nevertheless, as on Linux.
+/* Preloaded: every third call that opens, flushes or closes a file fails once with EINTR. On
+ * network and user-space file systems (NFS, FUSE) a signal does this if its handler was installed
+ * without SA_RESTART. As on Linux, an interrupted close closes the descriptor.
  *
- * $KILLED_FLUSHING: the first call that flushes kills its process instead. $WITHOUT_NAMELESS:
- * creating a file without a name fails. */
+ * If $KILLED_FLUSHING is set, the first call that flushes kills its process instead. If
+ * $WITHOUT_NAMELESS is set, creating a file without a name fails. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Finds the next definition of a function. ISO C has no cast from dlsym()'s result to a function
+/* Finds the next definition of a function. ISO C cannot cast the result of dlsym() to a function
  * pointer. */
 static void find_next(const char *name, void *to)
 {

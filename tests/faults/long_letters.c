@@ -1,5 +1,5 @@
-/* A rank of a launch in which rank 0 receives nothing. This rank sends messages that are too long
- * for MPI to buffer, and must still end through mail_close(). */
+/* A rank of a launch in which rank 0 does not receive. This rank sends messages that are too long
+ * for MPI to buffer. mail_close() must still end. */
 #include "ranks/mail.h"
 
 enum { LETTERS = 3, LEAVE_MS = 5000 };

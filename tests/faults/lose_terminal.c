@@ -1,16 +1,14 @@
-/* Runs a program on a terminal that goes away.
+/* Runs a program on a terminal that is lost. Usage: lose_terminal TEXT PROGRAM...
  *
- * lose_terminal TEXT PROGRAM...
- *
- * When the program has written TEXT, the terminal is closed as if a connection broke: the program
- * gets SIGHUP and its streams fail. The exit code is the program's, or 128 + its signal. */
+ * When the program has written TEXT, the terminal is closed as by a broken connection. The program
+ * gets SIGHUP and its streams fail. The exit code is that of the program, or 128 + its signal. */
 #include <pty.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Reads the program's output until it contains `text`, or to its end. */
+/* Reads the program's output until the output contains `text` or ends. */
 static void read_until(int screen, const char *text)
 {
     size_t matched = 0;

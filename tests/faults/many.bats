@@ -9,14 +9,14 @@ gpus() { # gpus NAMES [SPEEDS]: makes a machine with these GPUs
     write_space few 99
 }
 
-measured_by() { # measured_by ORDINAL: counts variants of the journal
+measured_by() { # measured_by ORDINAL: prints the number of variants in the journal that this GPU measured
     cat "$XDG_STATE_HOME"/autotune/journal/*.jsonl | grep -v '"asked"' |
         grep -c "\"gpu\":\"GPU-00000000-0000-0000-0000-00000000000$1\"" || true
 }
 
 @test "GPUs of one model share the screening, and one of them runs the race" {
     gpus "Fake A,Fake A"
-    # On a busy machine one GPU opens long before the other.
+    # As on a busy machine, one GPU opens long before the other.
     export FAKE_CUDA_TIME_US=20000
     tool "$TIMED" --device all --quiet
     succeeds
@@ -28,7 +28,7 @@ measured_by() { # measured_by ORDINAL: counts variants of the journal
     [ "$(ls results)" = fake-a ]
 }
 
-# The best variants of a GPU three times as slow are slower than most of the other GPU's.
+# The second GPU takes three times as long: its best variants are slower than most variants of the first GPU.
 @test "samples of different GPUs are never compared" {
     gpus "Fake A,Fake A" "100,300"
     tool "$TIMED" --device cuda:0,1 --quiet
@@ -51,7 +51,7 @@ measured_by() { # measured_by ORDINAL: counts variants of the journal
     [ "$(grep -c 'best        a=11,b=5' out.txt)" -eq 2 ]
 }
 
-# lose_gpu LINES COMMAND...: runs the command, and removes GPU $LOST once $LINES reports at least two lines.
+# lose_gpu LINES COMMAND...: runs the command. Removes GPU $LOST when the command $LINES prints at least 2.
 lose_gpu() {
     lines=$1
     shift
@@ -60,7 +60,7 @@ lose_gpu() {
     pid=$!
     wait_for 2 "$lines"
     echo "$LOST" >gone
-    # Kills all device workers, because any of them may have the GPU.
+    # Kills all device workers, because each of them may have the GPU.
     for worker in $(pgrep -P "$pid" -x autotune-device); do kill -KILL "$worker"; done
     end_run
     [ "$status" -eq 0 ]
@@ -82,13 +82,13 @@ lose_gpu() {
     says 'GPUs failed'
 }
 
-@test "a GPU that is lost while it samples beside that of the race costs nothing" {
+@test "losing a GPU that samples beside the race's GPU costs nothing" {
     gpus "Fake A,Fake A"
     LOST=1 lose_gpu race_lines "$TIMED" --device all
     found_the_best
 }
 
-@test "if the GPU of the race is lost before another is open, the run waits for the other" {
+@test "if the race's GPU is lost before another GPU is open, the run waits for the other GPU" {
     gpus "Fake A,Fake A"
     FAKE_CUDA_OPEN_MS=0,2000 LOST=0 lose_gpu journal_lines "$TIMED" --device all
     found_the_best
@@ -96,7 +96,7 @@ lose_gpu() {
     [ "$(measured_by 1)" -gt 50 ]
 }
 
-@test "a GPU that takes long to open does not keep the next from opening" {
+@test "a GPU that opens slowly does not delay the opening of the next GPU" {
     gpus "Fake A,Fake A,Fake A"
     export AUTOTUNE_LIBNVML=${FAKE_NVML:?} FAKE_NVML_NAMES="Fake A,Fake A,Fake A"
     export FAKE_CUDA_OPEN_MS=0,1000000,0 FAKE_CUDA_TIME_US=20000
@@ -107,7 +107,7 @@ lose_gpu() {
     [ "$(measured_by 2)" -gt 0 ]
 }
 
-@test "a GPU that is lost is left out of the points of a sweep that follow" {
+@test "later points of a sweep leave a lost GPU out" {
     gpus "Fake A,Fake A"
     for LOST in 1 0; do
         lose_gpu journal_lines sweep "$TIMED" --over n=4096,8192 --device cuda:0,1
@@ -117,7 +117,7 @@ lose_gpu() {
     done
 }
 
-@test "a run of several GPUs that was killed goes on, each with its own samples" {
+@test "a killed run of several GPUs continues with the samples of each GPU" {
     gpus "Fake A,Fake A"
     FAKE_CUDA_TIME_US=500 start_many
     wait_for 40 journal_lines
@@ -165,7 +165,7 @@ start_many() {
     fails_with 2 "cuda:0,2"
 }
 
-inits() { # inits NUMBER: checks how often processes of a run initialise the driver
+inits() { # inits NUMBER: checks how many processes of a run initialise the driver
     export FAKE_CUDA_INITS=$WORK/inits
     tool "$TIMED" --device all --budget 20 --fixed 1 --no-record --quiet
     succeeds
@@ -173,17 +173,17 @@ inits() { # inits NUMBER: checks how often processes of a run initialise the dri
     rm inits
 }
 
-@test "GPUs of one model are listed without waking them up" {
+@test "GPUs of one model are listed without initialising the driver" {
     gpus "Fake A,Fake A"
     export AUTOTUNE_LIBNVML=${FAKE_NVML:?} FAKE_NVML_NAMES="Fake A,Fake A"
     inits 1
-    # If it is not certain which GPUs the driver shows, the driver is initialised to find out.
+    # The driver is initialised if NVML does not tell exactly which GPUs the driver shows.
     CUDA_VISIBLE_DEVICES=0,1 inits 2
     FAKE_NVML_NAMES="Fake A,Fake B" inits 2
     AUTOTUNE_LIBNVML=$WORK/no-such-library.so inits 2
 }
 
-@test "a GPU that takes long to open delays no other" {
+@test "a GPU that opens slowly delays no other GPU" {
     gpus "Fake A,Fake A"
     export AUTOTUNE_LIBNVML=${FAKE_NVML:?} FAKE_NVML_NAMES="Fake A,Fake A" FAKE_CUDA_OPEN_MS=0,1000000
     tool "$TIMED" --device all --quiet

@@ -1,12 +1,12 @@
 load helpers
 
-# File systems without locks.
+# Tests file systems without locks.
 
 without_locks() {
     export LD_PRELOAD=$TOOLS/no_locks_preload.so
 }
 
-@test "a run that could not keep its record ends before it measures, and names the folder and the remedy" {
+@test "a run that cannot lock its results ends before it measures, and names the folder and the remedy" {
     gpu
     without_locks
     write_space few 12

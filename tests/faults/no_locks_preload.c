@@ -1,4 +1,4 @@
-/* Preloaded: locks fail for every file, as on NFS and Lustre without their lock services. */
+/* Preloaded: all locks fail, as on NFS and Lustre without their lock services. */
 #include <errno.h>
 #include <sys/file.h>
 

@@ -1,6 +1,6 @@
 load helpers
 
-# A file that another user could have written is not read: a run works without it, and says so.
+# If another user could have written a file, the file is not read. The run works without it and prints a warning.
 
 few() { # few [OPTION]...: runs four configurations, with a separate cache
     gpu
@@ -10,16 +10,16 @@ few() { # few [OPTION]...: runs four configurations, with a separate cache
     succeeds
 }
 
-hardly_belong() { # hardly_belong FILE...: gives the files to another user; needs root
+hardly_belong() { # hardly_belong FILE...: gives the files to another user, which only root can do
     [ "$(id -u)" -eq 0 ] || skip "only root gives files away"
     chown nobody "$@"
 }
 
-# The folders of compiled code and of the journal.
+# the folders of compiled code and of the journal
 cached() { echo "$WORK"/own/autotune/*; }
 kept() { echo "$XDG_STATE_HOME/autotune/journal"; }
 
-@test "a cache or a journal that others may write is not read, and the run says so" {
+@test "a cache or a journal that others may write is not read, and a warning says so" {
     few
     chmod 777 "$(cached)" "$(kept)"
     few
@@ -31,7 +31,7 @@ kept() { echo "$XDG_STATE_HOME/autotune/journal"; }
     says "belongs to another user, or others may write it: it is not read; remove it"
 }
 
-@test "a cache or a journal of another user is not read, and the run says so" {
+@test "a cache or a journal of another user is not read, and a warning says so" {
     few
     hardly_belong "$(cached)" "$(kept)"
     few
@@ -43,7 +43,7 @@ kept() { echo "$XDG_STATE_HOME/autotune/journal"; }
     says "belongs to another user, or others may write it: it is not read; remove it"
 }
 
-@test "compiled code that another user left in a cache is compiled anew" {
+@test "compiled code of another user in the cache is compiled again" {
     few
     before=$(find "$(cached)" -type f -name '????????????????????????????????')
     [ -n "$before" ]
@@ -51,6 +51,6 @@ kept() { echo "$XDG_STATE_HOME/autotune/journal"; }
     # shellcheck disable=SC2086 # names without spaces
     hardly_belong $before
     few
-    # It was replaced.
+    # The file was replaced.
     [ -z "$(find "$(cached)" -type f -user nobody)" ]
 }

@@ -1,19 +1,19 @@
 load helpers
 
-set_command() { # set_command PROBLEMS: sets the command for a portfolio of ranged.lua
+set_command() { # set_command PROBLEMS: sets $command to a command that makes a portfolio of ranged.lua
     problems=$1
     command=("$AUTOTUNE" portfolio "$BATS_TEST_DIRNAME/ranged.lua" --device cuda:0 --over rows=16..256
         --over cols=16..256 --problems "$problems" --held-out 1 --finals 6 --quiet --json)
 }
 
-holds() { # holds EXPRESSION: evaluates it in Python with the printed JSON
+holds() { # holds EXPRESSION: checks a Python expression about the printed JSON and the record
     python3 -c 'import json, sys
 p = json.load(open("out.txt"))
 record = json.load(open(p["record"]))
 assert eval(sys.argv[1].replace("\n", " ")), p' "$1"
 }
 
-@test "a portfolio loses little, is nowhere slower than the default, and is chosen by readers" {
+@test "a portfolio loses little, is nowhere slower than the default, and is used by pick" {
     gpu
     needs_the_fake
     set_command 40
@@ -26,13 +26,13 @@ assert eval(sys.argv[1].replace("\n", " ")), p' "$1"
     holds 'p["made_on"]["slower_than_default"] == 0 and p["held_out"]["slower_than_default"] == 0'
     holds 'record["portfolios"] == [p["portfolio"]] and record["entries"] == []'
     holds 'p["portfolio"]["regret"]["held_out"] == p["held_out"]["problems"] == 1'
-    # On the problems on which it was made, the record gives the best configuration: small problems need a = 2, large
-    # ones a = 9. On the boundary (16 x 256) another one may be as fast.
+    # For the problems from which the portfolio was made, the record gives the best configuration. Small problems
+    # need a = 2, and large problems a = 9. On the boundary (16 x 256) another configuration may be as fast.
     holds 'all(p["portfolio"]["configurations"][t["place"]]["a"] ==
                (2 if t["problem"]["rows"] * t["problem"]["cols"] < 4096 else 9) or
                t["problem"]["rows"] * t["problem"]["cols"] == 4096 and t["regret"] == 0
                for t in p["tried"] if not t["held_out"] and t["rule"] == "portfolio")'
-    # Configurations whose vectors do not divide the columns are not chosen.
+    # Configurations whose vectors do not divide the columns must not be picked.
     for cols in 61 62 64; do
         tool pick "$BATS_TEST_DIRNAME/ranged.lua" --set rows=150 --set cols=$cols --gpu fake-gpu-0 --json
         succeeds
@@ -40,26 +40,26 @@ assert eval(sys.argv[1].replace("\n", " ")), p' "$1"
 p = json.load(open("out.txt"))
 assert int(sys.argv[1]) % p["configuration"]["b"] == 0 and p["rule"] in ("portfolio", "default"), p' $cols
     done
-    # The portfolio's journal is not used by other runs.
+    # Other runs do not use the portfolio's journal.
     samples=$(samples_taken)
     tool "$BATS_TEST_DIRNAME/ranged.lua" --device cuda:0 --set rows=16 --set cols=16 --quiet --budget 3
     succeeds
     [ "$(samples_taken)" -gt "$samples" ]
 }
 
-@test "on a problem that is not searched only the known configurations are tried, even if some are twins" {
+@test "problems that are not searched try only the known configurations, even if some are twins" {
     gpu
     needs_the_fake
     set_command 12
     "${command[@]}" --held-out 0 --no-record >out.txt 2>err.txt || { cat err.txt; false; }
-    # Three problems are searched, and eight configurations of each are known then. (a = 8 and a = 10 are twins on large
-    # problems.)
+    # Three problems are searched, which gives eight known configurations. On large problems a = 8 and a = 10 are
+    # twins.
     python3 - "$XDG_STATE_HOME"/autotune/journal/*.jsonl <<'END'
 import json, sys
 tried = {}
 for line in map(json.loads, open(sys.argv[1])):
     if line.get("outcome") == "ok" and line["configuration"]:
-        # A twin has the samples of the other twin.
+        # a twin has no samples of its own
         tried.setdefault(line["facts"], {})[line["configuration"]] = min(line["samples_ns"], default=0)
 problems = list(tried.values())
 known = {"a=5,b=1"}
@@ -71,7 +71,7 @@ assert len(problems) > 12 and others <= known, others - known
 END
 }
 
-@test "twice as many as are kept are timed on as many problems again, before the choice" {
+@test "before the choice, twice as many configurations as are kept are timed on as many more problems" {
     gpu
     needs_the_fake
     set_command 12
@@ -89,16 +89,16 @@ END
 }
 
 # bats test_tags=long
-@test "after the choice, other problems are timed, however many problems the finalists were timed on" {
+@test "after the choice, further problems are timed" {
     gpu
     needs_the_fake
     set_command 66
     "${command[@]}" --held-out 0 --max 2 --no-record >out.txt 2>err.txt || { cat err.txt; false; }
-    # The portfolio is made on 66 problems, and finalists are timed on as many.
+    # The portfolio is made from 66 problems, and finalists are timed on 66 more.
     [ "$(grep -ho '"facts":"[0-9a-f]*"' "$XDG_STATE_HOME"/autotune/journal/*.jsonl | sort -u | wc -l)" -gt 140 ]
 }
 
-@test "a portfolio that was interrupted goes on and measures nothing twice" {
+@test "an interrupted portfolio continues and measures nothing twice" {
     gpu
     needs_the_fake
     set_command 3
@@ -115,7 +115,7 @@ END
     [ -z "$twice" ] || { echo "answered twice: $twice"; false; }
 }
 
-@test "the bench of portfolios makes one, chooses by header and pick alike, and races what they give" {
+@test "the benchmark of portfolios makes a portfolio, picks the same by header and by pick, and races the picks" {
     gpu
     needs_the_fake
     "$BATS_TEST_DIRNAME/../bench/portfolio.sh" "$(dirname "$(dirname "$AUTOTUNE")")" "$WORK/bench" \

@@ -1,6 +1,6 @@
 load helpers
 
-# The fake driver with a CUPTI whose counts are given.
+# Uses the fake driver and a CUPTI whose counts the test sets.
 counting() {
     gpu
     needs_the_fake
@@ -9,7 +9,7 @@ counting() {
 
 @test "profile prints the GPU's counts beside the simulated device's, by Nsight Compute's names" {
     counting
-    # 4,096 floats: 128 requests of four sectors each way.
+    # 4,096 floats are 128 requests of four sectors, for loads and for stores.
     export FAKE_CUPTI_COUNTS=l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum=512,l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum=640
     tool profile "$TIMED" --device cuda:0
     succeeds
@@ -19,7 +19,7 @@ counting() {
     [ "$(awk '{ if (length($0) > most) most = length($0) } END { print most }' out.txt)" -le 80 ]
 }
 
-@test "profile --json has both counts of each launch; --metrics says which" {
+@test "profile --json has both counts of each launch, and --metrics selects the metrics" {
     counting
     tool profile "$TIMED" --device cuda:0 --config a=10,b=6 --json \
         --metrics l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum,dram__bytes_read.sum
@@ -36,7 +36,7 @@ assert launch["simulated"] == {"l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"
 END
 }
 
-@test "the variant runs once a pass, each of its launches in a range of its own" {
+@test "the variant runs once in each pass, and each launch has its own range" {
     counting
     export FAKE_CUPTI_PASSES=2 FAKE_CUPTI_LOG=$WORK/log
     tool profile "$TIMED" --device cuda:0
@@ -44,7 +44,7 @@ END
     [ "$(tr '\n' ';' <log)" = "pass;range 0000;pass;range 0000;disable;" ]
 }
 
-@test "a counter that the chip does not have is left out of the usual ones, and a mistake in --metrics" {
+@test "a counter that the chip lacks is left out by default, and an error in --metrics" {
     counting
     tool profile "$TIMED" --device cuda:0 --metrics dram__bytes_read.sum,no__such.sum
     fails_with 2 "has no counter 'no__such.sum'"
@@ -67,7 +67,7 @@ END
     fails_with 3 "another profiler holds the counters"
 }
 
-@test "without CUPTI, or with an old one, profile says what is missing and where to get it" {
+@test "without CUPTI, or with an old CUPTI, profile says what is missing and where to get it" {
     counting
     AUTOTUNE_LIBCUPTI=$WORK/none.so tool profile "$TIMED" --device cuda:0
     fails_with 3 "there is no CUPTI library"
@@ -84,14 +84,14 @@ END
     fails_with 1 "wrong_result, and not counted"
 }
 
-@test "on a simulated device there is nothing to count: exit code 3 names the command that simulates" {
+@test "on a simulated device profile exits with 3 and names the command that simulates" {
     tool profile "$FIXTURES/scale.lua" --device sim:sm_90
     fails_with 3 "autotune explain"
 }
 
-@test "the comparison with ncu passes where both count the same, and fails where they do not" {
+@test "the comparison with ncu passes if both count the same, and fails otherwise" {
     counting
-    # Prints ncu's output for one launch: the counts of the fake CUPTI, except for the loaded sectors.
+    # This ncu prints the counts of the fake CUPTI for one launch, except for the loaded sectors.
     cat >ncu <<'END'
 #!/usr/bin/env python3
 import sys
@@ -128,11 +128,11 @@ END
     says '512 / 530 !'
 }
 
-@test "accesses of other warps to banks of shared memory are not conflicts in the comparison with ncu" {
+@test "the comparison with ncu does not count accesses of other warps to banks as conflicts" {
     tool explain bank_conflict --json --config element=4 --set n=4096 --set stride=2 --set passes=1
     succeeds
     echo "$output" >simulated.json
-    # Prints the simulated counts, but 37 more where the data pass.
+    # This ncu prints the simulated counts, plus 37 for the banks' accesses.
     cat >ncu <<'END'
 #!/usr/bin/env python3
 import json, os, sys
@@ -154,7 +154,7 @@ END
     succeeds
     says '1 variants compared, 0 failed'
     says '| 37 | 37 |'
-    # The instructions' own wavefronts are higher, too, so these are conflicts.
+    # If the wavefronts of the instructions also grow by 37, these are conflicts.
     export MORE=37
     compare
     [ "$status" -eq 1 ]

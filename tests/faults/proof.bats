@@ -42,7 +42,7 @@ setup() {
 }
 
 @test "a record says why its configuration is not proven" {
-    # No smaller problem satisfies the constraint.
+    # No smaller problem satisfies the constraint n >= 1 << 23.
     sed 's/ragged = { n = 4093 }/ragged = false/; s/simulated = .*/where = { "n >= 1 << 23" },/; s/n = 4003/n = 1 << 23/' "$UNGUARDED" >large.lua
     cp "$BATS_TEST_DIRNAME"/{unguarded,timed_ref}.cu.tmpl .
     "$AUTOTUNE" large.lua --device cuda:0 --quiet >out.txt

@@ -1,5 +1,5 @@
--- A copy whose time depends on its configuration and its problem: small problems need a = 2, large ones a = 9, and the
--- largest vector b that divides the columns.
+-- A copy whose time depends on its configuration and its problem. Small problems need a = 2, large problems a = 9.
+-- The best b is the largest vector that divides the columns.
 local at = require "autotune"
 
 return at.pattern {

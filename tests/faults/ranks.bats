@@ -22,7 +22,7 @@ load ranks
     [ "$(grep -c '^autotune: .*no_such' err.txt)" -eq 1 ]
 }
 
-@test "ranks end together, even if they sent long messages that rank 0 no longer reads" {
+@test "all ranks end, even if they sent long messages that rank 0 does not read" {
     ranks
     status=0
     mpirun -np 3 --oversubscribe --bind-to none --mca btl self,vader,tcp "$TOOLS/long_letters" >out.txt 2>err.txt ||
@@ -31,14 +31,14 @@ load ranks
     left_together
 }
 
-@test "a launch that lost a rank goes on with the same command and measures nothing twice" {
+@test "after the loss of a rank, the same command continues and measures nothing twice" {
     ranks
     killed 2 30
     [ "$status" -ne 0 ]
     goes_on
 }
 
-@test "a launch that lost rank 0 goes on with the same command" {
+@test "after the loss of rank 0, the same command continues" {
     ranks
     killed 0 60
     [ "$status" -ne 0 ]

@@ -1,7 +1,7 @@
 load helpers
 load ranks
 
-@test "at ten moments a rank is killed, and the same command goes on to the same winner" {
+@test "after a rank is killed, at each of ten moments, the same command finds the same winner" {
     ranks
     for moment in $(seq 10); do
         killed $((moment % 4)) $((moment * 13))

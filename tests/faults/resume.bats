@@ -1,19 +1,19 @@
 load helpers
 load interruptions
 
-# The runs here are interrupted at a dozen moments; those of resume_long.bats at a hundred.
+# This test interrupts runs at a dozen moments; resume_long.bats does so at a hundred.
 @test "a run that is ended at any moment can be resumed, finds the same winner and measures nothing twice" {
     gpu
     needs_the_fake
     interrupt_everywhere 12 12
 }
 
-@test "a run whose record waits for a lock is ended there and goes on to write it" {
+@test "a run that is ended while its record waits for a lock writes the record when resumed" {
     gpu
     needs_the_fake
     write_space small 12
     measure_run
-    # All samples are known; only the set-up is repeated.
+    # All samples are known, so only the set-up is repeated.
     under_way=0
     FAKE_CUDA_TIME_US=2000 start_run 1 --quiet
     exec 8<results/fake-gpu-0
@@ -31,7 +31,7 @@ load interruptions
     recorded
 }
 
-@test "other options are another race" {
+@test "other options start another race" {
     gpu
     needs_the_fake
     write_space small 12
@@ -45,7 +45,7 @@ load interruptions
     [ "$(race_lines)" -ge $((first + answers)) ]
 }
 
-# A space that is too large to enumerate: eleven parameters of fifty values. Two of them decide the time.
+# Writes a script whose space is too large to enumerate: eleven parameters of fifty values. Two decide the time.
 write_huge_space() {
     cp "$BATS_TEST_DIRNAME"/timed*.tmpl .
     more=$(seq -f 'p%g = at.range(1, 50),' -s ' ' 1 9)
@@ -56,12 +56,12 @@ write_huge_space() {
     TIMED=huge.lua
 }
 
-# Configurations of the journal, in order.
+# Prints the configurations of the journal, sorted.
 tried() {
     cat "$XDG_STATE_HOME"/autotune/journal/*.jsonl | grep -v '"asked"' | grep -o '"configuration":"[^"]*"' | sort -u
 }
 
-@test "a run on a sample of a huge space goes on with the same sample and tries the same variants" {
+@test "a resumed run on a sample of a huge space has the same sample and tries the same variants" {
     gpu
     needs_the_fake
     write_huge_space

@@ -1,7 +1,7 @@
 load helpers
 load interruptions
 
-@test "a hundred interruptions of three sizes of space, in every stage: the same winner, nothing twice" {
+@test "after each of a hundred interruptions the winner is the same and nothing is measured twice" {
     gpu
     needs_the_fake
     interrupt_everywhere 40 12

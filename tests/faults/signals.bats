@@ -1,8 +1,8 @@
 load helpers
 
-# Signals from other programs, and process states that a run inherits from its parent.
+# Tests signals from other programs, and process states that a run inherits from its parent.
 
-# Starts the command in a process group of its own, after PYTHON has changed the state that it inherits.
+# Starts the command in its own process group. Before, PYTHON changes the state that the command inherits.
 start_after() { # start_after PYTHON COMMAND...
     python3 -c "import os, signal, sys
 $1
@@ -17,7 +17,7 @@ start_slow() { # start_slow PYTHON [COUNT]: starts a slow run and waits until it
     wait_for 5 journal_lines
 }
 
-# Checks that the run ended by an interrupt and named the journal, and that the same command continues.
+# Checks that the run ended by an interrupt and named the journal, and that the same command continues the run.
 ended_with_its_word() {
     end_run
     [ "$status" -eq 130 ] || { echo "exit $status: $errors"; return 1; }
@@ -30,7 +30,7 @@ ended_with_its_word() {
     [ -z "$twice" ] && [ "$before" -ge 5 ]
 }
 
-@test "the signals by which others end a program, or warn it, end a run as an interrupt does" {
+@test "signals with which other programs end or warn a program act like an interrupt" {
     gpu
     needs_the_fake
     for name in USR1 USR2 ALRM XCPU VTALRM PROF IO PWR TERM; do
@@ -50,14 +50,14 @@ ended_with_its_word() {
     says_nothing_of crashed
 }
 
-@test "a timer that the run inherits ends it with its word, and once" {
+@test "an inherited timer ends a run once, with its messages" {
     gpu
     needs_the_fake
     start_slow "signal.setitimer(signal.ITIMER_REAL, 5, 0.001)" 600
     ended_with_its_word
 }
 
-@test "a parent that ignores its children or blocks signals changes nothing" {
+@test "a run works although its parent ignores SIGCHLD or blocks signals" {
     gpu
     needs_the_fake
     write_space few 12
@@ -71,7 +71,7 @@ ended_with_its_word() {
     ended_with_its_word
 }
 
-@test "a hangup changes nothing if the run was started to ignore it" {
+@test "a run that was started with SIGHUP ignored continues after a hangup" {
     gpu
     needs_the_fake
     write_space few 12
@@ -84,10 +84,10 @@ ended_with_its_word() {
     found_the_best
 }
 
-@test "a command that has nothing to keep ends at once, and says so" {
+@test "a command without results to store ends at once, and says so" {
     start_after "" "$AUTOTUNE" replay "$BATS_TEST_DIRNAME/../../results/nvidia-h200/landscapes/transpose.json.gz" \
         --repeat 100000
-    # On a busy machine the process takes a while until it executes the program.
+    # On a busy machine the child process takes a while until it executes the program.
     for ((i = 0; i < 500; i++)); do
         [ "$(cat "/proc/$pid/comm")" = autotune ] && break
         sleep 0.02

@@ -1,14 +1,14 @@
 load helpers
 
-# A run in unusual surroundings ends as it would elsewhere, or fails before it measures anything, with a clear message.
+# In unusual surroundings, a run ends as elsewhere, or fails with a clear message before it measures.
 
-few() { # a run of four configurations, in a folder that any user may write
+few() { # few: prepares a run of twelve configurations, in a folder that any user may write
     gpu
     needs_the_fake
     write_space few 12
 }
 
-run_it() { # run_it [COMMAND...]: starts the run by that command
+run_it() { # run_it [COMMAND...]: runs the script, with the words of COMMAND before the program
     status=0
     "$@" "$AUTOTUNE" "$TIMED" --device cuda:0 --quiet --jobs 2 --results results >out.txt 2>err.txt || status=$?
     output=$(cat out.txt)
@@ -28,13 +28,13 @@ says_why() { # says_why TEXT: checks that the run ended with TEXT before it meas
     [ "$(journal_lines)" -eq 0 ] || { echo "it measured a variant"; return 1; }
 }
 
-as_another() { # as_another COMMAND...: runs it as a user without a name, a home, or rights
+as_another() { # as_another COMMAND...: runs the command as a user without a name, a home folder, or rights
     [ "$(id -u)" -eq 0 ] || skip "only root becomes another user"
     chmod 777 "$WORK"
     setpriv --reuid 12345 --regid 12345 --clear-groups "$@"
 }
 
-@test "few descriptors are enough, and fewer are named" {
+@test "few descriptors are enough, and with too few the error names the limit" {
     few
     (ulimit -n 24; run_it; is_whole)
     forget
@@ -48,7 +48,7 @@ as_another() { # as_another COMMAND...: runs it as a user without a name, a home
     (ulimit -s 64; run_it; says_why 'may have 64 KiB here, which is too little; raise the limit')
 }
 
-@test "a user without a name, whose home cannot be written, has a record" {
+@test "a user without a name or a writable home gets a record" {
     few
     mkdir home
     run_it as_another env -u XDG_CACHE_HOME -u XDG_STATE_HOME -u AUTOTUNE_TURNS -u XDG_RUNTIME_DIR HOME="$WORK/none"
@@ -70,20 +70,20 @@ as_another() { # as_another COMMAND...: runs it as a user without a name, a home
     done
 }
 
-@test "files that nobody may read, by the umask, are the user's own decision, and named" {
+@test "if the umask makes files unreadable, the error says so" {
     few
     run_it as_another sh -c 'umask 777 && exec "$@"' sh
     says_why 'Permission denied'
 }
 
-@test "no more processes are named" {
+@test "the error names the limit of processes" {
     few
     run_it as_another prlimit --nproc=1
     fails_with 4 'cannot start' || fails_with 3 'cannot start'
     [ ! -e "$FAKE_CUDA_TIMES" ]
 }
 
-@test "dangling and circular links are named" {
+@test "errors name dangling and circular links" {
     few
     ln -s nowhere/there results
     run_it
@@ -93,7 +93,7 @@ as_another() { # as_another COMMAND...: runs it as a user without a name, a home
     says_why 'Too many levels of symbolic links'
 }
 
-@test "a script's name may have lines and be as long as names may be" {
+@test "a script's name may contain line breaks and have the largest length" {
     few
     for name in $'fe\nw' "$(printf 'a%.0s' $(seq 251))"; do
         forget
@@ -104,7 +104,7 @@ as_another() { # as_another COMMAND...: runs it as a user without a name, a home
     done
 }
 
-@test "a clock of 1970, of 2100 or of the year 10000 is a date" {
+@test "a run works with the clock at 1970, 2100 or the year 10000" {
     few
     now=$(date +%s)
     for second in 1000 4102444800 253402301000; do
@@ -116,7 +116,7 @@ as_another() { # as_another COMMAND...: runs it as a user without a name, a home
         tool results list --results results
         succeeds
         says "$(date -u -d @$second +%Y-)"
-        # The clock has been corrected since.
+        # A later run has the right time.
         run_it
         is_whole
         tool results list --results results --json
@@ -124,7 +124,7 @@ as_another() { # as_another COMMAND...: runs it as a user without a name, a home
     done
 }
 
-@test "a run works though the folders for compiled code, journals and temporary files are full" {
+@test "a run works although the folders for compiled code, journals and temporary files are full" {
     few
     [ "$(id -u)" -eq 0 ] && unshare -m true 2>/dev/null || skip "only root mounts"
     for name in XDG_CACHE_HOME XDG_STATE_HOME TMPDIR; do
@@ -153,7 +153,7 @@ as_another() { # as_another COMMAND...: runs it as a user without a name, a home
 
 @test "a run on a GPU that opens late has a winner within its budget" {
     few
-    # The search has 4.1 s of the budget.
+    # The search may use 4.1 s of the budget.
     FAKE_CUDA_OPEN_MS=4500 tool "$TIMED" --device cuda:0 --budget 6s --quiet --results results
     succeeds
     says 'best        a='

@@ -1,6 +1,6 @@
 load helpers
 
-# These runs are short, but slow enough to be interrupted.
+# These runs are short, but long enough to be interrupted.
 small() {
     gpu
     write_space small 600
@@ -33,17 +33,17 @@ small() {
     [[ "$output" != *crashed* ]]
 }
 
-@test "a device worker that stands still is replaced" {
+@test "a stopped device worker is replaced" {
     small
     start_run 100
     kill -STOP "$(worker_of "$pid" autotune-device)"
     end_run
     succeeds
-    # The variant that was running has timed out, if there was one.
+    # The variant that was running, if any, has timed out.
     found_the_best
 }
 
-@test "SIGTERM ends a run with its measurements so far, and the next run continues" {
+@test "SIGTERM ends a run and keeps its measurements, and the next run continues" {
     small
     start_run 100 --effort exhaustive
     kill -TERM "$pid"
@@ -55,12 +55,12 @@ small() {
     tool "$TIMED" --device cuda:0 --effort exhaustive
     succeeds
     found_the_best
-    # Every variant has one line in the journal, and the last line says that the run is complete.
+    # Every variant must have one line in the journal. The last line says that the run is complete.
     [ "$(journal_lines)" -eq 601 ]
     [ "$measured" -ge 100 ]
 }
 
-# The fastest of all variants is right if 32 divides n, so only the ragged problem shows that it is wrong.
+# The fastest variant is right only if 32 divides n, so only the ragged problem shows that the variant is wrong.
 write_faulty() {
     small
     needs_the_fake
@@ -75,7 +75,7 @@ recorded_no_faulty() {
     lacks -o '"configuration":{"a":11,"b":5}' recorded.txt
 }
 
-@test "an interrupted run records none that is wrong on the ragged problem alone" {
+@test "an interrupted run does not record a variant that is wrong only on the ragged problem" {
     write_faulty
     start_run 1
     until grep -q '"configuration":"a=11,b=5"' "$XDG_STATE_HOME"/autotune/journal/*.jsonl; do
@@ -88,7 +88,7 @@ recorded_no_faulty() {
     recorded
     recorded_no_faulty
     says '1 wrong_result'
-    # The variant was checked once, and the next run knows the result.
+    # The first run checked the variant, so the next run knows the result.
     tool "$TIMED" --device cuda:0
     succeeds
     says '1 wrong_result'
@@ -96,7 +96,7 @@ recorded_no_faulty() {
     [ "$(cat "$XDG_STATE_HOME"/autotune/journal/*.jsonl | grep '"asked":"ragged"' | grep -c wrong_result)" -eq 1 ]
 }
 
-@test "a run that is interrupted before anything was checked on the ragged problem records nothing" {
+@test "a run that is interrupted before any check on the ragged problem records nothing" {
     small
     needs_the_fake
     FAKE_CUDA_TIME_US=300000 start_run 1
@@ -111,7 +111,7 @@ recorded_no_faulty() {
     found_the_best
 }
 
-@test "configurations that share a kernel are each in the journal" {
+@test "the journal has each of the configurations that share a kernel" {
     gpu
     cp "$BATS_TEST_DIRNAME"/timed*.tmpl .
     sed -e 's/  space = .*/  space = { a = at.range(10, 12), b = at.range(4, 6), idle = { 1, 2 } },/' \
@@ -137,7 +137,7 @@ recorded_no_faulty() {
     [ "$(journal_lines)" -eq 601 ]
 }
 
-@test "workers end with the run, however it ends" {
+@test "workers end when the run is killed" {
     small
     start_run 50
     workers=$(pgrep -P "$pid")
@@ -156,7 +156,7 @@ recorded_no_faulty() {
     done
 }
 
-@test "a terminal that goes away ends a run with its winner recorded" {
+@test "a run whose terminal is lost ends and records its winner" {
     small
     status=0
     "$TOOLS/lose_terminal" "best " "$AUTOTUNE" "$TIMED" --device cuda:0 || status=$?
@@ -190,7 +190,7 @@ recorded_no_faulty() {
     [ "$(journal_lines)" -eq 0 ]
 }
 
-@test "a device that is gone for good ends the run with the winner so far" {
+@test "a device that is lost for good ends the run with the best variant so far" {
     small
     needs_the_fake
     export FAKE_CUDA_GONE=$WORK/gone
@@ -203,7 +203,7 @@ recorded_no_faulty() {
     recorded
 }
 
-@test "two runs on one results folder both end, and one record holds the best" {
+@test "of two runs on one results folder, the better result is in the record" {
     small
     "$AUTOTUNE" "$TIMED" --device cuda:0 --strategy random --seed 1 >first.txt 2>&1 &
     first=$!
@@ -214,7 +214,7 @@ recorded_no_faulty() {
     grep -q 'best        a=11,b=5' first.txt
 }
 
-@test "files that may not grow are named by every command that records, and nothing is lost" {
+@test "if files may not grow, every command that records names the limit and loses nothing" {
     gpu
     needs_the_fake
     cp "$BATS_TEST_DIRNAME"/timed* .

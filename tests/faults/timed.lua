@@ -1,5 +1,5 @@
--- A copy whose time depends on its configuration: 20 us for a = 11 and b = 5, and a microsecond more for every step
--- away from them.
+-- A copy whose time depends on its configuration: 20 us for a = 11 and b = 5, plus 1 us for each step away from
+-- these values.
 local at = require "autotune"
 
 return at.pattern {

@@ -1,9 +1,9 @@
 load helpers
 
-# The times of the fake driver's copies are described in tests/fake/fake_stream.h: pinned memory is four times as fast
-# as pageable memory, a copy takes at least 5 us, and copies in both directions and kernels overlap.
+# tests/fake/fake_stream.h describes the times of copies. Pinned memory is four times as fast as pageable memory,
+# and a copy takes at least 5 us. Copies in both directions and kernels overlap.
 
-# A part of the space, because the fake driver's kernels are slow.
+# a part of the space, because the fake driver's kernels are slow
 FEW=(--only streams=1,4 --only chunk=0,65536,262144 --only memory=pageable,pinned,write_combined)
 
 tune() { # tune [OPTION]...: tunes the pattern on the fake GPU
@@ -12,7 +12,7 @@ tune() { # tune [OPTION]...: tunes the pattern on the fake GPU
     tool transfer.lua --device cuda:0 --quiet "${FEW[@]}" "$@"
 }
 
-# Checks that the best configuration, also in the record, has these values.
+# Checks that the best configuration has these values, in the output and in the record.
 best_has() { # best_has NAME=VALUE...
     best=$(sed -n 's/^best  *//p' out.txt)
     for word in "$@"; do
@@ -20,7 +20,7 @@ best_has() { # best_has NAME=VALUE...
     done
 }
 
-@test "the fastest way to the device is found, recorded and said to be unproven" {
+@test "the fastest transfer to the device is found and recorded as not proven" {
     tune --set bytes=1M
     succeeds
     best_has memory=write_combined staging=none chunk=0
@@ -29,7 +29,7 @@ best_has() { # best_has NAME=VALUE...
     grep -q '"memory": "write_combined"' "$record"
     grep -q '"proven": false' "$record"
     grep -q "not provable: the driver makes the copies of a transfer, and they are not simulated" "$record"
-    # The baseline is one pageable copy: 20 us, and a nanosecond for 6 bytes.
+    # The baseline is one pageable copy, which takes 20 us, plus 1 ns for 6 bytes.
     says '194.76'
     tool export transfer --format header -o transfer.h
     succeeds
@@ -41,7 +41,7 @@ best_has() { # best_has NAME=VALUE...
     succeeds
 }
 
-@test "data that stays in malloc's memory goes by way of a staging buffer" {
+@test "data in memory of malloc() is copied through a staging buffer" {
     tune --set bytes=256K --set direction=to_host --only memory=pageable
     succeeds
     best_has staging=pinned
@@ -90,7 +90,7 @@ best_has() { # best_has NAME=VALUE...
     [ -z "$twice" ] || { echo "answered twice: $twice"; return 1; }
 }
 
-@test "a device worker that dies costs nothing but time" {
+@test "a device worker that dies costs only time" {
     gpu
     needs_the_fake
     TIMED=transfer.lua
@@ -110,7 +110,7 @@ best_has() { # best_has NAME=VALUE...
     says '256K    15'
 }
 
-@test "transfers have no simulated device, no proof and no explanation" {
+@test "transfers cannot be simulated, proven or explained" {
     tool transfer.lua --device sim:sm_90
     fails_with 3 'transfers are not simulated'
     tool check transfer.lua
@@ -125,7 +125,7 @@ best_has() { # best_has NAME=VALUE...
     fails_with 2 'only kernels have hardware counters'
 }
 
-@test "the kernel compiles for old chips and new, and is right where it can be proven" {
+@test "the kernel compiles for old and new chips, and its proof succeeds" {
     for arch in sm_75 sm_120; do
         tool transfer.lua --arch "$arch" --quiet --only memory=mapped --only blocks_per_sm=8 --set rounds=1
         succeeds

@@ -1,6 +1,6 @@
 load helpers
 
-# The files of turns at the fake GPU: the file of the next run in the queue (7), and of the run that has its turn (8).
+# Opens files of the GPU's turns: that of the next run in the queue (7) and of the run that has its turn (8).
 open_turns() {
     tool devices --json
     succeeds
@@ -9,7 +9,7 @@ open_turns() {
     exec 7>"$AUTOTUNE_TURNS/autotune-$gpu.next" 8>"$AUTOTUNE_TURNS/autotune-$gpu.turn"
 }
 
-@test "while another run has its turn at a GPU, nothing is timed there" {
+@test "while another run has its turn, nothing is timed on the GPU" {
     gpu
     needs_the_fake
     open_turns
@@ -25,7 +25,7 @@ open_turns() {
     [ -s "$FAKE_CUDA_TIMES" ]
 }
 
-@test "a run that times variants lets another one have the next turn, and goes on after it" {
+@test "a run gives the next turn to a waiting run and continues after it" {
     gpu
     needs_the_fake
     open_turns
@@ -54,7 +54,7 @@ open_turns() {
     [ -s second/*/timed.json ]
 }
 
-@test "a pipe in the place of a turn's file ends a run at once, by name" {
+@test "if a turn's file is a pipe, the run ends at once and names it" {
     gpu
     needs_the_fake
     open_turns

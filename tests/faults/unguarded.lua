@@ -1,4 +1,4 @@
--- Variants without a guard are the fastest. The fake driver does not run this code, so it finds no error.
+-- Variants without a guard are the fastest. The fake driver does not execute this code, so it finds no fault.
 local at = require "autotune"
 
 return at.pattern {

@@ -1,7 +1,7 @@
 load helpers
 
-# A record of timed.lua on the fake GPU, in which a step away from a = 11 and b = 5 costs a microsecond. EDIT is Python
-# that changes `entries`.
+# Writes a record of timed.lua on the fake GPU. A step away from a = 11 and b = 5 costs 1 us. EDIT is Python that
+# changes `entries`.
 record() { # record COUNT [EDIT]
     python3 - "$@" <<'PY'
 import json, os, sys
@@ -25,7 +25,7 @@ json.dump({"schema": "autotune-record", "version": 1, "pattern": "timed", "gpu":
 PY
 }
 
-verify() { # verify [OPTION]...: runs it in a folder with the script and the record
+verify() { # verify [OPTION]...: runs `verify` in a folder with the script and the record
     gpu
     needs_the_fake
     cp -n "$BATS_TEST_DIRNAME"/timed*.lua "$BATS_TEST_DIRNAME"/timed*.tmpl .
@@ -71,7 +71,7 @@ PY
     gpu
     needs_the_fake
     cp "$BATS_TEST_DIRNAME"/timed*.lua "$BATS_TEST_DIRNAME"/timed*.tmpl .
-    # The hash of the winner's source, from a run.
+    # takes the hash of the winner's source from a run
     tool timed.lua --device cuda:0 --quiet --only a=11,12 --only b=5 --results taken
     succeeds
     hash=$(sed -n 's/.*"source": "\([0-9a-f]*\)".*/\1/p' taken/fake-gpu-0/timed.json)
@@ -102,7 +102,7 @@ PY
     says '"sorce" is undefined'
 }
 
-@test "a changed template is reported with the entries that no longer hold" {
+@test "the output names a changed template and the entries that no longer hold" {
     record 1 'exchange(entries[0])' 'entries[0]["hashes"] = {"script": "0", "template": "0"}' \
         'entries[0]["device"] = {"nvrtc": "9.9"}'
     verify
@@ -155,7 +155,7 @@ PY
     fails_with 2 'Another GPU'
 }
 
-@test "an interruption tells what was verified until then" {
+@test "an interrupted verify prints the entries verified so far" {
     record 100
     gpu
     needs_the_fake

@@ -1,6 +1,6 @@
 load helpers
 
-# Tensor maps and textures on the fake driver, which finds the memory of each by its handle.
+# Tests tensor maps and textures on the fake driver, which finds the memory of each by its handle.
 
 views() { # views PATTERN [OPTION]...
     gpu
@@ -17,7 +17,7 @@ views() { # views PATTERN [OPTION]...
     grep -q '"box_y": 16' results/fake-gpu-0/tensor_tiles.json
 }
 
-@test "variants that read through a texture find the memory of their problem, one after the other" {
+@test "variants that read through a texture read the memory of their own problem" {
     views textured --only block_x=16,32 --only block_y=4 --json
     succeeds
     jq -e '.counts.ok == 4 and .best.time_ns > 0' out.txt
@@ -37,7 +37,7 @@ views() { # views PATTERN [OPTION]...
     fails_with 2 'cannot take tensor maps'
 }
 
-surfaced() { # surfaced ARGUMENT...: writes a script whose kernel has these arguments, and doubles the contents of dst
+surfaced() { # surfaced ARGUMENT...: writes a script whose kernel has these arguments and doubles the contents of dst
     cat >surfaced.lua <<EOF
 local at = require "autotune"
 return at.pattern {
@@ -52,7 +52,7 @@ EOF
     echo 'extern "C" __global__ void surfaced_reference(float *dst, long long n) { dst[0] = 1; }' >reference.cu
 }
 
-@test "a surface is an array that holds the buffer before the launch, and the buffer what the array held after it" {
+@test "a surface's array gets the buffer's contents before the launch, and the buffer gets the array's after it" {
     gpu
     needs_the_fake
     surfaced 'at.surface { buffer = "dst", size = { "cols", "rows" } }'
@@ -64,7 +64,7 @@ EOF
     jq -e '.counts.wrong_result == 2' out.txt
 }
 
-@test "a buffer in an array is reached by that array alone" {
+@test "a buffer with an array is accessed only through the array" {
     surfaced 'at.surface { buffer = "dst", size = { "cols", "rows" } }, "dst"'
     tool inspect ./surfaced.lua --arch sm_90
     fails_with 2 'use the buffer only as views of one array, or never as an array'

@@ -1,6 +1,6 @@
 load helpers
 
-# On terminals of 80, 120 and 200 columns no line is too wide, on the fake driver.
+# On the fake driver, checks that no line is too wide on terminals of 80, 120 and 200 columns.
 fits() {
     python3 "$BATS_TEST_DIRNAME/../cli/widths.py" 80,120,200 "$AUTOTUNE" "$@"
 }

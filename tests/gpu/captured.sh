@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Tests captured launches on a GPU: only variants that compute everything are right, whether or not the program had run
-# the kernel before. Usage: tests/gpu/captured.sh [BUILD_FOLDER] (default build/release). Needs nvcc. Exit code: 0 if
+# Tests captured launches on a GPU. Only variants that compute all elements are right, even if the program ran the
+# kernel before. Usage: tests/gpu/captured.sh [BUILD_FOLDER] (default build/release). Needs nvcc. Exit code: 0 if
 # all passed, 77 without a GPU or nvcc, otherwise the code of the failure.
 set -u
 here=$(dirname "$(realpath "$0")")
@@ -11,8 +11,8 @@ trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 1
 failed=0
 
-# With MODE 0 the kernel computes all elements, with 1 none, with 2 half of each row, with 3 one element wrongly.
-# IN_PLACE: the results overwrite the rows.
+# MODE 0 computes all elements, 1 no element, 2 half of each row, and 3 one wrong element. IN_PLACE: the results
+# overwrite the rows.
 cat >norm.cu <<'CUDA'
 #include <cstdio>
 #include <cstdlib>
@@ -72,8 +72,8 @@ int main(int argc, char **argv)
 CUDA
 nvcc -o norm norm.cu || exit 1
 
-# expect NAME NTH ARGUMENT...: checks for launch NTH of the program that two of eight variants are right, and that the
-# best one computes all elements.
+# expect NAME NTH ARGUMENT...: checks launch NTH of the program. Two of the eight variants must be right, and the
+# best must compute all elements.
 expect() {
     local name=$1 nth=$2 said
     shift 2

@@ -228,7 +228,6 @@ int64_t gpu_median(const device_event *e)
     return sorted[count / 2];
 }
 
-/* The state of the group, which cmocka passes to its tests. */
 static gpu found;
 
 static int give_gpu(void **state)

@@ -1,5 +1,5 @@
 // Kernels of the GPU tests, right and wrong. Their parameters are (const T *src, T *dst, unsigned
-// long long n), and they copy src to dst. The name ends with the type T; otherwise T is a byte.
+// long long n), and they copy src to dst. T is the end of the name, otherwise a byte.
 
 typedef unsigned char u8;
 typedef unsigned int u32;
@@ -22,7 +22,7 @@ static __device__ u64 global_time()
     return t;
 }
 
-// In copy_vector, n counts vectors of 16 bytes.
+// n is the number of vectors of 16 bytes.
 extern "C" __global__ void copy_vector(const uint4 *src, uint4 *dst, u64 n)
 {
     for (u64 i = index(); i < n; i += stride())
@@ -93,14 +93,13 @@ extern "C" __global__ void misaligned(const u8 *src, u8 *dst, u64 n)
     *(u32 *)(dst + 1 + 4 * (index() % 8)) = (u32)n + src[0];
 }
 
-// Never ends.
 extern "C" __global__ void endless(const u8 *src, volatile u8 *dst, u64 n)
 {
     while (global_time() != 0)
         dst[0] = src[n / 2];
 }
 
-// Uses 99 KiB of dynamic shared memory: more than 48 KiB need an attribute.
+// Uses 99 KiB of dynamic shared memory. More than 48 KiB need an attribute.
 extern "C" __global__ void shared_99k(const u8 *src, u8 *dst, u64 n)
 {
     extern __shared__ u8 tile[];
@@ -148,7 +147,7 @@ extern "C" __global__ void add_float(const float *src, float *dst, u64 n)
         dst[i] += src[i];
 }
 
-// Every result is 0.1 % too large: right with a tolerance of 1e-2 of the largest expected value, wrong with 1e-4.
+// Every result is 0.1 % too large, which a tolerance of 1e-2 accepts and one of 1e-4 does not.
 extern "C" __global__ void scaled_float(const float *src, float *dst, u64 n)
 {
     for (u64 i = index(); i < n; i += stride())
@@ -190,7 +189,7 @@ extern "C" __global__ void nan_float(const float *src, float *dst, u64 n)
         dst[i] = i == n / 3 ? __uint_as_float(0x7fc00000) : src[i];
 }
 
-// Several threads write each element; which of them is last differs between launches.
+// Several threads write each element. The thread that writes last differs between launches.
 extern "C" __global__ void racy_float(const float *src, float *dst, u64 n)
 {
     for (u64 i = index(); i < n; i += stride())

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Runs every test that needs a GPU. Usage: tests/gpu/run.sh [BUILD_FOLDER [SEEDS]] (default build/release, 1). Each
-# mutant is tried with the seeds 1 to SEEDS. Exit code: 0 if all passed, 77 without a GPU, otherwise the failure's.
+# Runs every test that needs a GPU. Usage: tests/gpu/run.sh [BUILD_FOLDER [SEEDS]] (default build/release, 1). Mutants
+# are tried with the seeds 1 to SEEDS. Exit code: 0 if all passed, 77 without a GPU, otherwise the failure's.
 set -u
 here=$(dirname "$(realpath "$0")")
 build=$(realpath "${1:-$here/../../build/release}")
 failed=0
 export AUTOTUNE_GPU_SOURCES="$here/../.."
 
-# all_right TEXT: checks that every variant of a tuning was right, or abandoned after one launch because it was slow
+# all_right TEXT: checks that every variant of a tuning was right, or was abandoned as too slow after one launch
 all_right() {
     sed -n 's/^variants *\([0-9]*\) tried .*: \([0-9]*\) ok\(, \([0-9]*\) too_slow\)\?$/\1 \2 \4/p' <<<"$1" |
         awk '$2 + $3 == $1 { right = 1 } END { exit !right }'

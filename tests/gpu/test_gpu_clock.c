@@ -1,4 +1,4 @@
-/* Tests the measuring of times on a GPU: kernels of known length, the order of nearly equal
+/* Tests how times are measured on a GPU: kernels of known length, the order of nearly equal
  * kernels, cold and warm caches, and the cost of a try. */
 #include "gpu_fixture.h"
 
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* The kernels of this problem copy a little and then wait until a fixed time after their start. */
+/* The kernels of this problem copy little and wait until a fixed time after their start. */
 static const gpu_problem waits = {
     .type = DTYPE_UINT8, .count = 4096, .items = 4096, .reference = "copy"};
 
@@ -18,7 +18,7 @@ static int64_t now_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* The floor is the part of a launch's time that is outside the kernel. */
+/* The floor is the part of a launch's time that is not spent in the kernel. */
 static void a_busy_wait_of_known_length_measures_that_length(void **state)
 {
     static const struct {
@@ -40,7 +40,7 @@ static void a_busy_wait_of_known_length_measures_that_length(void **state)
     gpu_end(&b);
 }
 
-/* A copy of 256 KiB takes a few microseconds, too short for the resolution of events. */
+/* A copy of 256 KiB takes a few microseconds, which is too short for the resolution of events. */
 static void short_kernels_are_timed_in_batches(void **state)
 {
     const gpu_problem small = {
@@ -99,8 +99,8 @@ static void a_warm_cache_is_faster_than_a_cold_one(void **state)
     assert_true(times_ns[1] < times_ns[0]);
 }
 
-/* If a problem reads much more than it writes, its ceiling is the rate of reading; if it writes
- * much more, the rate of writing. */
+/* The ceiling of a problem that reads much more than it writes is the rate of reading. If the
+ * problem writes much more, the ceiling is the rate of writing. */
 static void a_one_sided_problem_has_a_one_sided_ceiling(void **state)
 {
     static const gpu_problem sides[] = {

@@ -1,4 +1,4 @@
-/* Tests checks and outcomes of variants on a GPU, through the device worker, which must survive. */
+/* Tests checks and outcomes of variants on a GPU, through a device worker that must survive. */
 #include "gpu_fixture.h"
 
 #include <stdio.h>
@@ -7,8 +7,8 @@
 #include <sys/wait.h>
 #include <time.h>
 
-/* The tuned problem has 2^24 bytes, the ragged problem about a million. With bytes as elements, an
- * edge can be anywhere. */
+/* The tuned problem has 2^24 bytes, the ragged problem about a million. An element is a byte, so an
+ * edge can be at any place. */
 static const gpu_problem bytes = {.type = DTYPE_UINT8,
                                   .count = 1 << 24,
                                   .items = 1 << 24,
@@ -30,7 +30,7 @@ static void wrong_results_are_found_and_named(void **state)
     } wrong[] = {
         {"one_byte_past", "byte 1 past the end of buffer dst"},
         {"one_byte_before", "byte 1 before buffer dst"},
-        /* 579 bytes are not written; by chance, some of them may have the right value. */
+        /* 579 bytes are not written, but some of them may have the right value by chance */
         {"skips_ragged_edge", "of 1000003 elements of dst are wrong, first dst[9994"},
         {"changes_input", "the variant changed its input src"},
     };
@@ -105,7 +105,7 @@ static void a_tolerance_is_relative_to_the_largest_expected_value(void **state)
     }
 }
 
-static void nan_and_races_pass_no_tolerance(void **state)
+static void no_tolerance_accepts_nan_or_races(void **state)
 {
     const uint64_t count = 1 << 20;
     const gpu_problem p = {.type = DTYPE_FLOAT,
@@ -155,7 +155,7 @@ static void dynamic_shared_memory_past_48_KiB_works(void **state)
     gpu_end(&b);
 }
 
-static void faults_and_hangs_cost_one_worker_each(void **state)
+static void each_fault_and_each_hang_ends_one_worker(void **state)
 {
     static const struct {
         const char *entry, *words;
@@ -207,10 +207,10 @@ int main(void)
         cmocka_unit_test(one_wrong_element_among_two_to_the_thirty_is_found),
         cmocka_unit_test(every_element_type_is_filled_and_compared),
         cmocka_unit_test(a_tolerance_is_relative_to_the_largest_expected_value),
-        cmocka_unit_test(nan_and_races_pass_no_tolerance),
+        cmocka_unit_test(no_tolerance_accepts_nan_or_races),
         cmocka_unit_test(in_out_buffers_are_restored),
         cmocka_unit_test(dynamic_shared_memory_past_48_KiB_works),
-        cmocka_unit_test(faults_and_hangs_cost_one_worker_each),
+        cmocka_unit_test(each_fault_and_each_hang_ends_one_worker),
         cmocka_unit_test(finalists_are_checked_on_other_contents),
     };
     return gpu_run(tests);

@@ -20,20 +20,20 @@
 #include "simulate.h"
 
 enum {
-    TRIES = 2048,   /* tries of each form, each with other operands */
-    PROGRAMS = 400, /* random programs */
+    TRIES = 2048,   /* tries of each form, with different operands */
+    PROGRAMS = 400, /* number of random programs */
     PROGRAM_THREADS = 256,
     FORMS_A_MODULE = 32,
     PROGRAMS_A_MODULE = 4,
-    WORKERS = 8,   /* few threads: the driver's compiler takes most of the time */
-    EXAMPLES = 24, /* tries that are printed for a form that differs, at most */
+    WORKERS = 8,   /* few threads, because the driver's compiler takes most of the time */
+    EXAMPLES = 24, /* largest number of tries that are printed for a form that differs */
     SKIPPED = 77
 };
 
 typedef struct outcome {
     likeness state;
-    int count;    /* number of tries that are not equal, bit for bit */
-    double worst; /* largest distance in units in the last place, where both results are numbers */
+    int count;    /* number of tries whose results differ in any bit */
+    double worst; /* largest distance of two numbers, in units in the last place */
     double absolute;
     char *details;
 } outcome;
@@ -49,7 +49,7 @@ typedef struct work {
     outcome programs[PROGRAMS];
     differences known;
     pthread_mutex_t lock;
-    size_t next; /* next module to take */
+    size_t next; /* next module that a thread takes */
     bool failed;
 } work;
 
@@ -61,7 +61,7 @@ static void *allocate(size_t count, size_t size)
     return p;
 }
 
-/* Returns the number of parts of a value: two for packed kinds, else one. */
+/* Returns the number of parts of a value: two for packed kinds, otherwise one. */
 static int part_count(char kind)
 {
     return kind == 'F' || kind == 'G' ? 2 : 1;
@@ -189,7 +189,7 @@ static void put_operands(text *t, const form *f, const uint64_t *in, int i, uint
     put(t, "-> gpu %llx sim %llx\n", (unsigned long long)gpu, (unsigned long long)sim);
 }
 
-/* Tries one form. `module` is NULL if the driver refused its PTX. */
+/* Tries one form. `module` is NULL if the driver refused the form's PTX. */
 static void try_form(work *w, size_t index, CUmodule module, int number)
 {
     const form *f = &w->forms[index];
@@ -234,7 +234,7 @@ static void try_form(work *w, size_t index, CUmodule module, int number)
     free(sim);
 }
 
-/* Returns whether a register is not compared: a step before it has a known difference. */
+/* Returns whether a register is not compared, because an earlier step has a known difference. */
 static bool is_open(const random_program *p, const difference *const of[PROGRAM_STEPS],
                     uint64_t index, int thread, int number)
 {
@@ -298,7 +298,7 @@ static void do_forms(work *w, size_t first)
     size_t count = w->form_count - first < FORMS_A_MODULE ? w->form_count - first : FORMS_A_MODULE;
     text ptx = text_new((FORMS_A_MODULE + 1) * FORM_KERNEL_BYTES);
     for (size_t alone = 0; alone < count + 1; alone++) {
-        /* If the driver refuses all forms in one module, each form gets its own module. */
+        /* If the driver refuses the module of all forms, each form gets a module of its own. */
         ptx.length = 0;
         put(&ptx, "%s", form_module_header);
         for (size_t i = 0; i < count; i++) {
@@ -366,7 +366,7 @@ static void *worker(void *context)
     }
 }
 
-/* Returns whether the difference is the known one or smaller. */
+/* Returns whether the difference is at most the known difference. */
 static bool is_expected(const outcome *o, const difference *e)
 {
     if (o->state == STATE_REFUSED || e->state == STATE_REFUSED)
@@ -422,7 +422,7 @@ static int report(const work *w, const char *path)
     return unexpected;
 }
 
-/* Chooses the forms for random programs: those that the list calls equal when tried alone. */
+/* Chooses the forms for random programs. The list must call them equal when tried alone. */
 static void draw(work *w)
 {
     w->drawn = allocate(w->form_count, sizeof *w->drawn);

@@ -1,5 +1,5 @@
-/* Tests libautotune on a GPU: it makes a kernel from a recorded configuration, which runs in the
- * caller's context. */
+/* Tests libautotune on a GPU. It makes a kernel from a recorded configuration. The kernel runs in
+ * the caller's context. */
 #include <stdlib.h>
 
 #include "autotune.h"
@@ -57,7 +57,7 @@ static void prepare(fixture *f, int64_t rows, int64_t cols)
            at_rule_name(at_kernel_rule(f->kernel)), at_kernel_text(f->kernel));
 }
 
-/* Transposes a matrix whose elements are their own indices, and checks every element. */
+/* Transposes a matrix whose elements are their own indices. Checks every element. */
 static void launch_and_check(fixture *f, size_t rows, size_t cols)
 {
     const cuda_driver *cuda = &f->cuda;
@@ -96,14 +96,14 @@ static void a_recorded_problem_runs_as_it_was_measured(void **state)
     launch_and_check(f, 8192, 8192);
 }
 
-static void a_problem_that_was_not_recorded_runs_too(void **state)
+static void a_problem_that_was_not_recorded_runs(void **state)
 {
     fixture *f = *state;
     prepare(f, 1003, 517);
     launch_and_check(f, 1003, 517);
 }
 
-static void a_kernel_from_the_cache_runs_as_well(void **state)
+static void a_kernel_from_the_cache_runs(void **state)
 {
     fixture *f = *state;
     prepare(f, 2048, 4096);
@@ -118,9 +118,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_recorded_problem_runs_as_it_was_measured, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(a_problem_that_was_not_recorded_runs_too, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_kernel_from_the_cache_runs_as_well, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_problem_that_was_not_recorded_runs, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_kernel_from_the_cache_runs, set_up, tear_down),
     };
     return gpu_run(tests);
 }

@@ -1,10 +1,10 @@
-/* Matrix products of a warp (mma) on a GPU of compute capability 9.0. Each form that
- * unit.sim/machine.matrix tests (dense, of bits, and with sparse rows) is compared with the
- * expected result that the simulated device is tested with.
+/* Matrix products of a warp (mma) on a GPU of compute capability 9.0: dense, of bits, and with
+ * sparse rows. Each form that unit.sim/machine.matrix tests is compared with its expected
+ * result.
  *
- * Integers must be equal. Floats may differ because the adders of such a GPU have limited
- * precision; the difference is printed. Exit code: 0 if all agree, 1 if any differs, 77 without
- * such a GPU. */
+ * Integers must be equal. Floats may differ, because the adders of the GPU have limited precision.
+ * The difference is printed. Exit code: 0 if all forms agree, 1 if a form differs, 77 without such
+ * a GPU. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,10 +1,9 @@
 /* Matrix products of warpgroups (wgmma) on a GPU of compute capability 9.0. Each form that
- * unit.sim/machine.warpgroup tests is compared with the expected result that the simulated device
- * is tested with.
+ * unit.sim/machine.warpgroup tests is compared with its expected result.
  *
- * Integers must be equal. Floats may differ because the accumulators of such a GPU have limited
- * precision; the difference is printed. Exit code: 0 if all agree, 1 if any differs, 77 without
- * such a GPU. */
+ * Integers must be equal. Floats may differ, because the accumulators of the GPU have limited
+ * precision. The difference is printed. Exit code: 0 if all forms agree, 1 if a form differs, 77
+ * without such a GPU. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
--- Copies with two wrong elements that cancel in a sum of all elements. Only fault = "none" is right.
+-- Copies with two wrong elements, whose errors cancel in the sum of all elements. Only fault = "none" is right.
 local at = require "autotune"
 
 return at.pattern {

@@ -1,4 +1,4 @@
--- Transposes whose threads do not wait for the other threads' parts of the tile. Only fault = "none" is right.
+-- Transposes whose threads do not wait until other threads have written the tile. Only fault = "none" is right.
 local at = require "autotune"
 
 return at.pattern {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Tunes every pattern of this folder on a small, a medium and a large problem, each with its ragged problem. Only one
-# variant of each pattern is right: it must win, and all others must be rejected. Usage: run.sh BINARY [DEVICE]
+# Tunes every pattern of this folder on a small, a medium and a large problem, each with its ragged problem. One
+# variant of each pattern is right: it must win, and the others must be rejected. Usage: run.sh BINARY [DEVICE]
 set -eu
 autotune=$(realpath "$1")
 device=${2:-cuda:0}
@@ -9,7 +9,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failed=0
 
-number() { # number NAME: prints the value of "NAME": in the JSON, or 0 if it is absent
+number() { # number NAME: prints the value of "NAME" in the JSON, or 0 if the JSON has no "NAME"
     local text
     text=$(grep -o "\"$1\":[0-9]*" "$work/flat.json" | head -1 | cut -d: -f2)
     echo "${text:-0}"

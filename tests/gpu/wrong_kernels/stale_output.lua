@@ -1,4 +1,4 @@
--- Copies that are right only because of an earlier launch's results in the output. Only fault = "none" is right.
+-- Copies that are right only if the output has the results of an earlier launch. Only fault = "none" is right.
 local at = require "autotune"
 
 return at.pattern {

@@ -1,4 +1,4 @@
--- Copies that are right only where the input is zero. Only fault = "none" is right.
+-- Copies that are right only for elements that are zero in the input. Only fault = "none" is right.
 local at = require "autotune"
 
 return at.pattern {
