@@ -1,7 +1,7 @@
-# Tests patterns without a reference: the oracle is the baseline's results.
+# Tests patterns without a reference, whose oracle is the results of the baseline.
 load helpers
 
-# pattern [WORDS]: writes p.lua, with these words in place of the tolerance, and p.cu.tmpl from stdin.
+# pattern [WORDS]: writes p.cu.tmpl from stdin, and p.lua with these words in place of the tolerance
 pattern() {
     cat >p.cu.tmpl
     cat >p.lua <<EOF
@@ -24,7 +24,7 @@ LOOP='extern "C" __global__ void p(const float *x, float *y, int n)
     for (int k = 0; k < ${per_thread}; k++) {
         int i = (blockIdx.x * ${per_thread} + k) * ${block} + threadIdx.x;'
 
-@test "variants that agree with the baseline are reported as that, not as right" {
+@test "variants that agree with the baseline are reported as agreeing, not as proven" {
     pattern <<<"$LOOP if (i < n) y[i] = 2 * x[i]; } }"
     tool check p.lua --device sim:sm_90 --budget 6 --seed 1
     succeeds
@@ -51,9 +51,9 @@ LOOP='extern "C" __global__ void p(const float *x, float *y, int n)
     succeeds
 }
 
-@test "blocks of a large problem that differ by rounding alone get the tolerance that allows it" {
+@test "if blocks of a large problem differ only by rounding, the message suggests a tolerance" {
     pattern 'simulated = { n = 1 << 12 }' <<<"$LOOP"' if (i < n) y[i] = ${per_thread} == 4 && n > 1 << 13 ? (x[i] + 0.1f) + 0.2f : x[i] + (0.1f + 0.2f); } }'
-    for n in 262144 268435456; do # run whole, and in part
+    for n in 262144 268435456; do # the first problem is run completely, the second in part
         tool check p.lua --device sim:sm_90 --config per_thread=4 --set n=$n
         [ "$status" -eq 1 ]
         says 'elements of y differ from the baseline'
@@ -78,7 +78,7 @@ LOOP='extern "C" __global__ void p(const float *x, float *y, int n)
     says "1 of 1048576 elements of y differ from the baseline's"
 }
 
-@test "on a problem that does not allow the baseline the nearest configuration stands in for it" {
+@test "on a problem that excludes the baseline, the nearest configuration is the oracle" {
     pattern <<<"$LOOP"' if (i < n) y[i] = (${per_thread} == 1 && ${block} == 64 && n == 1003 && i == 7 ? 3 : 2) * x[i]; } }'
     tool check p.lua --device sim:sm_90 --config block=64,per_thread=1
     [ "$status" -eq 1 ]
@@ -142,7 +142,7 @@ LOOP='extern "C" __global__ void p(const float *x, float *y, int n)
     fails_with 2 'no reference and no results'
 }
 
-# gpu VALUE: writes a pattern whose baseline multiplies element 5 by VALUE. (The fake GPU only copies.)
+# gpu VALUE: writes a pattern whose baseline multiplies element 5 by VALUE. The fake GPU only copies.
 gpu() {
     python3 -c 'import array; open("x.bin", "wb").write(array.array("f", range(4096)).tobytes())'
     cat >g.cu.tmpl <<EOF
@@ -185,7 +185,7 @@ EOF
     says "not proven: the baseline's results on the GPU and on the simulated device differ, with the same"
 }
 
-@test "a variant that does nothing is wrong, also where all results are zero or were there before" {
+@test "a variant that does nothing is wrong, even if all results are zero or already in the output" {
     for role in output inout; do
         cat >zero.lua <<EOF
 local at = require "autotune"
@@ -210,7 +210,7 @@ EOF
     done
 }
 
-@test "a tuning stops where the baseline writes nothing, with the condition that keeps it from writing" {
+@test "if the baseline writes nothing, tuning stops and names the condition that prevents writing" {
     cat >idle.cu <<'EOF'
 /* autotune
 problem = { n = 1 << 16, limit = 0 }
@@ -231,12 +231,12 @@ EOF
     tool check idle.cu --device sim:sm_90
     [ "$status" -eq 3 ]
     says "the kernel wrote nothing on any problem. Never executed: idle.cu:11 (the condition at idle.cu:10 was never met)"
-    # A GPU does not report the executed lines.
+    # A GPU does not report which lines were executed.
     AUTOTUNE_LIBCUDA=$FAKE_CUDA FAKE_CUDA_ANY=1 tool idle.cu --device cuda:0 --quiet --no-record
     fails_with 2 "'autotune check' names the lines that were never executed"
 }
 
-@test "a rate above that of a copy is explained, with the in-outs that a kernel file counts twice" {
+@test "a rate above that of a copy is explained by in-outs that a kernel file counts twice" {
     cat >fill.cu <<'CUDA'
 /* autotune
 problem = { n = 1 << 24 }

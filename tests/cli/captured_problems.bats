@@ -8,7 +8,7 @@ capture() { # capture DIR KERNEL HOW...
         "${CAPTURED_PROGRAM:?}" "${IMAGE:-$FIXTURES/captured.ptx}" "$@" >/dev/null
 }
 
-changed() { # changed SED: writes the changed fixture to kernel.cu
+changed() { # changed SED: writes the fixture, changed by SED, to kernel.cu
     sed "$1" "$FIXTURES/captured.cu" >kernel.cu
 }
 
@@ -29,7 +29,7 @@ changed() { # changed SED: writes the changed fixture to kernel.cu
     tool check "$FIXTURES/captured.cu" --captured seen --device sim:sm_90 --budget 8
     succeeds
     says "8 agree with the results in files"
-    # The variant with ITEMS = 2 is wrong for one element of the captured data, and right for other data.
+    # The variant with ITEMS = 2 has one wrong element on the captured data, but is right on other data.
     changed 's/out\[i\] = by \* in\[i\];/out[i] = ITEMS == 2 \&\& in[i] == -400.75f ? 0 : by * in[i];/'
     tool check kernel.cu --captured seen --device sim:sm_90 --budget 8
     [ "$status" -eq 1 ]
@@ -37,8 +37,8 @@ changed() { # changed SED: writes the changed fixture to kernel.cu
     says "out[83]"
 }
 
-# modes [SED]: writes modes.cu. MODE selects what its kernel leaves out: 0 nothing, 1 all, 2 half, 3 one element; with 4
-# it writes a wrong element.
+# modes [SED]: writes modes.cu. Its MODE selects the elements that are not written: 0 none, 1 all, 2 half, 3 one. Mode
+# 4 writes a wrong element.
 modes() {
     sed "${1:-}" >modes.cu <<'EOF'
 /* autotune
@@ -57,7 +57,7 @@ __global__ void scale_by(float *out, const float *in, unsigned n, float by)
 EOF
 }
 
-@test "a variant that writes nothing, or not all, is wrong where the program had run the kernel before" {
+@test "a variant that writes nothing or only a part is wrong, even if the program ran the kernel before" {
     modes
     for how in "1 scale 1000" "2 twice 1000" "2 twice 3000000"; do
         rm -rf seen
@@ -74,7 +74,7 @@ EOF
     says "5 tried of 5 valid (5 in the full product): 1 ok, 4 wrong_result"
 }
 
-@test "in place, what the kernel reads keeps the program's contents" {
+@test "a kernel that works in place reads the program's data" {
     modes 's/const float \*in/float *in/'
     capture seen scale_by inplace 1000
     tool check modes.cu --captured seen --device sim:sm_90 --budget 5
@@ -100,7 +100,7 @@ EOF
     says "out[0]"
 }
 
-@test "sizes may say that a kernel has less than all memory, not more" {
+@test "sizes may be smaller than the captured memory, but not larger" {
     capture seen scale_by scale 1000
     changed 's/^space /sizes = { out = "n", in_ = "n" }\nspace /'
     tool check kernel.cu --captured seen --device sim:sm_90
@@ -124,21 +124,21 @@ EOF
     tool check kernel.cu --captured view --device sim:sm_90
     [ "$status" -eq 1 ]
     says "first v_16[2]: expected 121"
-    # If the pattern gives the type, the message names elements, and floats are compared with a tolerance.
+    # If the pattern gives the type, messages name elements, and floats are compared with a tolerance.
     sed -i 's/^kernel /buffers = { v_16 = at.output { dtype = "float", count = "1000" } }\nkernel /' kernel.cu
     tool check kernel.cu --captured view --device sim:sm_90
     [ "$status" -eq 1 ]
     says "first v_16[0]"
 }
 
-@test "one memory that is given twice is one buffer" {
+@test "memory that is passed twice is one buffer" {
     capture seen scale_by inplace 1000
     tool check "$FIXTURES/captured.cu" --captured seen --device sim:sm_90 --budget 8
     succeeds
     says "8 agree with the results in files"
 }
 
-@test "the mix is the configuration with the least total time of all launches of the program" {
+@test "the recorded mix is the configuration with the least total time over all launches" {
     AUTOTUNE_LIBCUDA=$FAKE_CUDA AUTOTUNE_LIBCUPTI=$FAKE_CUPTI "$AUTOTUNE" capture -o seen --kernel scale_by --shapes 4 -- \
         "$CAPTURED_PROGRAM" "$FIXTURES/captured.ptx" scale 64 scale 300000 scale 64 >/dev/null
     tool mix "$FIXTURES/captured.cu" --captured seen --device sim:sm_90 --quiet --json
@@ -156,7 +156,7 @@ END
     says "The best of each launch is recorded (2 of 2)"
     says "Into the file: autotune apply FILE.cu --captured seen"
     [ "$(grep -c '"problem"' r/*/captured.json)" -ge 2 ]
-    # `apply` writes the winner for all launches, not the winner of one launch.
+    # `apply` writes the best configuration of all launches, not of one launch.
     python3 - r/*/captured.json <<'END'
 import json, sys
 d = json.load(open(sys.argv[1]))
@@ -180,7 +180,7 @@ END
     fails_with 2 "there is no capture"
 }
 
-@test "variables of the module have what the program had put into them" {
+@test "variables of the module have the program's values" {
     python3 - "$FIXTURES/captured.ptx" <<'END'
 import sys
 text = open(sys.argv[1]).read()
@@ -196,7 +196,7 @@ END
     succeeds
 }
 
-@test "a baseline with another launch than the program's is reported" {
+@test "a baseline whose launch differs from the program's is reported" {
     capture seen scale_by scale 1000
     changed 's/define BLOCK 128/define BLOCK 64/'
     tool emit kernel.cu --captured seen --arch sm_90
@@ -204,7 +204,7 @@ END
     [[ "$errors" == *"the program launched a grid of 8 x 1 x 1, blocks of 128 x 1 x 1"*"the baseline has 16 x 1 x 1, 64 x 1 x 1"* ]]
 }
 
-@test "values that do not fit the launch are refused with at most one screen" {
+@test "values that do not fit the launch are refused with at most one screen of text" {
     capture seen scale_by scale 1000
     capture view scale_view view 1000
     tool emit "$FIXTURES/captured.cu" --captured view --arch sm_90
@@ -226,7 +226,7 @@ END
     fails_with 2 "there is no capture"
 }
 
-@test "a captured sequence: buffers at one address are one buffer, whatever the kernels call them" {
+@test "a captured sequence: buffers at one address are one buffer, even if the kernels name them differently" {
     capture seen scale_by scale 1000
     tool "$FIXTURES/captured.cu" --captured seen --device sim --after "$FIXTURES/captured.cu@seen"
     fails_with 2 '--after needs a real GPU'
@@ -242,7 +242,7 @@ END
     fails_with 2 '--after first.cu@nowhere'
 }
 
-@test "'apply' without the captured launch on which a kernel was tuned names the missing option" {
+@test "'apply' without the captured launch names the missing option" {
     cp "$FIXTURES/captured.cu" .
     tool apply captured.cu --config BLOCK=64
     fails_with 2 "If a launch of the program was captured, add --captured DIR instead"

@@ -1,7 +1,7 @@
 # Tests `autotune capture` with a fake driver, which loads libraries into programs as CUDA does, and `check --captured`.
 load helpers
 
-program() { # capture ARGUMENT...: options of capture, "--", and the program's arguments
+program() { # program ARGUMENT...: runs capture with its options, "--", and the program's arguments
     export AUTOTUNE_LIBCUDA=${FAKE_CUDA:?} AUTOTUNE_LIBCUPTI=${FAKE_CUPTI:?}
     local options=()
     while [ "$1" != -- ]; do options+=("$1"); shift; done
@@ -9,11 +9,11 @@ program() { # capture ARGUMENT...: options of capture, "--", and the program's a
     tool capture "${options[@]}" -- "${CAPTURED_PROGRAM:?}" "${IMAGE:-$FIXTURES/captured.ptx}" "$@"
 }
 
-member() { # member DIR PYTHON: evaluates the expression with capture.json as `d`
+member() { # member DIR PYTHON: prints the expression, with capture.json as `d`
     python3 -c "import json; d = json.load(open('$1/capture.json')); print($2)"
 }
 
-@test "a table of all launches: names, grids, blocks, how often, and how long where it is asked" {
+@test "the table of launches has names, grids, blocks, counts, and times if requested" {
     program -o seen --time -- scale 1000 scale 1000 scale 64 view 300 refused
     succeeds
     says "the program is done"
@@ -24,7 +24,7 @@ member() { # member DIR PYTHON: evaluates the expression with capture.json as `d
     [ "$(member untimed 'd["launches"][0]["time"]')" = None ]
 }
 
-@test "a chosen launch has its arguments, and the memory before and after, byte for byte" {
+@test "a chosen launch is captured with its arguments and the memory before and after it" {
     program -o seen --kernel scale_by --nth 2 -- scale 64 scale 1000
     succeeds
     says "launch 2 of the chosen kernels"
@@ -59,7 +59,7 @@ member() { # member DIR PYTHON: evaluates the expression with capture.json as `d
     succeeds
 }
 
-@test "programs that leave by _exit, crash, fork, execute others and have threads are seen" {
+@test "launches are found in programs that call _exit, crash, fork, execute others or have threads" {
     program -o left --kernel scale_by -- scale 64 leave
     succeeds
     says "exit code 3"
@@ -78,7 +78,7 @@ member() { # member DIR PYTHON: evaluates the expression with capture.json as `d
     succeeds
 }
 
-@test "launches that are recorded into a graph are counted and not chosen" {
+@test "launches in a graph are counted but cannot be chosen" {
     program -o seen -- graph 100
     says "2 launches of graphs"
     program -o chosen --kernel scale_by -- graph 100
@@ -175,13 +175,13 @@ END
     fails_with 3 "CUPTI comes with the CUDA Toolkit"
 }
 
-broken() { # broken SED CODE TEXT: checks that capture.json, changed by SED, is refused
+broken() { # broken SED CODE TEXT: checks that capture.json, changed by SED, is refused with exit code CODE and TEXT
     rm -rf broken && cp -r seen broken && sed -i "$1" broken/capture.json
     tool check --captured broken
     fails_with "$2" "$3"
 }
 
-@test "folders that hold no sound capture are refused by file and member" {
+@test "folders without a valid capture are refused, and the message names file and member" {
     program -o seen --kernel scale_by -- scale 1000
     tool check --captured nowhere
     fails_with 2 "nowhere/capture.json: there is no capture"

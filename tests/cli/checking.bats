@@ -24,14 +24,14 @@ load helpers
     says '"proven": 5'
 }
 
-@test "check ends when its time is up, and says how many variants are left out" {
+@test "check ends when its time is up, and says how many variants it left out" {
     cp "$FIXTURES"/scale*.tmpl "$FIXTURES"/scale.lua .
-    sed -i 's/^{$/{ for (int k = 0; k < 1 << 14; k++) __nanosleep(0);/' scale.cu.tmpl # some seconds a variant
+    sed -i 's/^{$/{ for (int k = 0; k < 1 << 14; k++) __nanosleep(0);/' scale.cu.tmpl # each variant takes some seconds
     local before=${EPOCHREALTIME/./}
     tool check scale.lua --device sim:sm_90 --budget 1s --jobs 1
     local took_ms=$(((${EPOCHREALTIME/./} - before) / 1000))
     says 'left out: the time was up'
-    [ "$took_ms" -lt 2600 ] || { echo "took $took_ms ms"; return 1; } # 1.1 s + 0.5 s, and a second for a busy machine
+    [ "$took_ms" -lt 2600 ] || { echo "took $took_ms ms"; return 1; } # 1.1 s + 0.5 s, plus one second for a busy machine
     tool check "$FIXTURES/scale.lua" --device sim:sm_90 --only block=128 --budget 10m --json
     succeeds
     [ "$(jq '.left_out' out.txt)" -eq 0 ]
@@ -47,7 +47,7 @@ load helpers
     says 'brkpt'
 }
 
-@test "an instruction that the simulator lacks costs no proof where no thread executes it" {
+@test "an instruction that the simulator lacks does not prevent a proof if no thread executes it" {
     cp "$FIXTURES"/scale*.tmpl "$FIXTURES"/scale.lua .
     sed -i 's/^{$/{ if (blockDim.y > 1) asm volatile("brkpt;");/' scale.cu.tmpl
     tool check scale.lua --device sim:sm_90
@@ -55,7 +55,7 @@ load helpers
     says '1 proven'
 }
 
-@test "a pattern has several ragged problems, and is warned of variants that none accepts" {
+@test "a pattern may have several ragged problems, and a warning names variants that all of these exclude" {
     cp "$FIXTURES"/scale*.tmpl "$FIXTURES"/scale.lua .
     sed -i 's/ragged  = { n = 1003 }/ragged = { { n = 1003 }, { n = 1002 } }/' scale.lua
     tool check scale.lua --device sim:sm_90
@@ -75,20 +75,20 @@ load helpers
     says 'variants break a constraint on every ragged problem, so their edges were not checked'
 }
 
-@test "more ragged problems than there is room for are refused" {
+@test "too many ragged problems are refused" {
     cp "$FIXTURES"/scale*.tmpl "$FIXTURES"/scale.lua .
     sed -i 's/ragged  = { n = 1003 }/ragged = { { n = 1 }, { n = 2 }, { n = 3 }, { n = 4 } }/' scale.lua
     tool check scale.lua --device sim:sm_90
     fails_with 2 "ragged has 4 items; at most 3 are allowed"
 }
 
-@test "variants that read a texture are proven, and those that read memory" {
+@test "variants that read a texture and variants that read memory are proven" {
     tool check textured.lua --only block_x=32 --only block_y=4 --budget 2 --device sim:sm_90
     succeeds
     says '2 proven, 0 wrong, 0 not proven'
 }
 
-# Moves the fixture's kernel to a file that its template includes.
+# Moves the fixture's kernel to a file, which its template includes.
 included() {
     cp "$FIXTURES"/scale_ref.cu.tmpl "$FIXTURES"/scale.lua .
     cat >tile.cuh <<'CUDA'
@@ -149,7 +149,7 @@ CUDA
     says '"unproven": "the reference kernel cannot be compiled'
 }
 
-@test "a kernel that prepares inputs is not called the reference where it does not compile" {
+@test "if a kernel that prepares inputs does not compile, the message does not call it the reference" {
     cp "$FIXTURES"/scale* .
     echo 'extern "C" __global__ void prepare(float *src) { src[0] = nothing; }' >prepare.tmpl
     sed -i 's/reference = at.reference/prepare = at.kernel { template = "prepare.tmpl", args = { "src" }, grid = 1, block = 1 },\n  &/' scale.lua
@@ -188,7 +188,7 @@ CUDA
     says "in scale at scale.cu.tmpl:$line ("
 }
 
-@test "check says how many results differ where the script allows some" {
+@test "if the script allows differences, check says how many results differ" {
     cp "$FIXTURES"/scale*.tmpl "$FIXTURES"/scale.lua .
     sed -i 's/  tolerance = 0,/  tolerance = at.mismatches(2),/' scale.lua
     sed -i 's/src\[i + ${k}\] \* factor)/src[i + ${k}] * factor) + (i == 77)/' scale.cu.tmpl
@@ -204,7 +204,7 @@ CUDA
     says '1 of 16384 elements of dst are wrong, first dst[77]'
 }
 
-# large BODY: writes a pattern with buffers of 8 GiB, the kernel BODY, and a simulated problem.
+# large BODY: writes a pattern with buffers of 8 GiB, the kernel BODY, and a simulated problem
 large() {
     cat >large.lua <<'EOF'
 local at = require "autotune"
@@ -227,7 +227,7 @@ extern "C" __global__ void reference(const signed char *s, signed char *d, long 
 EOF
 }
 
-@test "check runs blocks of the script's own problem, however large, and says what was covered" {
+@test "check runs blocks of the script's own problem of any size, and says what it covered" {
     large 'long long row = blockIdx.x; for (int c = threadIdx.x; c < cols; c += ${block}) dst[row * cols + c] = src[row * cols + c];'
     tool check large.lua --device sim:sm_90
     succeeds
@@ -244,14 +244,14 @@ assert "rows=64 cols=64" in covered["problems"] and "tuned problem rows=2097152"
 EOF
 }
 
-@test "an index that wraps at the script's size is found, with the problem that it wraps on" {
+@test "an index that wraps at the script's size is found, and the problem is named" {
     large 'int row = blockIdx.x; for (int c = threadIdx.x; c < cols; c += ${block}) dst[row * cols + c] = src[row * cols + c];'
     tool check large.lua --device sim:sm_90
     [ "$status" -eq 1 ]
     says 'on the tuned problem rows=2097152 cols=4096: out of bounds in large at large.tmpl:1'
 }
 
-@test "--set of a variable of the simulated problem changes the tuned problem's blocks, too, and the output says so" {
+@test "--set of a variable of the simulated problem also changes the tuned problem, and the output says so" {
     large 'int row = blockIdx.x; for (int c = threadIdx.x; c < cols; c += ${block}) dst[row * cols + c] = src[row * cols + c];'
     tool check large.lua --device sim:sm_90 --set rows=4096
     succeeds
@@ -259,7 +259,7 @@ EOF
     says 'blocks of the tuned problem rows=4096 cols=4096: 1 proven'
 }
 
-@test "the end of a check says how many proven variants ran on a problem that some exclude" {
+@test "the summary says how many proven variants ran on a problem that other variants exclude" {
     tool check "$FIXTURES/scale.lua" --device sim:sm_90 --config block=256,vec=2
     succeeds
     says 'the ragged problem n=1003 (for 0 of 1 variant), '
@@ -270,7 +270,7 @@ EOF
 
 @test "an interrupted check prints its verdicts, says how many are missing, and exits with 130" {
     cp "$FIXTURES"/scale*.tmpl "$FIXTURES"/scale.lua .
-    sed -i 's/^{$/{ for (int k = 0; k < 1 << 16; k++) __nanosleep(0);/' scale.cu.tmpl # 20 variants take some 6 s
+    sed -i 's/^{$/{ for (int k = 0; k < 1 << 16; k++) __nanosleep(0);/' scale.cu.tmpl # 20 variants take about 6 s
     for json in "" --json; do
         "$AUTOTUNE" check scale.lua --device sim:sm_90 --budget 20 $json >out.txt 2>err.txt &
         local pid=$!
@@ -287,7 +287,7 @@ EOF
     [ "$(jq '.left_out + .proven + .wrong + .unknown' out.txt)" -eq 20 ]
 }
 
-@test "lines that never ran and loops that never went round twice are part of the verdict" {
+@test "the verdict names lines that never ran and loops that never had a second iteration" {
     large 'long long row = blockIdx.x;
 for (int c = threadIdx.x; c < cols; c += ${block}) dst[row * cols + c] = src[row * cols + c];
 int sum = 0;
@@ -307,7 +307,7 @@ if (sum > 1 || rows == 3)
     says 'loops whose body, as compiled, ran once at most (it may hold several rounds), whatever the problem: large.tmpl:5'
 }
 
-@test "a larger problem that no GPU can launch is not a fault, and --set is named for its own value alone" {
+@test "a larger problem that no GPU can launch is no fault, and --set is blamed only for its own value" {
     cat >tall.cu <<'END'
 /* autotune
 problem = { rows = 4096, cols = 32 }
@@ -339,7 +339,7 @@ END
     says 'but is 524288, where rows is 1048576 (in the ragged problem), BY is 2'
 }
 
-@test "simulated devices leave out a small problem of gigabytes at once, and check on the ragged ones" {
+@test "simulated devices skip a small problem of gigabytes, and check the ragged problems" {
     cp "$FIXTURES"/scale*.tmpl "$FIXTURES"/scale.lua .
     sed -i 's/simulated = { n = [^}]*}/simulated = { n = 2000000000 }/' scale.lua
     run_start=$SECONDS
@@ -349,7 +349,7 @@ END
     [ $((SECONDS - run_start)) -lt 10 ]
 }
 
-@test "a proof names the problems that its variant was run on, and no others" {
+@test "a proof names exactly the problems on which its variant was run" {
     cp "$FIXTURES"/scale*.tmpl "$FIXTURES"/scale.lua .
     for vec in 1 2; do
         tool check scale.lua --device sim:sm_90 --config "block=256,vec=$vec,cached=true" --json
@@ -434,14 +434,14 @@ CU
     done
 }
 
-@test "an output that the reference leaves in part is named, with the first element" {
+@test "an output that the reference writes only in part is named, with the first missing element" {
     cp "$FIXTURES"/scale*.tmpl "$FIXTURES"/scale.lua .
     sed -i '/dst = /s/count = "n"/count = "n + 3"/' scale.lua
     tool check scale.lua
     fails_with 2 "scale_ref.cu.tmpl:2: two runs of the reference kernel give different dst: 3 of 16387 elements differ, and nothing wrote the first of them, dst[16384]"
 }
 
-@test "a wrong sum by atomics is not blamed on the order, and elements without a value not on the kernel" {
+@test "a wrong sum by atomics is not blamed on its order, and undefined elements are not blamed on the kernel" {
     cat >sum.cu <<'CU'
 /* autotune
 problem = { n = 4096 }
@@ -477,7 +477,7 @@ CU
     fails_with 2 "1 of 2 elements differ, and nothing wrote the first of them, total[1]"
 }
 
-@test "a constraint that a configuration breaks is named with its values, and --set for its own" {
+@test "a broken constraint is named with its values, and --set is blamed only for its own value" {
     cp "$FIXTURES"/scale*.tmpl "$FIXTURES"/scale.lua .
     tool check scale.lua --set n=1001 --config vec=2
     fails_with 2 "scale.lua:20: no valid configuration has these values, because they break a constraint: n % vec == 0 or vec == 1, where n is 1001 (by --set), vec is 2; the nearest valid one has vec=1"
@@ -486,7 +486,7 @@ CU
     fails_with 2 "must be 1 at least, but is 0, where n is 0 (in the ragged problem)"
 }
 
-@test "words of bits, bytes and vectors over a buffer of floats are no mistake" {
+@test "accessing a buffer of floats as bits, bytes or vectors is no mistake" {
     cp "$FIXTURES"/scale*.tmpl "$FIXTURES"/scale.lua .
     for type in 'const unsigned' 'const char' 'const void' 'const float4'; do
         sed "s/const \${T} \*__restrict__ src/$type *source/;s/^{$/{ const float *src = (const float *)source;/" \
@@ -505,14 +505,14 @@ CU
     fails_with 2 "scale.lua:$(grep -n 'kernel = ' scale.lua | cut -d: -f1): the kernel scale takes 4 arguments (const float *, float *, long long, double), but args has 3"
 }
 
-@test "a source that does not compile is a mistake of the script's, for check and for tune" {
+@test "a source that does not compile is an error of the script, for check and for tune" {
     cp "$FIXTURES"/scale*.tmpl "$FIXTURES"/scale.lua .
     sed -i '/^{$/s/$/ int unused; undefined_name = 1;/' scale.cu.tmpl
     tool check scale.lua --device sim:sm_90
     fails_with 2 'block=256,vec=1,cached=true: the variant does not compile for the simulated device'
     fails_with 2 'identifier "undefined_name" is undefined'
     [[ $errors != *warning* ]]
-    # If several variants fail, the compiler's message is printed once: the error does not repeat it.
+    # If several variants fail, the compiler's message is printed once. The error does not repeat it.
     tool check scale.lua --device sim:sm_90 --budget 2
     fails_with 2 "none of the 2 variants compiles: the script or a template is wrong"
     [ "$(cat out.txt err.txt | grep -c undefined_name.*undefined)" -eq 1 ]
@@ -521,7 +521,7 @@ CU
     [ -z "$output" ]
 }
 
-@test "with oracle = false a kernel is searched for faults alone, and the first line says so" {
+@test "with oracle = false check only searches for faults, and its first line says so" {
     tool check "$FIXTURES/unjudged.cu" --device sim:sm_90
     succeeds
     [[ "$output" == 'no fault found; results were not compared'* ]]
@@ -551,7 +551,7 @@ CU
     fails_with 2 'there is a reference'
 }
 
-fault_is() { # fault_is FIELD VALUE: compares a field of the only variant's fault, as JSON
+fault_is() { # fault_is FIELD VALUE: checks a field, as JSON, of the only variant's fault
     python3 -c 'import json, sys
 found = json.load(open("out.txt"))["variants"][0]["fault"][sys.argv[1]]
 sys.exit(0 if found == json.loads(sys.argv[2]) else f"{sys.argv[1]}: {found}")' "$1" "$2"
@@ -594,7 +594,7 @@ CU
     [[ "$output" == *$'\n              |     ^\n'* ]]
 }
 
-@test "fields name shared variables, and elements that are wrong" {
+@test "the fields of a fault name shared variables and wrong elements" {
     cat >k.cu <<'CU'
 /* autotune
 problem = { n = 1024 }

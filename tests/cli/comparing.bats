@@ -2,7 +2,7 @@ load helpers
 
 RECORDS="$BATS_TEST_DIRNAME/../../results/nvidia-h200"
 
-# slowed FACTOR: writes slow.json: the record of the transpose, with all times multiplied by FACTOR
+# slowed FACTOR: writes slow.json, the record of the transpose with all times multiplied by FACTOR
 slowed() {
     python3 - "$RECORDS/transpose.json" "$1" >slow.json <<'PY'
 import json, sys
@@ -21,7 +21,7 @@ PY
     says_nothing_of SLOWER
 }
 
-@test "a slowdown of 3 percent is reported, and fails the job if requested" {
+@test "a slowdown of 3 percent is reported, and gives exit code 6 if requested" {
     slowed 1.03
     tool compare "$RECORDS/transpose.json" slow.json
     succeeds
@@ -39,7 +39,7 @@ PY
     says 'A was measured on NVIDIA H200, B on NVIDIA H100 80GB HBM3.'
 }
 
-@test "a damaged record is reported, not read in part" {
+@test "a damaged record is an error" {
     slowed 1
     sed -i 's/"median_ns": [0-9]*/"median_ns": "soon"/' slow.json
     tool compare "$RECORDS/transpose.json" slow.json
@@ -51,7 +51,7 @@ PY
     fails_with 2 'no problem in common'
 }
 
-# best PAD: prints a run of the transpose whose winner has the padding PAD
+# best PAD: prints a run of the transpose in which the best variant has the padding PAD
 best() {
     printf '{"pattern": "transpose", "problem": {"rows": 256, "cols": 256, "dtype": "float"}, "counts": {},
              "results": [{"config": {"algorithm": "tile", "pad": %s}, "outcome": "ok", "time_ns": 1000}]}' "$1"
@@ -69,7 +69,7 @@ best() {
     says SAME
 }
 
-@test "if another configuration won, counts that are exact without a GPU are shown for both" {
+@test "if the winners differ, counts that are exact without a GPU are shown for both" {
     best 1 >padded.json
     best 0 >bare.json
     tool compare padded.json bare.json
@@ -81,7 +81,7 @@ best() {
     says_nothing_of 'simulated sm_90'
 }
 
-@test "importance finds what decides in a recorded space" {
+@test "importance finds the decisive parameters of a recorded space" {
     tool importance "$RECORDS/landscapes/transpose.json.gz" --json
     succeeds
     says '"name": "pad"'

@@ -1,6 +1,6 @@
 load helpers
 
-# offered WORD...: sets $offered to bash's completions after these words of a command line
+# offered WORD...: sets $offered to the completions of bash after these words of a command line
 offered() {
     COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
     _autotune || true
@@ -61,7 +61,7 @@ offered() {
     tool completion zsh
     succeeds
     zsh -n out.txt
-    # Prints the arguments that the completion passes to zsh's own functions.
+    # prints the arguments that the completion passes to zsh's own functions
     told_zsh() {
         zsh -fc 'function _arguments { print -l -- "$@" }; function _describe { print -l -- "${(@P)2}" }; function _files { : }
                  words=("${@:2}"); CURRENT=$#words; source $1' zsh ./out.txt "$@"
@@ -73,7 +73,7 @@ offered() {
     told_zsh autotune results li | grep -q '^2:what:(list show '
 }
 
-@test "the manual page, zsh and fish know every command" {
+@test "the manual page and the completions of zsh and fish have every command" {
     for kind in man zsh fish; do
         tool completion $kind
         succeeds
@@ -83,7 +83,7 @@ offered() {
     done
 }
 
-@test "each command has a manual page, which has what its --help has" {
+@test "each command has a manual page with the contents of its --help" {
     command -v man >/dev/null || skip "man is missing"
     tool completion words commands
     for command in $(cat out.txt); do
@@ -109,7 +109,7 @@ offered() {
     LC_ALL=C.UTF-8 MANROFFSEQ= man --warnings -l out.txt >page.txt 2>warnings.txt
     [ ! -s warnings.txt ]
     grep -q 'autotune spills SCRIPT' page.txt
-    # The page has all exit codes and environment variables of --help.
+    # The page must have all exit codes and environment variables of --help.
     tool --help
     codes=$(sed -n '/^Exit codes:/,/^$/s/^  \([0-9]*\) .*/\1/p' out.txt)
     variables=$(sed -n '/^Environment:/,$s/^  \([A-Z_]*\) .*/\1/p' out.txt)
@@ -118,13 +118,13 @@ offered() {
         grep -q "^  *$word\( \|$\)" page.txt || { echo "no $word"; return 1; }
     done
     for heading in ENVIRONMENT FILES EXAMPLES 'EXIT STATUS'; do grep -qx "$heading" page.txt; done
-    # Each example uses an existing command.
+    # Each example must use an existing command.
     sed -n '/^EXAMPLES/,$s/^  *autotune \([a-z]*\).*/\1/p' page.txt >commands.txt
     [ "$(wc -l <commands.txt)" -ge 6 ]
     for command in $(grep -vx transpose commands.txt); do "$AUTOTUNE" "$command" --help >/dev/null; done
 }
 
-@test "a word that an option or a command does not take names the nearest" {
+@test "for an invalid word of an option or a command, the message names the nearest valid word" {
     for words in 'completion zhs|zsh' 'plot x --kind heatmp|heatmap' 'compare a b --fail-on slowr|slower' 'tune x --effort quik|quick' \
         'tune x --cache wrm|warm' 'transpose.lua --strategy surogate|surrogate' "report transpos --results $BATS_TEST_DIRNAME/../../results|transpose" 'space transpos|transpose' 'export x --format headr|header' \
         'convert x --format kernel-tunr|kernel-tuner' 'results lst|list' 'help script|scripts' 'spils x|spills' \
@@ -141,7 +141,7 @@ offered() {
     fails_with 2 'bash, zsh, fish or man'
 }
 
-@test "bash knows installed patterns, their parameters and variables, GPUs, architectures and pages" {
+@test "bash completes installed patterns, their parameters and variables, GPUs, architectures and pages" {
     tool completion bash
     PATH=$(dirname "$AUTOTUNE"):$PATH
     source out.txt
@@ -171,7 +171,7 @@ offered() {
     [ "$offered" = 'sim:sm_80 sim:sm_86 sim:sm_89' ]
     offered autotune explain transpose --device sim:h
     [ "$offered" = 'sim:h200 sim:h100' ]
-    # The completion offers files of the right kind and folders, and nothing twice.
+    # Files of the right kind and folders must be offered, each once.
     touch transpose.lua kernel.cu notes.txt run.json && mkdir transposed
     offered autotune transpos
     [ "$(tr ' ' '\n' <<<"$offered" | LC_ALL=C sort | paste -sd ' ')" = 'transpose transpose.lua transposed' ]
@@ -196,7 +196,7 @@ offered() {
     [ "$offered" = nvidia-made-up ]
 }
 
-@test "a script's own words are offered, and nothing that a shell would run" {
+@test "a script's own words are offered, except those that a shell would execute" {
     cp "$FIXTURES"/scale* .
     sed -i 's/vec   = {.*/vec = { "$(touch hit)", "plain", "`touch hit`" },/; s/^    "vec .*//; s/.*vec > 1.*//; s/.*n % vec.*//; s/vec = 1,/vec = "plain",/' scale.lua
     tool completion words parameters scale.lua
@@ -210,7 +210,7 @@ offered() {
     fails_with 2 "patterns, pages, commands, gpus, architectures, devices, variables, parameters"
 }
 
-@test "only folders of records are GPUs, not the files beside them" {
+@test "only folders of records are offered as GPUs" {
     mkdir -p results/nvidia-l4
     touch results/README.md results/predicted.txt
     tool completion words gpus
@@ -219,7 +219,7 @@ offered() {
     lacks 'README\|predicted' out.txt
 }
 
-@test "fish and zsh ask for the same words" {
+@test "fish and zsh offer the same words" {
     PATH=$(dirname "$AUTOTUNE"):$PATH
     tool completion zsh
     grep -q -- "'--set=.*:{_autotune_words variables}'" out.txt

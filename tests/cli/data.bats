@@ -1,7 +1,7 @@
-# Tests data files of the user: contents of buffers, and expected results.
+# Tests data files of users, with contents of buffers or expected results.
 load helpers
 
-# numpy FILE TYPE CODE SHAPE ELEMENTS [ORDER]: writes the file as numpy.save() does; ELEMENTS is a Python expression.
+# numpy FILE TYPE CODE SHAPE ELEMENTS [ORDER]: writes the file as numpy.save() does; ELEMENTS is Python
 numpy() {
     python3 - "$@" <<'EOF'
 import array, struct, sys
@@ -12,7 +12,7 @@ open(file, "wb").write(b"\x93NUMPY\1\0" + struct.pack("<H", len(header)) + heade
 EOF
 }
 
-# pattern FILL [MORE]: writes p.lua, which computes y = 2 * x; x has the fill FILL.
+# pattern FILL [MORE]: writes p.lua, which computes y = 2 * x; FILL is the fill of x
 pattern() {
     cat >p.cu.tmpl <<'EOF'
 extern "C" __global__ void p(const float *x, float *y, int n)
@@ -35,7 +35,7 @@ return at.pattern {
 EOF
 }
 
-@test "a file fills a buffer and gives the sizes, and another file has the expected results" {
+@test "a file gives a buffer's contents and size, and another file gives the expected results" {
     numpy x.npy '<f4' f '(30, 40)' 'range(1200)'
     numpy y.npy '<f4' f '(1200,)' 'range(0, 2400, 2)'
     pattern 'at.file "x.npy"' 'reference = at.file "y.npy",'
@@ -55,7 +55,7 @@ EOF
     succeeds
 }
 
-@test "elements without a header have the type that the script says" {
+@test "elements of a file without a header have the type of the script" {
     python3 -c 'import array; open("x.bin", "wb").write(array.array("f", range(1200)).tobytes())'
     pattern 'at.file("x.bin", { dtype = "float" })'
     tool check p.lua --device sim:sm_90
@@ -65,7 +65,7 @@ EOF
     fails_with 2 'p.lua:6: buffers.x: its elements are float, but the elements of ./x.bin are double: give the buffer dtype = "double", or convert the file (numpy: a.astype(...))'
 }
 
-@test "a smaller problem takes a file's first elements where the script says so" {
+@test "a smaller problem uses the first elements of a file if the script says so" {
     numpy x.npy '<f4' f '(1200,)' 'range(1200)'
     numpy y.npy '<f4' f '(1200,)' 'range(0, 2400, 2)'
     pattern 'at.file("x.npy", { head = true })' 'ragged = { n = 1003 }, reference = { y = at.file "y.npy" },'
@@ -82,7 +82,7 @@ EOF
     fails_with 2 'buffers.x: it has 1300 elements on the tuned problem, but ./x.npy has 1200'
 }
 
-@test "buffers larger than a message are sent completely, also for blocks of a problem that is too large" {
+@test "buffers larger than a message are sent completely, even for problems that are run in part" {
     numpy x.npy '<f4' f '(1310720,)' '(i % 1000 for i in range(1310720))'
     numpy y.npy '<f4' f '(1310720,)' '(2 * (i % 1000) for i in range(1310720))'
     pattern 'at.file("x.npy", { head = true })' 'simulated = { n = 100000 }, reference = at.file "y.npy",'
@@ -94,7 +94,7 @@ EOF
     says '1 ok'
 }
 
-@test "a kernel in a file of its own gets no smaller problem where a file fills a buffer whole" {
+@test "a kernel file has no smaller problem if a data file fills a whole buffer" {
     numpy x.npy '<f4' f '(65536,)' 'range(65536)'
     cat >k.cu <<'EOF'
 /* autotune

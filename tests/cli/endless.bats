@@ -1,4 +1,4 @@
-# Tests scripts that run until their limit. Each takes seconds.
+# Tests scripts that run until they reach a limit, which takes seconds.
 
 load helpers
 
@@ -14,7 +14,7 @@ load helpers
     fails_with 2 "eater.lua"
 }
 
-@test "scripts that match, repeat, sort, recurse or loop for ever end by themselves with 2" {
+@test "scripts that match, repeat, sort, recurse or loop for ever are ended with exit code 2" {
     while read -r line; do
         echo "$line" >endless.lua
         tool space endless.lua
@@ -27,11 +27,11 @@ local t = {} while true do t[#t + 1] = ("x"):rep(100) end
 LUA
 }
 
-@test "of endless variants three are tried, and their common parameters are reported" {
+@test "only three endless variants are tried, and their common parameters are reported" {
     cp "$FIXTURES"/scale* .
-    # One thread writes without end: so the kernel is no deadlock, and soon reaches the limit of a launch.
+    # One thread writes without end, so the kernel is no deadlock and soon reaches the limit of a launch.
     sed -i '0,/^{$/s//{\n% if vec == 2 then\n    for (unsigned k = 0; n > 0 \&\& blockIdx.x + threadIdx.x == 0; k++)\n        ((volatile float *)dst)[0] = k;\n% end/' scale.cu.tmpl
-    # The budget counts variants, because the default budget on a simulated device is 40 seconds.
+    # The budget is a number of variants, because the default on a simulated device is 40 seconds.
     tool scale.lua --device sim:sm_90 --only cached=true --only vec=1,2 --budget 12 --json --quiet --top 100
     succeeds
     python3 - <<'PYTHON'

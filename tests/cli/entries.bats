@@ -1,4 +1,4 @@
-# Tests kernels with C++ names, kernels in headers, and kernels compiled with nvcc's options.
+# Tests kernels with C++ names, kernels in headers, and kernels with options of nvcc.
 load helpers
 
 setup() {

@@ -7,7 +7,7 @@ load helpers
     says 'Verdict'
     says 'no access to shared memory conflicts'
     says 'Occupancy: 8 blocks of 256 threads'
-    # The sentence names the bottleneck once, with its time.
+    # One sentence names the bottleneck, with its time.
     [[ "$(tr -s ' \n' ' ' <out.txt)" =~ "The bottleneck, by prediction: "[A-Za-z0-9\ ]+", "[0-9.]+" " ]]
 }
 
@@ -36,12 +36,12 @@ load helpers
     fails_with 2 "constraint"
 }
 
-@test "explain knows which chips it simulates" {
+@test "for an unknown chip, explain lists the simulated chips" {
     tool explain transpose.lua --device sim:sm_87
     fails_with 2 "sm_90"
 }
 
-# kernel_script BODY: writes the pattern `made`, whose kernel has blocks of one warp and reads src and writes dst.
+# kernel_script BODY: writes the pattern `made`; its kernel has blocks of one warp, reads src and writes dst
 kernel_script() {
     cp "$FIXTURES/scale.lua" made.lua
     cp "$FIXTURES"/scale*.cu.tmpl .
@@ -51,7 +51,7 @@ kernel_script() {
 
 made='extern "C" __global__ void made(const float *src, float *dst, long long n, double factor)'
 
-@test "explain takes no parameter of a function for local memory that ptxas keeps in registers" {
+@test "parameters of functions that ptxas keeps in registers are not counted as local memory" {
     kernel_script "struct pair { float a, b; };
 __device__ __noinline__ pair twice(pair p) { pair q = {p.a * 2, p.b + 1}; return q; }
 $made
@@ -91,14 +91,14 @@ $made
     says '"limit": "constant memory"'
 }
 
-@test "explain never asks for less than a sector" {
+@test "explain counts at least one sector for each access" {
     kernel_script "$made
 { if (threadIdx.x == 0) dst[blockIdx.x] = src[blockIdx.x]; }"
     tool explain made.lua --config block=256,vec=1
     says_nothing_of 'wastes sectors'
 }
 
-@test "explain tells a race and a wrong result, with the template's line" {
+@test "explain reports a race and a wrong result, with the template's line" {
     kernel_script "$made
 { __shared__ float s[1024]; long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
   s[threadIdx.x] = 0; __syncthreads(); s[threadIdx.x] = i < n ? src[i] : 0;
@@ -117,7 +117,7 @@ $made
     says 'dst'
 }
 
-@test "explain tells a fault once" {
+@test "explain reports a fault once" {
     kernel_script "$made
 { dst[(blockIdx.x * blockDim.x + threadIdx.x) * 1000LL] = src[0]; }"
     tool explain made.lua --config block=256,vec=1
@@ -126,11 +126,11 @@ $made
     says 'made.cu.tmpl:2'
 }
 
-@test "explain takes the problem for simulated devices unless --set says otherwise" {
+@test "without --set, explain uses the problem for simulated devices" {
     tool explain "$FIXTURES/scale.lua"
     succeeds
     says "n=16384 scale=3.0 dtype=float (a smaller problem, for simulated devices; the tuned one: --set n=1048576)"
-    # The slowest part comes first, and parts without time are left out.
+    # The slowest part must come first. Parts without time must be left out.
     sed -n '/if alone/,/all together/p' out.txt | sed '1d;$d' >parts.txt
     python3 - <<'PY'
 scale = {"ns": 1e-3, "us": 1, "ms": 1e3}
@@ -151,7 +151,7 @@ PY
     says '"entry": "along_columns"'
 }
 
-@test "explain counts on the data that the script asks for: random bytes rarely meet at one counter" {
+@test "explain counts with the data of the script: random bytes rarely update one counter" {
     cp "$FIXTURES/scale_ref.cu.tmpl" .
     cat >bytes.lua <<'EOF'
 local at = require "autotune"
@@ -187,7 +187,7 @@ EOF
     done
 }
 
-@test "explain gathers by the index that the script's own kernel prepares, however large the problem" {
+@test "explain uses the index that the script's own kernel prepares, for problems of any size" {
     cat >gathered.lua <<'EOF'
 local at = require "autotune"
 return at.pattern {
@@ -226,8 +226,8 @@ EOF
     [ "$(jq -c '[.launches[].times]' out.txt)" = '[1,2,2,2]' ]
 }
 
-@test "the predicted time of launches that run in rounds is that of all rounds" {
-    for steps in 8 16; do # these make 11 and 19 launches
+@test "the predicted time of launches that run in rounds is the time of all rounds" {
+    for steps in 8 16; do # 8 steps are 11 launches, 16 steps are 19 launches
         tool "$FIXTURES/stepped.lua" --set n=4096 --set steps=$steps --device sim:sm_90 --only block=64 --only fused=1 --json --quiet --no-record
         succeeds
         jq .best.time_ns out.txt >"$steps"
@@ -237,7 +237,7 @@ EOF
 }
 
 @test "the verdict uses the line numbers of the kernel's own file, like its listing" {
-    # Eight lines before the kernel are not compiled, so the compiled source has other line numbers.
+    # Eight lines before the kernel are not compiled, so the compiled source has different line numbers.
     { sed -n '/autotune/,/^..$/p' "$FIXTURES/saxpy.cu"; printf '#include <cstdio>\n\n\n\n'
       sed '/^.. autotune/,/^..$/d; s/y\[i\] *= */y[i] = x[(i * 32) % n] + /' "$FIXTURES/saxpy.cu"; } >own.cu
     tool explain own.cu --device sim:sm_90 --set n=4096
@@ -247,7 +247,7 @@ EOF
     grep -qE " load +$line  .*% n" out.txt
 }
 
-@test "explain of a script whose reference faults ends as a wrong script, not as nothing wrong" {
+@test "if the reference has a fault, explain ends with the exit code of a wrong script" {
     tool new mine
     sed -i 's/i < n/i <= n/' mine_ref.cu.tmpl
     tool explain mine.lua --device sim:sm_90

@@ -1,4 +1,4 @@
-# Tests that nvcc, clang and the host's compilers compile exported files.
+# Tests that nvcc, clang and host compilers compile exported files.
 
 load helpers
 
@@ -24,7 +24,7 @@ clang_or_skip() {
 }
 
 @test "a choice is a template argument in C++17, and can be made in device code with nvcc" {
-    # This pattern has few records. For the transpose, ptxas would need 10 s.
+    # This pattern has few records. For the transpose, ptxas would take 10 s.
     tool export strided --results "$BATS_TEST_DIRNAME/../../results" -o tuned.h
     succeeds
     cat >use.cu <<'END'
@@ -54,12 +54,12 @@ END
         ! command -v $compiler >/dev/null || $compiler -std=c++17 -Wall -Wextra -x c++ -fsyntax-only use.cu
     done
     command -v nvcc >/dev/null || skip "there is no nvcc"
-    nvcc -std=c++17 -arch=sm_90 -cubin use.cu -o use.cubin # compiles device code; the test above compiles host code
+    nvcc -std=c++17 -arch=sm_90 -cubin use.cu -o use.cubin # nvcc compiles the device code; the command above compiles only host code
 }
 
 @test "clang compiles recorded kernels of two installed patterns without a warning, as PTX and from their sources" {
     clang_or_skip
-    # Both patterns are in one file, because the Toolkit's headers take most of the time.
+    # One file has both patterns, because the Toolkit's headers take most of the time.
     tool export transpose dot --results "$BATS_TEST_DIRNAME/../../results" --format cuda -o tuned.cu
     succeeds
     $CUDA_CLANG --cuda-device-only -c tuned.cu -o tuned.o

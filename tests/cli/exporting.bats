@@ -1,6 +1,6 @@
 load helpers
 
-# Writes a record of a pattern without a script, on one GPU.
+# Writes a record of the pattern `scale`, which has no script, on one GPU.
 record() { # record FOLDER GPU CAPABILITY
     mkdir -p "$1"
     cat >"$1/scale.json" <<END
@@ -11,7 +11,7 @@ record() { # record FOLDER GPU CAPABILITY
 END
 }
 
-@test "a pattern is exported from its results alone" {
+@test "a pattern is exported from its records without a script" {
     record results/nvidia-h200 "NVIDIA H200" 9.0
     record results/nvidia-a100 "NVIDIA A100" 8.0
     tool export scale --format header -o scale.h
@@ -74,7 +74,7 @@ END
     tile=$("$AUTOTUNE" pick transpose --results "$BATS_TEST_DIRNAME/../../results" --gpu nvidia-h200 --json |
         python3 -c 'import json, sys; print(json.load(sys.stdin)["configuration"]["tile_x"])')
     [ "$(head -1 c.txt)" = "exact $tile" ]
-    # The limits of an unknown capability are unknown, so no configuration is allowed.
+    # The limits of an unknown capability are unknown, so no configuration is possible.
     [ "$(tail -1 c.txt | cut -d " " -f 1)" = none ]
     cmp c.txt cpp.txt
 }
@@ -126,14 +126,14 @@ END
     [[ "$errors" == *"No space left on device"* ]]
 }
 
-@test "a full disk leaves none of several files half" {
+@test "a full disk leaves no half-written file of several files" {
     record results/nvidia-h200 "NVIDIA H200" 9.0
     tool export scale --format t4 -o /dev/full
     [ "$status" -ne 0 ]
     [[ "$errors" == *"No space left on device"* ]]
 }
 
-# Like record(), for a pattern of another name.
+# Writes the same record as record(), for a pattern of another name.
 record_called() { # record_called NAME FOLDER GPU CAPABILITY
     record "$2" "$3" "$4"
     sed "s/\"pattern\": \"scale\"/\"pattern\": \"$1\"/" "$2/scale.json" >"$2/$1.json"
@@ -165,7 +165,7 @@ twist.h" ]
     fails_with 2 "'scale' is named twice"
 }
 
-@test "patterns whose names would meet do not share a header" {
+@test "patterns whose names would collide in a header are refused" {
     record_called Scale results/nvidia-h200 "NVIDIA H200" 9.0
     mkdir -p results/nvidia-a100
     for name in scale scale_a; do
@@ -181,7 +181,7 @@ END
     fails_with 2 "would both define AUTOTUNE_SCALE_A_B_X"
 }
 
-@test "json has the records whole and keeps to its schema" {
+@test "json contains the complete records and conforms to its schema" {
     record results/nvidia-h200 "NVIDIA H200" 9.0
     record results/nvidia-a100 "NVIDIA A100" 8.0
     tool export scale transpose --results results --format json -o all.json
@@ -209,7 +209,7 @@ sys.exit("the schema allows anything")
 END
 }
 
-# Writes records with several GPUs, problems and contenders.
+# Writes records of several GPUs, problems and contenders.
 measured() {
     for gpu in "NVIDIA H200" "NVIDIA A100"; do
         folder=results/$(echo "$gpu" | tr 'A-Z ' 'a-z-')
@@ -227,7 +227,7 @@ END
     done
 }
 
-@test "wisdom is a file for each key, as Kernel Launcher names and reads it" {
+@test "wisdom is a file for each key, with the names and contents of Kernel Launcher" {
     measured
     tool export scale --format wisdom -o wisdom/
     succeeds
@@ -267,7 +267,7 @@ END
     fails_with 2 "a problem of four has 4 sizes"
 }
 
-@test "t4 is a file for each GPU and problem, with the default, and reads back" {
+@test "t4 is a file for each GPU and problem with the default, and can be read again" {
     measured
     tool export scale --format t4 -o t4/
     succeeds
@@ -288,7 +288,7 @@ END
     fails_with 2 "there are no records of transpose"
 }
 
-@test "an exported file has the name that is asked for, in any letters" {
+@test "an exported file has the requested name, even with letters beyond ASCII" {
     recorded=$BATS_TEST_DIRNAME/../../results
     for name in über $'\xff\n' "a$(printf 'ü%.0s' {1..90})" "$(printf 'n%.0s' {1..150})"; do
         tool export dot --results "$recorded" -o "$name.h"
@@ -301,7 +301,7 @@ END
     [ -s "$header" ]
 }
 
-@test "kernels are exported for a portfolio's problems if other problems of its range can use them" {
+@test "kernels for a portfolio's problems are exported if other problems of its range can use these kernels" {
     recorded=$BATS_TEST_DIRNAME/../../results
     tool export dot --results "$recorded" --format cuda -o dot.cu
     succeeds
@@ -315,7 +315,7 @@ PY
     [[ "$errors" == *" kernels for $problems problem"* ]]
 }
 
-@test "kernels are exported for each recorded problem and those of --over, and said to be for these alone" {
+@test "kernels are exported for each recorded problem and those of --over, and a message says that other problems have none" {
     tool export transpose --results nowhere --format cuda -o out/
     succeeds
     [ "$(ls out)" = "transpose.cu
@@ -326,7 +326,7 @@ transpose.h" ]
     [[ "$errors" == *"transpose: 4 kernels for 4 problems"* ]]
     [ "$(grep -c '^namespace autotune_transpose_kernel_' t.cu)" -eq 4 ]
     grep -q '#include "t.h"' t.cu
-    # The look-up returns only configurations that have a kernel.
+    # The look-up must return only configurations that have a kernel.
     cat >main.c <<END
 #include "t.h"
 #include <stdio.h>
@@ -351,7 +351,7 @@ none" ]
     [ "$(./cpp)" = "$(./c)" ]
 }
 
-@test "an export of kernels says on a terminal how far it is, unless it is to be quiet" {
+@test "an export of kernels shows its progress on a terminal, unless --quiet is given" {
     PYTHONPATH=$BATS_TEST_DIRNAME python3 - "$AUTOTUNE" <<'PY'
 import os, sys
 from terminal import run_on_terminal
@@ -432,7 +432,7 @@ END
 END
 }
 
-@test "names and texts that are code stay names and texts" {
+@test "names and texts that look like code are exported as names and texts" {
     hostile
     tool export hostile.lua --format cuda -o hostile.cu
     succeeds
@@ -477,7 +477,7 @@ END
 
 # ---- templates ----
 
-# Prints a C++ program that prints the results of a selector and a table of `scale`.
+# Prints a C++ program that prints results of a selector and of a table of `scale`.
 scale_consumer() {
     cat <<END
 #include "policy.h"
@@ -502,7 +502,7 @@ int main()
 END
 }
 
-@test "a CUB policy selector and a table as ggml's come as templates, constexpr, for g++ and nvcc" {
+@test "the templates of a CUB policy selector and a table for ggml are constexpr in g++ and nvcc" {
     record results/nvidia-h200 "NVIDIA H200" 9.0
     record results/nvidia-a100 "NVIDIA A100" 8.0
     tool export scale --template cub_policy.cuh -o policy.h
@@ -527,7 +527,7 @@ END
     done
 }
 
-@test "configurations by the device's name are JSON" {
+@test "configurations by the device's name are exported as JSON" {
     record results/nvidia-h200 "NVIDIA H200" 9.0
     record results/nvidia-a100 "NVIDIA A100" 8.0
     tool export scale --template by_device.json

@@ -1,7 +1,7 @@
 load helpers
 
-# Tests the tiles of matmul: threads per block, and the number of resident blocks that the script expects.
-@test "a tile has as many resident blocks as expected, and none spills" {
+# Tests threads per block and resident blocks of matmul's tiles. The script expects these numbers of resident blocks.
+@test "each tile has the expected number of resident blocks and does not spill" {
     while read -r tile threads blocks; do
         tool inspect matmul.lua --arch sm_90 --set m=1000 --set n=1000 --set k=1000 \
             --config "algorithm=tile,lanes_m=4,pad=4,vec=4,group=8,overhead=2,$tile" --json

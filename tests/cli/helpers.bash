@@ -1,4 +1,4 @@
-# Every test runs the real binary ($AUTOTUNE) in a folder of its own, with its own cache and state.
+# Every test runs the built program ($AUTOTUNE) in its own folder, with its own cache and state.
 
 setup() {
     : "${AUTOTUNE:?set AUTOTUNE to the binary under test}"
@@ -6,10 +6,10 @@ setup() {
     FIXTURES=$(realpath "$BATS_TEST_DIRNAME/../fixtures")
     [ "$BATS_TEST_NUMBER" -ne 1 ] || can_fail "$BATS_TEST_FILENAME"
     WORK=$(mktemp -d)
-    # Tests that do not test compiling share one cache.
+    # Tests of other things than compiling share one cache.
     export XDG_CACHE_HOME=${AUTOTUNE_TEST_CACHE:-$WORK/cache}
     export XDG_STATE_HOME=$WORK/state
-    # Each test has its own file of GPU turns, so that tests which run at the same time do not wait for each other.
+    # Each test has its own files of GPU turns, so that concurrent tests do not wait for each other.
     export AUTOTUNE_TURNS=$WORK TMPDIR=$WORK
     cd "$WORK"
 }
@@ -19,7 +19,7 @@ teardown() {
     rm -rf "$WORK"
 }
 
-# Runs the binary. Sets $output to its stdout, $errors to its stderr, $status to its exit code.
+# Runs the program. Sets $output to its stdout, $errors to its stderr, and $status to its exit code.
 tool() {
     status=0
     "$AUTOTUNE" "$@" >out.txt 2>err.txt || status=$?

@@ -2,7 +2,7 @@
 
 load helpers
 
-# Writes FILE.cu: a kernel that doubles n numbers, and a main with the lines of stdin, which set in, out and launch.
+# Writes FILE.cu: a kernel that doubles n numbers, and a main() with the lines of stdin, which set in, out and launch.
 program() { # program FILE
     {
         printf '%s\n' '#include <stdio.h>' '#include <stdlib.h>'
@@ -12,7 +12,7 @@ program() { # program FILE
     } >"$1"
 }
 
-@test "sizes and grid follow the variables behind methods and members of structures" {
+@test "sizes and grid are traced to variables through methods and members of structures" {
     program method.cu <<'CU'
 struct image { int width, height; size_t pixels() const { return (size_t)width * height; } size_t bytes() const { return pixels() * sizeof(float); } };
 static size_t count(const image &im) { return im.width * im.height; }
@@ -36,7 +36,7 @@ CU
     says_nothing_of at.ask
 }
 
-@test "a bound of a grid is the smaller or the larger of two numbers, however the host writes it" {
+@test "min and max of a grid are recognised in any form of the host code" {
     local bound
     for bound in 'if (grid > 1024) grid = 1024;' 'grid = grid > 1024 ? 1024 : grid;' 'if (1024 <= grid) { grid = 1024; }'; do
         program bound.cu <<CU
@@ -57,7 +57,7 @@ CU
     done
 }
 
-@test "numbers that files, the environment and the terminal give are questions, with the function that sets them" {
+@test "numbers from files, the environment and the terminal become questions that name the function" {
     program input.cu <<'CU'
 int main()
 {
@@ -80,7 +80,7 @@ CU
     says 'at.ask "set by fgets, input.cu:17"'
 }
 
-@test "options of getopt keep their defaults, and a size that the program compares with another is that size" {
+@test "options of getopt keep their defaults, and a size that the program requires to equal another is the other" {
     program options.cu <<'CU'
 int main(int argc, char **argv)
 {
@@ -105,7 +105,7 @@ CU
     says 'out = "columns"'
 }
 
-@test "integers are filled as the host fills them, with what cudaMemset set before the launch" {
+@test "integers are filled as the host and cudaMemset fill them before the launch" {
     cat >fill.cu <<'CU'
 #include <cstdlib>
 #include <vector>
@@ -254,7 +254,7 @@ CU
     succeeds
 }
 
-@test "a kernel that launches a kernel is refused for that, even if the compiler stops at another name" {
+@test "a kernel that launches a kernel is refused for this reason, even if the compiler stops at another name" {
     cat >nested.cu <<'CU'
 __global__ void split(float *x, int n)
 {
@@ -295,7 +295,7 @@ CU
     succeeds
 }
 
-@test "numbers of a class that is a template argument follow the problem, and __launch_bounds__ bounds the block" {
+@test "numbers of a class as template argument depend on the problem, and __launch_bounds__ limits the block" {
     cat >traits.cu <<'CU'
 template <int THREADS_, int ITEMS_, typename T_> struct traits { static constexpr int threads = THREADS_, items = ITEMS_; typedef T_ T; };
 template <typename K> __global__ void twice(const typename K::T *in, typename K::T *out, int n)
@@ -330,7 +330,7 @@ CU
     says "BLOCK <= 128"
 }
 
-@test "a block and a size follow the variables from which min and pow compute them" {
+@test "a block and a size are traced to variables through min and pow" {
     program powers.cu <<'CU'
 int main()
 {

@@ -1,7 +1,7 @@
 load helpers
 
-# Tests scripts that would never end, or never stop growing: twenty-two ways, each in four places. The program ends each
-# script with exit code 2, within the limits of the sandbox.
+# Tests scripts that would run or grow without end: twenty-two ways, each in four places. Within the limits of the
+# sandbox, the program must end each script with exit code 2.
 
 ways() {
     cat <<'LUA'
@@ -30,8 +30,8 @@ while true do pcall(function() while true do end end) end
 LUA
 }
 
-# fails_in_time ARGUMENT...: checks exit code 2 and a message that names a file, within a minute of processor time. (If
-# memory runs out, the message names the script, because its modules and templates share one limit.)
+# fails_in_time ARGUMENT...: checks exit code 2 and a message that names a file, within a minute of processor time. If
+# memory runs out, the message names the script, because modules and templates share the script's limit.
 fails_in_time() {
     status=0
     (ulimit -t 60 && exec timeout 900 "$AUTOTUNE" "$@") >out.txt 2>err.txt || status=$?
@@ -49,14 +49,14 @@ return at.pattern {
 LUA
 }
 
-@test "in a script" {
+@test "endless work in a script is ended" {
     while read -r way; do
         echo "$way" >endless.lua
         fails_in_time space endless.lua
     done < <(ways)
 }
 
-@test "in a module that a script asks for" {
+@test "endless work in a module of a script is ended" {
     echo 'require "endless" return nil' >asking.lua
     while read -r way; do
         echo "$way" >endless.lua
@@ -64,7 +64,7 @@ LUA
     done < <(ways)
 }
 
-@test "in a line of a template" {
+@test "endless work in a line of a template is ended" {
     pattern
     while read -r way; do
         printf '%% %s\n' "$way" >mine.cu.tmpl
@@ -72,7 +72,7 @@ LUA
     done < <(ways)
 }
 
-@test "in an expression of a template" {
+@test "endless work in an expression of a template is ended" {
     pattern
     while read -r way; do
         printf '${(function() %s end)()}\n' "$way" >mine.cu.tmpl

@@ -24,7 +24,7 @@ CALL = r"check\.fields\(\w+, [^()]*?, (\w+(?:\[\w+\])?|\{[^}]*\})\)"
 
 
 def known_fields():
-    """Returns the fields of a script according to the program: {"file.lua:LIST": [field, ...]}"""
+    """Returns the script fields that the program lists: {"file.lua:LIST": [field, ...]}"""
     found = {}
     for name in sorted(os.listdir(LUA)):
         if not name.endswith(".lua") or name == "check.lua":
@@ -47,7 +47,7 @@ def known_fields():
     return found
 
 
-# ---- scripts: a copy whose fields the cases replace ----
+# ---- a script whose fields the cases replace ----
 
 PLAIN = dict(
     problem="{ n = 4096 }",
@@ -78,12 +78,12 @@ def seen(cu=COPY, right=REFERENCE, **fields):
 
 
 def told(cu=COPY, right=REFERENCE, **fields):
-    """A case in which p = 2 changes only the identity, not the results on a simulated device."""
+    """A case in which p = 2 changes the identity, but no results on a simulated device."""
     return ("told", cu, right, fields)
 
 
 def refused(**fields):
-    """A case that is refused, because the field holds for all variants and may not read parameters."""
+    """A case that is refused. The field is common to all variants, so it may not read parameters."""
     return ("refused", COPY, REFERENCE, fields)
 
 
@@ -107,7 +107,7 @@ def kernel_with(text):
 
 
 def fixed(what, text, **fields):
-    """Returns fields with a reference or a kernel that prepares inputs. Both may read parameters of the layout."""
+    """Returns fields with a reference or a kernel that prepares inputs. These may read parameters of the layout."""
     return {what: f"at.{'kernel' if what == 'prepare' else what} {{ template = 'r.cu', {text} }}", **fields}
 
 
@@ -116,7 +116,7 @@ READS_SHARED = HEAD + ("extern __shared__ int s[]; s[threadIdx.x] = 0; "
                        "if (i < n) dst[i] = src[i] + s[threadIdx.x]; }\n")
 CLUSTER = HEAD + ('int c; asm("mov.u32 %0, %%cluster_nctaid.x;" : "=r"(c)); if (i < n) dst[i] = src[i] + c - 1; }\n')
 P_IS_1 = "'p == 1 and ceil_div(n, 256) or 1'"
-# The source of a reference or preparing kernel. Its results differ if P or v is not 1, or if there are few threads.
+# The source of a reference or a preparing kernel. Its results change if P or v is not 1, or if there are few threads.
 FIXED = ('#ifndef P\n#define P 1\n#endif\n__constant__ int unused;\n'
          'extern "C" __global__ void NAME(int *src, int *dst, int n, int v) { int all = gridDim.x * blockDim.x; '
          "for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += all) "
@@ -243,7 +243,7 @@ CASES = {
         "shared": launched("shared = '1024 // p'", READS_SHARED),
         "cluster": launched("cluster = 'p'", CLUSTER),
         "balanced": launched("cluster = 2, balanced = 'p == 1'", how=told),
-        # The grid has more blocks than can be resident at once.
+        # the grid has more blocks than can be resident at once
         "cooperative": seen(launch="{ grid = 300, block = 1024, cooperative = 'p == 2' }"),
         "times": launched("times = 'p'", how=told),
     },
@@ -307,7 +307,7 @@ CASES = {
         "chunk_bytes": moved(WAY + ", chunk_bytes = '1024 * p'"),
         "streams": moved(WAY + ", chunk_bytes = 1024, streams = 'p'"),
     },
-    # These are fields of the space itself: the values of p, and their conditions.
+    # fields of the space itself: the values of p and their conditions
     "space.lua:{,condition,values,elsewhere}": {"condition": LITERAL, "values": LITERAL, "elsewhere": LITERAL},
     "space.lua:{,}": {},
 }
@@ -360,7 +360,7 @@ def try_case(runs, how, kernel, reference, fields):
         for first in (1, 2) if how == "seen" and runs else ():
             write(folder, "copy.lua", script(first, **fields).replace("space", f"baseline = {{ p = {first} }}, space"))
             if first == 2 and "where" in fields:
-                continue  # the baseline has to satisfy this constraint
+                continue  # the baseline must satisfy this constraint
             one, two = outcomes(folder)
             assert one and one[0] == "ok", f"p = 1 is {one}"
             assert two is None or two[0] != "ok", f"p = 2 is {two}"
@@ -370,7 +370,7 @@ def try_case(runs, how, kernel, reference, fields):
 
 
 def try_twins():
-    """Checks that variants are twins if nothing depends on p; otherwise the tests above would prove nothing."""
+    """Checks that variants are twins if nothing depends on p. Otherwise the other cases would prove nothing."""
     with tempfile.TemporaryDirectory() as folder:
         write(folder, "k.cu", COPY)
         write(folder, "r.cu", REFERENCE)

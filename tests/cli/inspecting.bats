@@ -19,14 +19,14 @@ load helpers
     says '.target sm_90'
 }
 
-@test "a load with a hint stays behind the condition that guards its address" {
+@test "a load with a hint stays after the condition that guards its address" {
     tool emit gather.lua --arch sm_90 --ptx --set n=30012 \
         --config algorithm=windows,block=512,vec=4,items=2,windows=4,load_hint=no_allocate
     succeeds
     [[ "${output%%L1::no_allocate*}" == *nounroll* ]]
 }
 
-@test "emit says with which options the source is compiled, those of the script, too" {
+@test "emit prints the compiler options of the source, including those of the script" {
     tool emit transpose.lua --arch sm_80
     succeeds
     [ "$(head -1 out.txt)" = "// options for NVRTC and nvcc: --gpu-architecture=sm_80" ]
@@ -42,12 +42,12 @@ load helpers
     fails_with 4 "/dev/full"
 }
 
-@test "an unknown parameter of --config names the nearest" {
+@test "for an unknown parameter of --config, the message names the nearest" {
     tool emit transpose.lua --arch sm_90 --config tile_z=64
     fails_with 2 "tile_"
 }
 
-@test "a value that a parameter does not have lists those that it has" {
+@test "for an invalid value of a parameter, the message lists the valid values" {
     tool emit transpose.lua --arch sm_90 --config tile_x=65
     fails_with 2 "64"
 }
@@ -85,14 +85,14 @@ load helpers
     [ "$(grep -c '"spill_store_bytes"' out.txt)" -eq 4 ]
 }
 
-@test "a sweep over a value that is not there lists the values" {
+@test "for a sweep over an invalid value, the message lists the valid values" {
     tool inspect spill.lua --over live=9 --arch sm_90
     fails_with 2 "is not a value of live"
     tool inspect spill.lua --arch sm_90 --over live=8..32
     fails_with 2 "--over live: '8..32' is not a value; for a range, write 8,...,32"
 }
 
-@test "messages of scripts in another encoding are shown, with a mark in place of other letters" {
+@test "messages of scripts in another encoding are shown, with question marks for their letters" {
     cp "$FIXTURES"/scale*.tmpl .
     sed "s/summary = \"/summary = \"caf\xe9 /; s/where = {/where = { \"vec ~= 'caf\xe9'\",/" "$FIXTURES/scale.lua" >latin.lua
     LC_ALL=C grep -qP 'caf\xe9' latin.lua

@@ -1,11 +1,11 @@
 # Tests `autotune kernel.cu`: kernels in CUDA files of users, with host code.
 load helpers
 
-describe() { # describe TEXT: writes saxpy.cu with this comment
+describe() { # describe TEXT: writes saxpy.cu with this text as its comment
     { printf '/* autotune\n%s\n*/\n' "$1"; sed '/^.. autotune/,/^..$/d' "$FIXTURES/saxpy.cu"; } >saxpy.cu
 }
 
-@test "a kernel is compiled without the host's code, its parameters as macros" {
+@test "a kernel is compiled without host code, with its parameters as macros" {
     cp "$FIXTURES/saxpy.cu" .
     tool emit saxpy.cu --no-line --config BLOCK=128,VEC=4
     succeeds
@@ -51,13 +51,13 @@ LUA
     fails_with 2 'launch = { '
 }
 
-@test "a file without a comment says what to write" {
+@test "for a file without a comment, the message says what to write" {
     sed '/^.. autotune/,/^..$/d' "$FIXTURES/saxpy.cu" >saxpy.cu
     tool space saxpy.cu --arch sm_90
     fails_with 2 "begins with the word autotune"
 }
 
-@test "a file that may not be changed is described by another" {
+@test "a file that must not be changed can be described in another file" {
     sed '/^.. autotune/,/^..$/d' "$FIXTURES/saxpy.cu" >saxpy.cu
     sed -n '/^.. autotune/,/^..$/p' "$FIXTURES/saxpy.cu" | sed '1d;$d' >described.lua
     tool check saxpy.cu --describe described.lua --config BLOCK=64
@@ -118,7 +118,7 @@ CU
     says "agrees"
 }
 
-@test "values are applied to the file's macros, and shown before" {
+@test "values are shown and then applied to the file's macros" {
     cp "$FIXTURES/saxpy.cu" .
     chmod 640 saxpy.cu
     tool apply saxpy.cu --config BLOCK=512,VEC=4
@@ -146,7 +146,7 @@ record() { # record GPU CAPABILITY BLOCK VEC
 JSON
 }
 
-@test "recorded values are applied, for each architecture only if the host does not read them" {
+@test "recorded values are applied, for each architecture separately unless the host reads them" {
     record here 9.0 512 4
     record there 8.0 512 1
     cp "$FIXTURES/saxpy.cu" .
@@ -170,7 +170,7 @@ space   = { BLOCK = at.pow2(64, 512), VEC = { 1, 2, 4 } }
 launch  = { grid = "ceil_div(n, BLOCK * VEC)", block = "BLOCK" }
 sizes   = { x = "n", y = "n" }'
 
-refused() { # refused PLACE TEXT: checks that saxpy.cu is refused, with a message about PLACE that has TEXT
+refused() { # refused PLACE TEXT: checks that saxpy.cu is refused with a message that has PLACE and TEXT
     tool space saxpy.cu --arch sm_90
     fails_with 2 "saxpy.cu:$1"
     fails_with 2 "$2"
@@ -329,7 +329,7 @@ CU
     says_nothing_of "f64"
 }
 
-@test "a default that is computed from other macros is the baseline, and the message asks for values that cannot be computed" {
+@test "a default computed from other macros is the baseline, and values that cannot be computed are requested" {
     sed 's/^#define BLOCK .*/#define WARP 32u\n#define BLOCK (4 * WARP)/' "$FIXTURES/saxpy.cu" >saxpy.cu
     tool check saxpy.cu --device sim:sm_90
     succeeds
@@ -339,7 +339,7 @@ CU
     fails_with 2 "or choose the baseline: baseline = { BLOCK = "
 }
 
-@test "a compiled program beside a kernel's file does no harm" {
+@test "a compiled program in the kernel file's folder does no harm" {
     cp "$FIXTURES/saxpy.cu" .
     printf '\177ELF' >saxpy
     tool space saxpy --arch sm_90
@@ -352,7 +352,7 @@ CU
     fails_with 2 "'in' is a word of Lua: the kernel's parameter of that name is in_ here"
 }
 
-@test "expressions may read the file's own macros; a constant that nothing fills is told, and filled like an input" {
+@test "expressions may read the file's macros, and a constant without values is reported and filled as an input" {
     cat >stencil.cu <<'CU'
 /* autotune
 problem = { n = 4096 }
@@ -403,7 +403,7 @@ launch = { grid = "ceil_div(n, BLOCK * VEC)", block = { "BLOCK", "VEC" } }'
     fails_with 2 'derived = { n = "m" }'
 }
 
-@test "a launch in the file that would not follow the applied values is reported" {
+@test "a launch in the file that does not use the applied values is reported" {
     cp "$FIXTURES/saxpy.cu" .
     tool apply saxpy.cu --arch sm_90 --config BLOCK=128,VEC=4
     succeeds
@@ -414,7 +414,7 @@ launch = { grid = "ceil_div(n, BLOCK * VEC)", block = { "BLOCK", "VEC" } }'
     fails_with 1 'grid 2048 x 1 x 1, block 128'
 }
 
-@test "the comment to start from has the launch of the file, and leaves out what is computed" {
+@test "the suggested comment has the launch of the file, and leaves out computed values" {
     cat >blur.cu <<'CU'
 #define WIDTH 512
 #define TAPS 9
@@ -445,7 +445,7 @@ CU
     says_nothing_of "WIDTH = "
 }
 
-@test "a number that shapes the launch is not suggested to be 0, and values that a formula cannot take are named" {
+@test "0 is not suggested for a number of the launch, and values that a formula cannot use are named" {
     cat >copy.cu <<'CU'
 #define ROWS 1
 __global__ void copy(const float *src, float *dst, int n)
@@ -477,7 +477,7 @@ CU
     grep -E "load +$(grep -n 'y\[i\] = a' saxpy.cu | cut -d: -f1)  .*y\[i\] = a" out.txt
 }
 
-@test "a parameter may have a name that the Toolkit's headers have, too" {
+@test "a parameter may have a name that the Toolkit's headers use" {
     cat >tile.cu <<'CU'
 // A header of the Toolkit, which has templates with a Size.
 #ifndef Size
@@ -504,7 +504,7 @@ CU
     [ "$(grep -nE '^#(include|define)' out.txt | cut -d: -f2 | cut -d' ' -f1 | paste -sd' ')" = "#include #define" ]
 }
 
-@test "the comment to start from can be read as it is written" {
+@test "the suggested comment can be read without changes" {
     cat >image.cu <<'CU'
 __global__ void clear(float *out) { out[threadIdx.x] = 0; }
 __global__ void copy(float *out, float scale, cudaTextureObject_t image)
@@ -526,7 +526,7 @@ CU
     succeeds
 }
 
-@test "the comment to start from has the sizes and numbers that the file's own host code gives, through who calls it" {
+@test "the suggested comment has sizes and numbers of the host code, through calls of functions" {
     cat >rows.cu <<'CU'
 #include <vector>
 struct pair_of { float a, b, c; };
@@ -576,7 +576,7 @@ CU
     fails_with 2 "whole.cu includes this file and may define what is missing: give that file instead"
 }
 
-@test "device code may name types that come with the headers of libraries and of Thrust" {
+@test "device code may use types from headers of libraries and of Thrust" {
     cat >types.cu <<'CU'
 #include <cublas_v2.h>
 #include <thrust/device_vector.h>
@@ -604,7 +604,7 @@ CU
     fails_with 2 "the compiler finds no such kernel"
 }
 
-saxpy_with() { # saxpy_with SED: writes the changed fixture to bad.cu, and checks it
+saxpy_with() { # saxpy_with SED: writes the fixture, changed by SED, to bad.cu, and checks it
     sed "$1" "$FIXTURES/saxpy.cu" >bad.cu
     tool check bad.cu --budget 1
 }
@@ -650,7 +650,7 @@ saxpy_with() { # saxpy_with SED: writes the changed fixture to bad.cu, and check
     cmp marked.cu <(printf '\xef\xbb\xbf'; sed 's/$/\r/; s/    /\t/g' "$FIXTURES/saxpy.cu")
 }
 
-@test "a warp beside a number of warps that is computed is no parameter, and a size that one would follow is its number" {
+@test "a warp's size is no parameter beside a computed number of warps, and a dependent size stays a number" {
     cat >warps.cu <<'CU'
 #define TILE 64
 __global__ void warps(float *x) { x[blockIdx.x * TILE + threadIdx.y * 32 + threadIdx.x] += blockDim.y; }
@@ -681,7 +681,7 @@ CU
     fails_with 2 "launch.grid: nothing in the file launches heat"
 }
 
-functors() { # writes reduce.cu, whose kernel is a template with types, values and numbers as parameters
+functors() { # functors: writes reduce.cu; its kernel is a template with types, values and numbers as parameters
     cat >reduce.cu <<'CU'
 enum how { PLAIN, TWICE };
 template <class T> struct sum_of { __device__ T operator()(T a, T b) const { return a + b; } };
@@ -711,7 +711,7 @@ void run(float *out, const float *in, int n)
 CU
 }
 
-@test "a template's types are those of the file's own launch, and its numbers are that launch's, too" {
+@test "a template has the types and numbers of the file's own launch" {
     functors
     tool new --from reduce.cu
     succeeds
@@ -719,7 +719,7 @@ CU
     says "BLOCK = at.pow2(16, 256)"
     says 'grid = "ceil_div(n, BLOCK)", block = "BLOCK"'
     says_nothing_of "op = "
-    # If the file has no launch, the comment asks for the template's instance.
+    # Without a launch in the file, the comment asks for the template's instance.
     sed -i '/^void run/,$d' reduce.cu
     tool new --from reduce.cu --kernel 'reduce<sum_of<float>, PLAIN, 64>'
     succeeds
@@ -729,7 +729,7 @@ CU
     fails_with 2 'of template <class Zip,'
 }
 
-@test "a parameter may stand for a class that a template is given, and one that is empty is not asked for" {
+@test "a parameter may stand for a class argument of a template, and an empty class is not requested" {
     functors
     cat >fields.lua <<'END'
 problem = { n = 5000 }
@@ -758,7 +758,7 @@ CU
     fails_with 2 "the kernel's parameter const int &n is a reference, which a launch"
 }
 
-@test "a kernel that launches another is refused by the line that does" {
+@test "a kernel that launches another is refused, and the message names the line" {
     cat >nested.cu <<'CU'
 __global__ void child(float *x, int n) { x[threadIdx.x] *= 2; }
 /* autotune
@@ -777,7 +777,7 @@ CU
     fails_with 2 "nested.cu:11: this kernel launches another kernel from the device, which is not"
 }
 
-@test "a table that macros begin and end is kept whole, whichever of several macros of the name is meant" {
+@test "a table between two macros is kept complete, with each definition of the macros" {
     cat >table.cu <<'CU'
 #ifdef FOR_THE_HOST
 #define BEGIN_TABLE(name, n) static const int name[n] = {
@@ -809,7 +809,7 @@ CU
     succeeds
 }
 
-@test "headers of one name in two folders are two, one that is named in two ways is one, and <name> is not the one beside" {
+@test "headers of one name in two folders differ, a header with two paths is one, and <name> is not the neighbour" {
     mkdir -p a b
     cat >both.cu <<'CU'
 #include "a/x.h"
@@ -840,7 +840,7 @@ CU
     succeeds
 }
 
-@test "a header may have names in a namespace that the Toolkit has as macros" {
+@test "a header may have names in a namespace that are macros of the Toolkit" {
     cat >named.cu <<'CU'
 #include <cmath>
 namespace own {
@@ -901,7 +901,7 @@ CU
     says "2 agree"
 }
 
-@test "a comment is also written for declarations that each name the previous one twice" {
+@test "a comment is written even for declarations that each contain the previous one twice" {
     {
         echo '__global__ void k(float *x, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) x[i] += 1; }'
         echo 'int main(int argc, char **argv) {'
@@ -924,13 +924,13 @@ __global__ void a(const float *x, float *y) { y[threadIdx.x] += x[threadIdx.x]; 
     fails_with 2 "k.cu:3: buffers.yy: the kernel has no parameter 'yy'; did you mean 'y'?"
     sed -i 's/yy/y/' k.cu
     tool check k.cu
-    [ "$status" -eq 1 ] # the kernel reads y, and an output is not initialised
+    [ "$status" -eq 1 ] # the kernel reads y, which is an output without contents
     sed -i 's/y = at.output/y = at.inout/' k.cu
     tool check k.cu
     [ "$status" -eq 0 ]
 }
 
-@test "a size may depend on a parameter of the layout, and traffic is the baseline's" {
+@test "a size may depend on a parameter of the layout, and traffic uses that of the baseline" {
     echo "/* autotune
 problem = { n = 4096 } ragged = false space = { B = { 64, 128 } } launch = { grid = 'blocks', block = 'B' }
 derived = { blocks = 'n // B' } layout = { 'B' } sizes = { x = 'n', sums = 'blocks' } outputs = { 'sums' } */
@@ -948,7 +948,7 @@ __global__ void a(const float *x, float *sums)
     fails_with 2 "must be the same for all variants"
 }
 
-@test "two pointers that the file's host code passes as one are one buffer" {
+@test "two arguments with the same pointer in the host code are one buffer" {
     cat >shift.cu <<'EOF'
 /* autotune
 problem = { n = 1 << 16 }
@@ -981,7 +981,7 @@ EOF
     says "data race"
 }
 
-summed() { # summed COUNT: writes many.cu, whose kernel has COUNT + 2 parameters
+summed() { # summed COUNT: writes many.cu; its kernel has COUNT + 2 parameters
     local list="" sum="" i
     for ((i = 0; i < $1; i++)); do
         list+=", int p$i"
@@ -1003,7 +1003,7 @@ summed() { # summed COUNT: writes many.cu, whose kernel has COUNT + 2 parameters
     fails_with 2 "the kernel many takes 1025 arguments; at most 1024 are allowed"
 }
 
-@test "an array of the module is an output where outputs names it" {
+@test "an array of the module is an output if `outputs` names it" {
     cat >squares.cu <<'CU'
 /* autotune
 problem = { n = 1000 }
@@ -1041,12 +1041,12 @@ CU
     tool check squares.cu
     [ "$status" -eq 1 ] || { echo "exit $status: $output"; return 1; }
     says "squares[77]"
-    # If the pattern gives no size, all elements are results.
+    # If the pattern has no size, all elements are results.
     tool check whole.cu
     fails_with 2 "two runs of the reference kernel give different squares"
 }
 
-@test "the comment to start from follows numbers through templates, lambdas, structures and references" {
+@test "the suggested comment traces numbers through templates, lambdas, structures and references" {
     cat >many.cu <<'CU'
 #include <vector>
 #define LIMIT 2.5f
@@ -1089,7 +1089,7 @@ CU
     says "3 agree with the baseline"
 }
 
-@test "a misspelt name is no parameter" {
+@test "a misspelt name in the file's comment is refused" {
     printf '__global__ void add(float *x, int n, float alpha) { x[threadIdx.x] += alpah; }\nint main() { float *x; cudaMalloc(&x, 256); add<<<1, 64>>>(x, 64, 2.0f); }\n' >typo.cu
     tool new --from typo.cu
     fails_with 2 "typo.cu:1: nothing defines alpah, which add reads; did you mean 'alpha'?"
@@ -1103,7 +1103,7 @@ CU
     fails_with 3 "sudo apt-get install libclang1"
 }
 
-@test "the comment that 'new' prints may be a file of its own, and a whole number may be written as 1e4" {
+@test "the comment that 'new' prints may be a separate file, and an integer may be written as 1e4" {
     sed '/^.. autotune/,/^..$/d' "$FIXTURES/saxpy.cu" >saxpy.cu
     tool new --from saxpy.cu
     cp out.txt saxpy.fields.lua
@@ -1117,7 +1117,7 @@ CU
     fails_with 2 "problem.n is 1.5, but the kernel's parameter is a whole number: int64_t n"
 }
 
-@test "macros that open and close namespaces stay, and what the kernel does not name is left out" {
+@test "macros that open and close namespaces are kept, and declarations that the kernel does not use are left out" {
     printf '#pragma once\n#define LIB_BEGIN namespace lib {\n#define LIB_END }\n' >config.h
     printf '#pragma once\n#include "config.h"\nLIB_BEGIN\n__device__ inline float twice(float a) { return a + a; }\nLIB_END\n' >lib.h
     cat >add.cu <<'CU'
@@ -1150,7 +1150,7 @@ CU
     succeeds
 }
 
-@test "numbers of launches, constants and template arguments are applied, and what cannot be is named" {
+@test "numbers of launches, constants and template arguments are applied, and values that cannot be applied are named" {
     cat >sum.cu <<'CU'
 /* autotune
 problem = { n = 1 << 16 }
@@ -1182,7 +1182,7 @@ CU
     lacks "has these values already" err.txt
 }
 
-@test "a buffer that the kernel only reads is an input, without const, too" {
+@test "a buffer that the kernel only reads is an input, even without const" {
     cat >axpy.cu <<'CU'
 __global__ void axpy(int n, float a, float *x, float *y)
 {
@@ -1206,7 +1206,7 @@ CU
     succeeds
 }
 
-@test "bytes that are no multiple of an element are divided" {
+@test "a size in bytes is divided by the size of an element" {
     cat >part.cu <<'CU'
 __global__ void part(float *x, int n) { if (threadIdx.x < n) x[threadIdx.x] += 1; }
 void run(float *unused, size_t bytes)
@@ -1221,7 +1221,7 @@ CU
     says 'x = "bytes // 4"'
 }
 
-@test "a block that is written as a number follows the macro that the kernel counts by" {
+@test "a block that is written as a number follows the macro that the kernel uses for it" {
     cat >tile.cu <<'CU'
 #define BLOCK_SIZE 32
 __global__ void shift(float *y, const float *x)
@@ -1245,7 +1245,7 @@ CU
     says 'grid = "n // BLOCK_SIZE", block = "BLOCK_SIZE"'
 }
 
-@test "a place within a buffer is a buffer of its own, as long as the rest" {
+@test "a pointer into a buffer is a separate buffer that ends with the first" {
     cat >push.cu <<'CU'
 __global__ void push(float2 *place, float2 *speed, int n)
 {
@@ -1271,7 +1271,7 @@ CU
     succeeds
 }
 
-@test "a macro that sizes a buffer is a variable of the problem, and numbers follow from it" {
+@test "a macro that gives a buffer's size is a variable of the problem, and numbers depend on it" {
     cat >rows.cu <<'CU'
 #define ROWS (1 << 11)
 #define WIDTH 512
@@ -1294,7 +1294,7 @@ int main()
 CU
     tool new --from rows.cu --write
     succeeds
-    says "ROWS = 1 << 11,   -- rows.cu:$(grep -n "define ROWS" rows.cu | cut -d: -f1)" # the line of the file as written
+    says "ROWS = 1 << 11,   -- rows.cu:$(grep -n "define ROWS" rows.cu | cut -d: -f1)" # the line of the file as the user wrote it
     says "WIDTH = 512,   -- rows.cu:$(grep -n "define WIDTH" rows.cu | cut -d: -f1)"
     says 'outputs = { "sums" }   -- only written'
     says 'count = "ROWS"'
@@ -1333,7 +1333,7 @@ CU
     succeeds
 }
 
-@test "each side of the grid follows its own side of the block" {
+@test "each dimension of the grid depends on the same dimension of the block" {
     cat >paint.cu <<'CU'
 struct pixel {
     float r, g;
@@ -1406,7 +1406,7 @@ CU
     says_nothing_of "at.ask"
 }
 
-@test "numbers of the host that are one variable stay one, also in template arguments and structures" {
+@test "a variable of the host stays one variable in template arguments and structures" {
     cat >one.cu <<'CU'
 struct shape { int rows, columns; };
 template <int PER, int THREADS> __global__ void scale(float *x, shape s)
@@ -1436,7 +1436,7 @@ CU
     says "2 agree with the baseline"
 }
 
-@test "new --from takes the first of the sizes that a loop goes over, and says so" {
+@test "if the host loops over sizes, new --from takes the first size and says so" {
     cat >sizes.cu <<'CU'
 __global__ void scale(float *x, float a, int n)
 {

@@ -1,7 +1,7 @@
 load helpers
 
-# Writes a pattern of twenty parameters. The only constraint is on their sum, so it is known only when the last
-# parameter has a value: counting visits 10^20 points.
+# Writes a pattern of twenty parameters. The only constraint is on their sum, so it can be tested only when the last
+# parameter has a value. Counting the space visits 10^20 points.
 late_binding() {
     cat >late.lua <<'LUA'
 local at = require "autotune"
@@ -18,7 +18,7 @@ LUA
     printf 'extern "C" __global__ void late() {}\n// ${p1}\n' >late.cu.tmpl
 }
 
-interrupted() { # interrupted ARGUMENT...: interrupts the run after a second; the run ends by itself
+interrupted() { # interrupted ARGUMENT...: interrupts the run after a second and checks that the run ends
     "$AUTOTUNE" "$@" >out.txt 2>err.txt &
     pid=$!
     sleep 1
@@ -39,7 +39,7 @@ interrupted() { # interrupted ARGUMENT...: interrupts the run after a second; th
     interrupted late.lua --arch sm_90
 }
 
-@test "an interrupt ends a script that matches for ever" {
+@test "an interrupt ends a script with an endless pattern match" {
     echo 'while true do ("a"):rep(1 << 12):find(".-.-b") end' >endless.lua
     "$AUTOTUNE" space endless.lua 2>err.txt &
     pid=$!
@@ -52,7 +52,7 @@ interrupted() { # interrupted ARGUMENT...: interrupts the run after a second; th
 
 @test "a budget in seconds also limits the enumeration of a space, and the output says that the space was sampled" {
     late_binding
-    tool late.lua --arch sm_90 --budget 6s --quiet # on a busy machine, nothing would be compiled in less time
+    tool late.lua --arch sm_90 --budget 6s --quiet # in less time, nothing would be compiled on a busy machine
     succeeds
     says 'that were sampled'
     says '(2^64 or more in the full product)'
@@ -74,7 +74,7 @@ LUA
     [ "$(cat out.txt)" = "a=1,b=1,c=1" ]
 }
 
-@test "lines of a list differ where long values do" {
+@test "values are shortened so that lines of different configurations differ" {
     cat >long.lua <<'LUA'
 local at = require "autotune"
 local x = ("x"):rep(200)
@@ -107,9 +107,9 @@ explain $FIXTURES/scale.lua
 END
 }
 
-# Runs a command that cannot start processes. The limit does not apply to root, so root becomes another user.
+# Runs a command that cannot start processes. The limit does not apply to root, so a run as root uses another user.
 without_processes() { # without_processes COMMAND...
-    # The leak checker of the sanitizer would start a process.
+    # The sanitizer's leak checker would start a process.
     export ASAN_OPTIONS=detect_leaks=0
     if [ "$(id -u)" -eq 0 ]; then
         command -v setpriv >/dev/null || skip "root needs setpriv to be held to a limit of processes"
@@ -126,7 +126,7 @@ without_processes() { # without_processes COMMAND...
         # shellcheck disable=SC2086 # words are arguments
         without_processes "$AUTOTUNE" $line >out.txt 2>err.txt || status=$?
         errors=$(cat err.txt)
-        # Skips if the other user may not enter the folder of the program.
+        # The other user may not be allowed to enter the folder of the program.
         [ "$status" -lt 126 ] || skip "the program cannot be run by another user"
         fails_with 4 "raise the limit of processes (ulimit -u, or pids.max of the cgroup)" || { echo "$line"; return 1; }
     done <<END
@@ -156,7 +156,7 @@ END
     done
 }
 
-@test "a limit on the size of files is an error like any other, and ends nothing by a signal" {
+@test "a limit on the size of files gives an error and no signal" {
     status=0
     (ulimit -f 0 && exec "$AUTOTUNE" emit "$FIXTURES/scale.lua" -o out.cu 2>/dev/null) || status=$?
     [ "$status" -eq 4 ]
@@ -169,7 +169,7 @@ END
     says_nothing_of 'exit'
 }
 
-@test "a simulated run that is interrupted promises no journal" {
+@test "an interrupted simulated run does not mention a journal" {
     export AUTOTUNE_LIBCUDA=$WORK/no-such-libcuda.so
     "$AUTOTUNE" transpose.lua --strategy random >out.txt 2>err.txt &
     pid=$!

@@ -11,7 +11,7 @@ load helpers
     says '"valid": 4'
 }
 
-@test "a misspelt parameter or value of --only names the nearest" {
+@test "for a misspelt parameter or value of --only, the message names the nearest" {
     tool space transpose.lua --arch sm_90 --only tiel_x=32
     fails_with 2 "did you mean 'tile_x'?"
     tool space transpose.lua --arch sm_90 --only algorithm=tiles
@@ -20,7 +20,7 @@ load helpers
     fails_with 2 "NAME=V1,V2,..."
 }
 
-@test "an empty space names the --only that emptied it" {
+@test "for an empty space, the message names the --only that caused it" {
     cp "$FIXTURES"/scale* .
     tool space scale.lua --arch sm_90 --only vec=1 --only cached=false
     fails_with 2 "--only cached=false"
@@ -35,13 +35,13 @@ load helpers
     [[ "$errors" != *"nearest"* ]]
 }
 
-@test "a configuration that no other value saves breaks its constraint" {
+@test "if no value of another parameter makes a configuration valid, the broken constraint is named" {
     cp "$FIXTURES"/scale* .
     tool check scale.lua --device sim:sm_90 --config vec=1,cached=false
     fails_with 2 "cached or vec > 1"
 }
 
-@test "commands of one variant take one of the space that --only leaves" {
+@test "commands for one variant take a variant of the space that --only leaves" {
     cp "$FIXTURES"/scale* .
     tool emit scale.lua --arch sm_90 --only block=64 --only vec=4
     succeeds
@@ -49,7 +49,7 @@ load helpers
     [[ "$errors" == *"block=64 vec=4 as well"* ]]
 }
 
-@test "values with blanks may stand in quotes" {
+@test "values with blanks may be quoted" {
     cp "$FIXTURES"/scale* .
     sed -i "s/cached = { true, false }/cached = { 'yes please', 'no' }/; s/cached or vec > 1/cached ~= 'no' or vec > 1/; s/, cached = true//" scale.lua
     sed -i "s/if cached then/if cached == 'yes please' then/" scale.cu.tmpl
@@ -71,7 +71,7 @@ load helpers
         fails_with 2 "scale.lua:19: the baseline (block=256,vec=1,cached=false) breaks where[3]: \"cached or vec > 1\"" ||
             { echo "$command"; return 1; }
     done
-    # The baseline is invalid here, but --only excludes it.
+    # The baseline breaks the constraint, but --only excludes the baseline.
     tool check scale.lua --device sim:sm_90 --only vec=2,4
     succeeds
 }

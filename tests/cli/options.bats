@@ -1,6 +1,6 @@
 load helpers
 
-@test "--version prints name, number and what confines the workers" {
+@test "--version prints name, number and the confinement of workers" {
     tool --version
     succeeds
     [[ "$output" =~ ^autotune\ [0-9]+\.[0-9]+\.[0-9]+$'\n'confinement:\ .+$ ]]
@@ -44,7 +44,7 @@ load helpers
     done
 }
 
-@test "each command explains itself" {
+@test "each command has a --help" {
     for command in tune emit inspect space devices export; do
         tool "$command" --help
         succeeds
@@ -52,7 +52,7 @@ load helpers
     done
 }
 
-@test "an option that several commands take is explained as each of them has it" {
+@test "an option of several commands is described for each command" {
     tool check --help
     says "the simulated GPU that proves"
     says "check N variants of the space, drawn at random"
@@ -73,7 +73,7 @@ load helpers
     lacks -E '^.{81}' out.txt
 }
 
-@test "a device where an architecture is meant, and the other way round, names the option" {
+@test "a device given to --arch, or an architecture given to --device, gets the right option suggested" {
     tool space transpose --device sim
     fails_with 2 "unknown option '--device'; did you mean --arch?"
     tool check transpose --arch sm_90
@@ -92,17 +92,17 @@ load helpers
     says "Usage:"
 }
 
-@test "a misspelt option names the nearest" {
+@test "for a misspelt option, the message names the nearest" {
     tool space transpose.lua --jsn
     fails_with 2 "did you mean --json?"
 }
 
-@test "a misspelt command names the nearest" {
+@test "for a misspelt command, the message names the nearest" {
     tool spase transpose.lua
     fails_with 2 "did you mean 'space'?"
 }
 
-@test "an option without its value says so" {
+@test "for an option without a value, the message says so" {
     tool tune transpose.lua --budget
     fails_with 2 "--budget needs a value"
 }
@@ -127,22 +127,22 @@ load helpers
     fails_with 2 "there is no script 'sub/scael.lua'; did you mean sub/scale.lua?"
 }
 
-@test "--set of an unknown variable names the nearest" {
+@test "for --set of an unknown variable, the message names the nearest" {
     tool space transpose.lua --set row=64
     fails_with 2 "rows"
 }
 
-@test "--set of another kind of value is refused" {
+@test "--set with a value of another kind is refused" {
     tool space transpose.lua --set rows=many
     fails_with 2 "rows"
 }
 
-@test "an unknown architecture lists those that are known" {
+@test "for an unknown architecture, the message lists the known ones" {
     tool emit transpose.lua --arch sm_13
     fails_with 2 "sm_90"
 }
 
-@test "an unknown strategy names the known ones" {
+@test "for an unknown strategy, the message lists the known ones" {
     tool tune transpose.lua --arch sm_90 --strategy exhausting
     fails_with 2 "exhaustive"
 }
@@ -166,7 +166,7 @@ load helpers
     says "t4"
 }
 
-@test "devices --json prints JSON where there is no driver" {
+@test "devices --json prints JSON even without a driver" {
     AUTOTUNE_LIBCUDA=/nowhere tool devices --json
     succeeds
     [ -z "$errors" ]
@@ -225,7 +225,7 @@ load helpers
         tool $command "$FIXTURES/scale.lua" --device cuda:0
         fails_with 2 "there is no simulated device 'cuda:0'; 'autotune devices' lists them"
     done
-    # Each chip is listed once, with all of its architectures.
+    # Each chip must be listed once, with all of its architectures.
     tool explain "$FIXTURES/scale.lua" --device sim:sm_12
     fails_with 2 "h200 (sm_90, sm_90a)"
     [ "$(grep -o h200 <<<"$errors" | wc -l)" -eq 1 ]
@@ -238,7 +238,7 @@ load helpers
     done
 }
 
-@test "a message about a value of --set blames --set, not the line of the script that it replaces" {
+@test "a message about a value of --set names --set, not the replaced line of the script" {
     cp "$FIXTURES"/scale* .
     tool tune scale.lua --device sim --set dtype=flot
     fails_with 2 "--set dtype=flot: there is no element type 'flot'; did you mean 'float'?"

@@ -1,7 +1,7 @@
 load helpers
 
-# Tests outputs that cannot be written: every command that writes a file fails at once, keeps the old file, and leaves
-# no temporary file.
+# Tests outputs that cannot be written. Every command that writes a file must fail at once, keep the old file, and
+# leave no temporary file.
 
 RESULTS="$BATS_TEST_DIRNAME/../../results"
 LANDSCAPE=$RESULTS/nvidia-h200/landscapes/misaligned.json.gz # the smallest landscape
@@ -26,13 +26,13 @@ sweep strided.lua --over stride=1,2 --recorded --results $RESULTS --picture OUT.
 END
 }
 
-# Runs the line with another name for OUT. The file may have at most $blocks KiB. Sets $status to the exit code.
+# Runs LINE with OUT replaced. The file may have at most $blocks KiB. Sets $status to the exit code.
 write_to() { # write_to OUT LINE
     # shellcheck disable=SC2086 # words are arguments
     limited ${2//OUT/$1}
 }
 
-limited() { # limited ARGUMENT...: runs with a limit of file size, which may be smaller than a pipe needs
+limited() { # limited ARGUMENT...: runs with a limit of file size; stderr goes through a pipe, to which the limit does not apply
     { (ulimit -f "${blocks:-unlimited}" && exec timeout 20 "$AUTOTUNE" "$@") || echo "exit $?" >&2; } \
         2>&1 >/dev/null | cat >err.txt
     errors=$(cat err.txt)
@@ -40,11 +40,11 @@ limited() { # limited ARGUMENT...: runs with a limit of file size, which may be 
     status=${status:-0}
 }
 
-all_fail_at() { # all_fail_at OUT: each command fails, and names OUT or its missing folder
+all_fail_at() { # all_fail_at OUT: checks that each command fails and names OUT or its missing folder
     while read -r line; do
         write_to "$1" "$line"
         fails_with 4 "${1%%/x}" || { echo "$line"; return 1; }
-        # No temporary file is left.
+        # No temporary file may remain.
         [ "$(find . -name '*tmp*' -o -name '.*.svg*' | wc -l)" -eq 0 ]
     done < <(writers)
 }
@@ -61,7 +61,7 @@ all_fail_at() { # all_fail_at OUT: each command fails, and names OUT or its miss
 @test "a pipe with a reader gets the contents of a file" {
     mkfifo pipe
     for line in "emit $FIXTURES/scale.lua -o OUT" "convert $LANDSCAPE --format t4 -o OUT"; do
-        # A pipe that is opened in both directions does not wait for its other end, and keeps its contents.
+        # Opening a pipe in both directions does not wait for a reader, and the pipe keeps its contents.
         exec 5<>pipe 6<pipe
         timeout 20 cat <&6 >got.txt 5>&- 6<&- &
         # shellcheck disable=SC2086 # words are arguments
@@ -75,7 +75,7 @@ all_fail_at() { # all_fail_at OUT: each command fails, and names OUT or its miss
     done
 }
 
-@test "- is the standard output, not a file" {
+@test "the name - stands for the standard output" {
     needs_gnuplot
     while read -r line; do
         [[ "$line" == *"-o OUT"* ]] || continue
@@ -93,7 +93,7 @@ all_fail_at() { # all_fail_at OUT: each command fails, and names OUT or its miss
     needs_gnuplot
     mkdir x x.svg
     while read -r line; do
-        [[ "$line" != export* ]] || continue # export writes into folders
+        [[ "$line" != export* ]] || continue # export also writes into folders
         write_to x "$line"
         fails_with 4 "x" || { echo "$line"; return 1; }
     done < <(writers)
@@ -102,7 +102,7 @@ all_fail_at() { # all_fail_at OUT: each command fails, and names OUT or its miss
     [ -z "$(ls -A x x.svg | grep -v :)" ]
 }
 
-@test "a folder that is not there is an error that names it" {
+@test "a missing folder is an error that names the folder" {
     needs_gnuplot
     all_fail_at nowhere/x
 }
@@ -114,7 +114,7 @@ all_fail_at() { # all_fail_at OUT: each command fails, and names OUT or its miss
     all_fail_at full
 }
 
-@test "a limit on file size leaves the old file whole, and no half-written file" {
+@test "after an error by a limit on file size, the old file is unchanged and no half-written file exists" {
     needs_gnuplot
     blocks=0
     while read -r line; do
@@ -141,7 +141,7 @@ all_fail_at() { # all_fail_at OUT: each command fails, and names OUT or its miss
     fails_with 4 "cannot write out.cu: Permission denied; chmod u+w allows it"
 }
 
-@test "a pattern that cannot be written whole is not begun" {
+@test "if one file of a pattern cannot be written, no file is written" {
     blocks=1
     limited new mine
     fails_with 4 mine
@@ -192,7 +192,7 @@ END
     done < <(printers)
 }
 
-@test "a standard output that is closed is an error in every command, and becomes no other file" {
+@test "a standard output that is closed is an error in every command, and no other file gets the output" {
     while read -r line; do
         status=0
         # shellcheck disable=SC2086 # words are arguments
@@ -205,7 +205,7 @@ END
 @test "output to a file is the same with any standard descriptors closed" {
     needs_gnuplot
     while read -r line; do
-        case $line in sweep*) continue ;; esac # sweep prints
+        case $line in sweep*) continue ;; esac # sweep only prints
         rm -f want
         write_to want "$line"
         for closed in '<&-' '>&-' '2>&-' '<&- >&-' '<&- 2>&-' '>&- 2>&-' '<&- >&- 2>&-'; do
@@ -240,7 +240,7 @@ assert program.wait() == 0 and got == want and len(got) > 100000, (program.retur
 PY
 }
 
-@test "a file that is no earlier output is not replaced: an input, a template, or another file" {
+@test "only earlier outputs are replaced, not inputs, templates or other files" {
     cp "$FIXTURES"/scale.lua "$FIXTURES"/scale.cu.tmpl "$FIXTURES"/scale_ref.cu.tmpl "$FIXTURES/saxpy.cu" .
     gzip -dc "$LANDSCAPE" >landscape.json
     echo "autotune 1.0 is in the list" >mine.tmpl
@@ -260,11 +260,11 @@ PY
             { echo "$line"; return 1; }
     done
     rm -f out.txt err.txt "$WORK.kept/out.txt" "$WORK.kept/err.txt"
-    diff -r --exclude cache --exclude state . "$WORK.kept" # nothing changed, and no t.cu lies beside t.h
+    diff -r --exclude cache --exclude state . "$WORK.kept" # no file changed, and there is no t.cu beside t.h
     rm -r "$WORK.kept"
 }
 
-@test "an earlier output is replaced, also by that of another pattern" {
+@test "an earlier output is replaced, even by the output of another pattern" {
     needs_gnuplot
     : >empty.h
     tool export dot --results "$RESULTS" -o empty.h

@@ -89,7 +89,7 @@ def run_example(binary, page, text):
 
 
 def shape(line):
-    """Returns a line with placeholders for numbers and units, and single blanks, for comparison."""
+    """Returns a line in a form for comparison: with placeholders for numbers and units, and with single blanks."""
     line = re.sub(r"0x[0-9a-f]+|[+-]?\d[\d,.]*(e[+-]?\d+)?", "#", line)
     return " ".join(re.sub(r"# (ns|us|ms|s)\b|# (KiB|MiB|GiB|bytes)\b", "# unit", line).split())
 
@@ -99,7 +99,7 @@ def lines_of(text):
 
 
 def places(shown, printed):
-    """Returns for each line of `shown` the line of `printed` of its shape that stands in its place, and an error or None."""
+    """Returns two values: for each line of `shown`, the line of `printed` with the same shape in its place; an error or None."""
     lines, at, skips, found = lines_of(printed), 0, False, []
     for line in lines_of(shown):
         if line.strip() == "...":
@@ -116,7 +116,7 @@ def places(shown, printed):
 
 
 def differs(shown, printed, exactly):
-    """Returns the first line of `shown` that is not at its place in `printed`, or None. `exactly`: numbers count, too."""
+    """Returns the first line of `shown` that differs from `printed`, or None. If `exactly`, numbers must agree, too."""
     found, wrong = places(shown, printed)
     for line, there in zip(lines_of(shown), found):
         if exactly and line != there:
@@ -125,13 +125,13 @@ def differs(shown, printed, exactly):
 
 
 def renewed(shown, printed):
-    """Returns `shown` with the printed lines in the places of its own."""
+    """Returns `shown` with its lines replaced by the printed lines."""
     found = iter(places(shown, printed)[0])
     return "".join((next(found, line) if line.strip() else line) + "\n" for line in shown.splitlines())
 
 
 def compiles_as_on(binary, page):
-    """Returns whether NVRTC has the version to which the page says that its figures belong."""
+    """Returns whether NVRTC has the version that the page names for its figures."""
     version = re.search(r"those of NVRTC (\d+\.\d+)", page)
     ptx = subprocess.run([binary, "emit", "transpose", "--arch", "sm_90", "--ptx"], capture_output=True, text=True, check=True)
     return f"release {version.group(1)}," in ptx.stdout

@@ -1,6 +1,6 @@
 load helpers
 
-# Writes a record of the fixture pattern `scale`: the best vector width for n = 4096 is 4.
+# Writes a record of the fixture pattern `scale`. For n = 4096, the best vector width is 4.
 record() {
     mkdir -p results/nvidia-h200
     cat >results/nvidia-h200/scale.json <<END
@@ -12,7 +12,7 @@ record() {
 END
 }
 
-@test "pick says what a program gets and by which rule" {
+@test "pick prints the configuration that a program gets, and the rule" {
     record
     tool pick "$FIXTURES/scale.lua" --set n=4096 --gpu nvidia-h200
     succeeds
@@ -24,7 +24,7 @@ END
     says "rule      same_capability"
 }
 
-@test "pick says in words why the rule holds: what is near, what other GPUs have, that there are no results" {
+@test "pick explains its rule: near problems, records of other GPUs, or no records" {
     tool pick "$FIXTURES/scale.lua" --gpu sm_90
     succeeds
     says "why       the script's default, because there are no results of this pattern in"
@@ -43,7 +43,7 @@ END
     tool pick dot --gpu h100 --results "$BATS_TEST_DIRNAME/../../results"
     succeeds
     says "on NVIDIA H100 80GB HBM3"
-    # A word that is in the names of several GPUs selects none of them.
+    # A word that is in the names of several GPUs selects no GPU.
     tool pick dot --gpu nvidia --results "$BATS_TEST_DIRNAME/../../results"
     fails_with 2 "there are no results of a GPU 'nvidia'"
     tool pick conv2d --set rows=1000 --gpu nvidia-h200 --results "$BATS_TEST_DIRNAME/../../results"
@@ -78,7 +78,7 @@ END
     says "rule      exact"
 }
 
-@test "a default that the portfolio chose is reported as such, and each refusal once" {
+@test "a default chosen by the portfolio is reported as such, and each refusal is reported once" {
     tool pick transpose --set rows=500 --set cols=1501 --gpu nvidia-h200 --results "$BATS_TEST_DIRNAME/../../results"
     succeeds
     says "rule      default, which the portfolio chose"
@@ -125,12 +125,12 @@ END
     says "// good: grid 32 x 1 x 1, block 128 x 1 x 1, 0 bytes of dynamic shared memory"
 }
 
-attributes_are() { # attributes_are [TEXT]: checks the attributes between the launch's first line and its arguments
+attributes_are() { # attributes_are [TEXT]: checks the lines between the launch's first line and its arguments
     { echo "// good: "; [ $# -eq 0 ] || echo "//   attributes: $1"; echo "//   arguments: "; } >expected.txt
     grep -E '^//( good:|   )' out.txt | sed -E 's/^(\/\/ good: |\/\/   arguments: ).*/\1/' | diff expected.txt -
 }
 
-@test "emit --best says what a launch needs besides its shape: its cluster, how it is scheduled, and that blocks wait" {
+@test "emit --best prints the attributes of a launch: cluster, scheduling policy, cooperation of blocks" {
     clustered 4 false false
     attributes_are "cluster 4 x 1 x 1"
     clustered 2 true false
@@ -141,14 +141,14 @@ attributes_are() { # attributes_are [TEXT]: checks the attributes between the la
     attributes_are "cluster 4 x 1 x 1, balanced (load-balancing policy), cooperative"
 }
 
-@test "emit --best has no attributes of a launch without any, and of one block's cluster none that is balanced" {
+@test "emit --best prints no attributes for a plain launch, and no balancing for clusters of one block" {
     clustered 1 false false
     attributes_are
     clustered 1 true false
     attributes_are
 }
 
-# Copies the fixture pattern `separable`, with its kernel's line changed by SED-COMMAND, and writes a record of it.
+# Copies the fixture pattern `separable` with its kernel's line changed by SED-COMMAND. Writes a record of the pattern.
 separable() { # separable SED-COMMAND
     mkdir -p results/nvidia-h200
     cp "$FIXTURES"/separable* .
@@ -165,7 +165,7 @@ END
     says "// separable: block_x=64,block_y=2,columns=direct,tile_y=4"
 }
 
-@test "emit --best says what the variables of the source hold, and how it is compiled" {
+@test "emit --best prints the contents of the source's variables, and the compiler options" {
     separable ''
     says "// constants: taps = weights (20 bytes)"
     lacks '^// compiled with:' out.txt
@@ -173,7 +173,7 @@ END
     says "// compiled with: --use_fast_math --fmad=false"
 }
 
-@test "emit --best of a source without variables to fill does not mention variables" {
+@test "emit --best does not mention variables if the source has none to fill" {
     record
     tool emit "$FIXTURES/scale.lua" --best --set n=4096 --arch sm_90
     succeeds

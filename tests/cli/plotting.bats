@@ -6,7 +6,7 @@ needs_gnuplot() {
     command -v gnuplot >/dev/null || skip "gnuplot is missing"
 }
 
-# Like `tool`, on a machine without gnuplot.
+# Does the same as tool(), on a machine without gnuplot.
 tool_without_gnuplot() {
     status=0
     PATH=/nonexistent "$AUTOTUNE" "$@" >out.txt 2>err.txt || status=$?
@@ -14,7 +14,7 @@ tool_without_gnuplot() {
     errors=$(cat err.txt)
 }
 
-@test "a script in the place of a run's results is named as that" {
+@test "a script given in place of a run's results is reported as a script" {
     cp "$FIXTURES/saxpy.cu" .
     for command in plot importance replay; do
         tool $command saxpy.cu
@@ -28,7 +28,7 @@ tool_without_gnuplot() {
     fails_with 2 "runs keep journals in $WORK/state/autotune/journal"
 }
 
-@test "every kind that a recorded space has data for is drawn as SVG" {
+@test "every kind of plot of a recorded space is drawn as SVG" {
     needs_gnuplot
     for kind in rank sweep heatmap convergence importance; do
         tool plot "$LANDSCAPE" --kind $kind -o picture.svg
@@ -49,7 +49,7 @@ tool_without_gnuplot() {
 }
 
 @test "a heat map draws the two parameters that explain most, not the pair with the most interaction" {
-    # a and b have large effects, each alone; c has a small effect, and only together with a.
+    # The effects of a and b are large and independent. The effect of c is small, and depends on a.
     python3 - >space.json <<'PY'
 import json
 results = [{"configuration": {"a": a, "b": b, "c": c}, "objectives": ["time"], "times": {"runtimes": []}, "invalidity": "correct",
@@ -62,7 +62,7 @@ PY
     grep -qE 'b down, a across|a down, b across' out.txt
 }
 
-@test "a heat map in the terminal is of blocks and needs no gnuplot" {
+@test "a heat map in the terminal consists of blocks and needs no gnuplot" {
     LC_ALL=C.UTF-8 tool_without_gnuplot plot "$LANDSCAPE" --kind heatmap
     succeeds
     says '██'
@@ -72,7 +72,7 @@ PY
     [ -z "$(tr -d '\0-\177' <out.txt)" ]
 }
 
-@test "importance in the terminal is of bars, two a parameter, and needs no gnuplot" {
+@test "importance in the terminal has two bars for each parameter and needs no gnuplot" {
     LC_ALL=C.UTF-8 tool_without_gnuplot plot "$LANDSCAPE" --kind importance
     succeeds
     says 'algorithm  56.9 % ██'
@@ -86,12 +86,12 @@ PY
     fails_with 3 'gnuplot-nox'
 }
 
-@test "a kind that is not there names the nearest" {
+@test "for an unknown kind of plot, the message names the nearest" {
     tool plot "$LANDSCAPE" --kind heatmp
     fails_with 2 'did you mean heatmap'
 }
 
-# Writes a record with two contenders; with none if the argument is "{}".
+# Writes a record with two contenders, or with no contender if the argument is "{}".
 write_record() {
     python3 - "$BATS_TEST_DIRNAME/../../results/nvidia-h200/transpose.json" "$1" >record.json <<'END'
 import copy, json, sys
@@ -106,14 +106,14 @@ json.dump(record, sys.stdout)
 END
 }
 
-@test "plot draws the best few results of a record, and names the file that has all" {
+@test "plot draws the best few results of a record, and names the file with all results" {
     needs_gnuplot
     write_record '[1, 4]'
     tool plot record.json --kind rank --by load_vec -o picture.svg
     succeeds
     grep -q 'the best few and the default' picture.svg
     [ -z "$errors" ]
-    # The baseline is drawn first, so that curves lie over it.
+    # The baseline must be drawn first, so that curves lie over it.
     python3 -c 'svg = open("picture.svg").read(); assert 0 < svg.index(">baseline<") < svg.index(">load_vec=")'
     pattern=$(python3 -c 'import json; print(json.load(open("record.json"))["pattern"])')
     mkdir landscapes && touch "landscapes/$pattern.json.gz"
@@ -130,7 +130,7 @@ END
     fails_with 2 'only the winner and the default'
 }
 
-# write_run WORK: writes a run of three variants on an H200 whose launch does WORK, with the GPU's ceilings.
+# write_run WORK: writes a run of three variants on an H200, with the work of a launch and the GPU's ceilings
 write_run() {
     cat >run.json <<END
 {"pattern": "p", "problem": {"n": 64}, "counts": {}, "device": {"kind": "cuda", "name": "NVIDIA H200"}, $1,
@@ -145,7 +145,7 @@ END
 END
 }
 
-@test "a roofline is of flops over flops a byte, beneath the ceilings that were measured" {
+@test "a roofline has flops over flops per byte, below the measured ceilings" {
     needs_gnuplot
     write_run '"traffic_bytes": 1000000, "flops": 8000000' fp32 gflops GFLOP/s
     tool plot run.json --kind roofline --results known -o picture.svg
@@ -157,7 +157,7 @@ END
     says 'arithmetic intensity'
 }
 
-@test "without flops a roofline is of bytes a second, and says so" {
+@test "without flops a roofline has bytes per second, and says so" {
     needs_gnuplot
     write_run '"traffic_bytes": 1000000' copy gbps GB/s
     tool plot run.json --kind roofline --results known -o picture.svg
@@ -171,7 +171,7 @@ END
     succeeds
 }
 
-@test "curves of a rank that coincide are all seen: no two have the same dashes, and none is of dots" {
+@test "coinciding curves of a rank plot can all be seen: their dashes differ" {
     needs_gnuplot
     tool plot "${LANDSCAPE/dot/transpose}" --by algorithm -o picture.svg
     succeeds
@@ -179,7 +179,7 @@ END
 import re
 svg = open("picture.svg").read()
 dashes = {d for d in re.findall(r"stroke-dasharray='([^']*)'", svg)}
-assert len(dashes) == 3, dashes  # of four curves, the first is solid
+assert len(dashes) == 3, dashes  # the first of four curves is solid
 assert all(float(re.split("[, ]+", d)[0]) >= 4 for d in dashes), dashes
 PY
 }
@@ -191,7 +191,7 @@ PY
     grep -q '8 of 32 values' picture.svg
 }
 
-@test "the output says what the file does not contain" {
+@test "a message names data that the file does not contain" {
     tool plot "$LANDSCAPE" --kind roofline
     fails_with 2 '--json'
 }
@@ -214,7 +214,7 @@ PY
 @test "importance and plots of a run on a small problem say so" {
     cp "$FIXTURES"/scale* .
     tool scale.lua --device sim:sm_90 --only cached=true --json --top 1000000 --quiet
-    # Runs of earlier versions have two times for each variant.
+    # Runs of earlier versions of autotune have two times for each variant.
     jq '.results |= map(.tuned_ns = .time_ns)' out.txt >run.json
     tool importance run.json
     succeeds

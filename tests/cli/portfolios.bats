@@ -32,8 +32,8 @@ load helpers
     fails_with 2 "--record is refused"
 }
 
-# Writes a pattern whose choose_by reads the waves of a configuration, and a portfolio of it: blocks of 128 if they fill
-# less than two waves of 132 multiprocessors, otherwise blocks of 256.
+# Writes a pattern whose choose_by reads the waves of a configuration, and a portfolio of the pattern. The portfolio
+# has blocks of 128 if these fill less than two waves of 132 multiprocessors, and otherwise blocks of 256.
 chosen_by_waves() {
     cp "$FIXTURES/scale.cu.tmpl" "$FIXTURES/scale_ref.cu.tmpl" .
     sed 's/^  where = /  derived = { blocks = "ceil_div(n, block * vec)" },\n  choose_by = { waves = "blocks \/ device.sm_count" },\n&/' \
@@ -50,7 +50,7 @@ chosen_by_waves() {
 END
 }
 
-@test "pick, emit and an exported header follow a tree with a feature in the same way" {
+@test "pick, emit and an exported header choose the same by a tree with a feature" {
     chosen_by_waves
     tool export scale.lua --results results --format header -o scale.h
     succeeds
@@ -89,7 +89,7 @@ END
     says "waves of configuration 0 below 2? yes: configuration 0 no: configuration 1"
 }
 
-@test "a portfolio whose features the script removed or changed is not followed" {
+@test "a portfolio is not used if the script removed or changed its features" {
     chosen_by_waves
     sed -i 's/ceil_div(n, block \* vec)" }/n \/\/ (block * vec)" }/' scale.lua
     tool pick scale.lua --set n=1024 --gpu nvidia-h200
@@ -129,7 +129,7 @@ END
     [[ "$output$errors" == *"feature must be one of the names"* ]]
 }
 
-@test "a script's wrong choose_by is told with its line" {
+@test "a wrong choose_by in a script is reported with its line" {
     chosen_by_waves
     sed -i 's/device.sm_count" }/device.sm_cuont" }/' scale.lua
     tool pick scale.lua --set n=1024 --gpu nvidia-h200

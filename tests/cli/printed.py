@@ -25,9 +25,9 @@ except (ImportError, AttributeError) as missing:
 
 SIM, GPU, ARCH = ["--device", "sim:sm_90"], ["--device", "cuda:0"], ["--arch", "sm_90"]
 QUIET = ["--quiet"]
-# Folders of records whose names are not UTF-8: the shipped records, and a new folder.
+# Folders of records whose names are not UTF-8: for the shipped records and for new records.
 ODD, NEW = os.fsdecode(b"records-\xff"), os.fsdecode(b"new-\xe9")
-# Commands with their exit codes, in a folder that has fixtures/, faults/ and records/. They run in this order.
+# Commands with their exit codes. They run in this order, in a folder that has fixtures/, faults/ and records/.
 RUNS = [
     ("tune", 0, ["fixtures/mixed_outcomes.lua", "--only", "fault=none,syntax,wrong,out_of_bounds", *SIM, *QUIET]),
     ("tune", 0, ["fixtures/twins.lua", "--only", "note=3", *SIM, *QUIET, "--budget", "6"]),
@@ -89,7 +89,7 @@ RUNS = [
 
 
 def paths(value):
-    """Yields the paths in a document that are given as bytes."""
+    """Yields the paths that a document gives as bytes."""
     if isinstance(value, dict) and set(value) == {"bytes"}:
         yield bytes.fromhex(value["bytes"])
     for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
@@ -101,7 +101,7 @@ def commands(autotune):
     def help_of(*words):
         return subprocess.run([autotune, *words, "--help"], check=True, capture_output=True, text=True,
                               env=dict(os.environ, COLUMNS="200")).stdout
-    found = {"version"}  # --version is an option, but takes --json like a command
+    found = {"version"}  # --version is an option, but accepts --json as commands do
     for name, operand in re.findall(r"^  (\w+) +(\S*)", help_of().split("Commands")[1].split("Exit codes")[0], re.M):
         if re.search(r"^  --json ", help_of(name), re.M):
             found |= {f"{name} {verb}" for verb in operand.split("|")} if "|" in operand else {name}
@@ -127,7 +127,7 @@ def main():
 
     asked = commands(autotune)
     assert len(asked) > 20, f"only {asked} have --json"
-    # Each command's own schema is complete: validators resolve no references to other files.
+    # A command's own schema must be complete, because validators read no other files for references.
     own = {f[:-5].replace("results_", "results "): json.load(open(os.path.join(schemas, "commands", f)))
            for f in os.listdir(os.path.join(schemas, "commands"))}
     assert asked == set(own), f"no schema, or of no command: {asked ^ set(own)}"
@@ -137,7 +137,7 @@ def main():
         assert not Validator(schema).is_valid({"nonsense": 1}), f"{name}'s schema accepts anything"
     nonsense = [e for e in errors_of({"nonsense": 1}, described)]
     assert nonsense, "commands.json accepts anything"
-    asked -= {"calibrate"}  # prints the output of `ceilings`, with buffers larger than the fake driver has
+    asked -= {"calibrate"}  # calibrate prints the output of `ceilings`, but needs more memory than the fake driver has
     assert asked == {name for name, _, _ in RUNS}, f"not tried, or not there: {asked ^ {name for name, _, _ in RUNS}}"
     with tempfile.TemporaryDirectory() as folder:
         shutil.copytree(os.path.join(tests, "faults"), os.path.join(folder, "faults"))

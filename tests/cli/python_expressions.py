@@ -21,7 +21,7 @@ NAMES = {"a": [1, 2, 3, 16], "b": [-5, 0, 7], "f": [0.5, 2.0, -1.25], "p": [Fals
 
 
 class Refused(Exception):
-    """A value that this project does not support: integers beyond 64 bits, infinities and NaN."""
+    """A value that autotune does not support: an integer beyond 64 bits, infinity or NaN."""
 
 
 def checked(v):

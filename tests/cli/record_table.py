@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 
-# For each table on the page, by its heading or the name of its first column: the objects that the table describes.
+# For each table of the page, by its heading or the name of its first column: the objects that it describes.
 PLACES = {
     "The whole": lambda whole: [whole],
     "A pattern": lambda whole: whole["patterns"],

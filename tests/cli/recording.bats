@@ -2,8 +2,8 @@ load helpers
 
 RECORDS="$BATS_TEST_DIRNAME/../../results"
 
-# one EDIT: writes ./results with the H200's record of two square transposes, changed by the Python statement EDIT,
-# which may use `r`, the record, and `e`, its first entry
+# one EDIT: writes ./results with the H200's record of two square transposes. The Python statement EDIT changes the
+# record `r` and its first entry `e`.
 one() {
     mkdir -p results/nvidia-h200
     python3 - "$RECORDS/nvidia-h200/transpose.json" "${1:-}" >results/nvidia-h200/transpose.json <<'PY'
@@ -24,7 +24,7 @@ PY
     says 'reaches: the share of the rate at which this GPU copies'
     says 'rows=8192,cols=8192 '
     [ "$(grep -v '^[a-z0-9_]*: \|^Searched' out.txt | awk '{ if (length > 80) n++ } END { print n + 0 }')" -eq 0 ]
-    # No two rows of a file are equal, because a narrow page, too, shows the variables in which the problems differ.
+    # On a narrow page, too, the variables in which problems differ are shown, so no two rows are equal.
     COLUMNS=60 tool results list aos_soa --gpu nvidia-h200 --results "$RECORDS"
     says 'operation=convert'
     python3 - <<'PY'
@@ -55,7 +55,7 @@ PY
     tool results show transpose --gpu h200
     succeeds
     says 'transpose on NVIDIA H200'
-    # The message about a removed entry has its whole problem.
+    # The report of a removed entry must have the entry's whole problem.
     tool results prune transpose --gpu h200 --older-than 2100-01-01 --dry-run --json
     [ "$(jq '.changes | length' out.txt)" -eq 0 ]
     tool results prune transpose --gpu nvidia-h200 --older-than 2100-01-01 --dry-run --json
@@ -72,7 +72,7 @@ PY
     fails_with 2 "lists all; did you mean 'transpose'?"
 }
 
-@test "an entry says what its proof covered: blocks of its problem, and lines that never ran" {
+@test "an entry shows the coverage of its proof: blocks of its problem, and lines that never ran" {
     one 'e["proof"] = {"proven": True, "covered": {"problems": "the small problem rows=512", "tuned": {"blocks": 65536,
         "run": 32, "cut": 1, "blind": 0, "compared": 770}, "skipped": None, "never_ran": "t.tmpl:7", "ran_once": None}}'
     tool results show transpose --set rows=8192
@@ -84,7 +84,7 @@ PY
     says_nothing_of 'proof'
 }
 
-@test "every committed record is sound" {
+@test "every shipped record is valid" {
     tool results validate "$RECORDS"
     succeeds
     says 'faults: 0'
@@ -103,7 +103,7 @@ PY
     says '"pointer": "/entries/2"'
 }
 
-@test "figures that contradict each other, foreign parameters and names are found, and torn or newer files" {
+@test "contradictory figures, foreign parameters and names, and truncated or newer files are found" {
     one 'e["time"]["low_ns"] = e["time"]["high_ns"] + 1; e["baseline"]["configuration"]["other"] = 1; r["gpu"] = "NVIDIA H100"'
     tool results validate
     [ "$status" -eq 4 ]
@@ -117,7 +117,7 @@ PY
     says 'newer.json:1: the file: a record of version 2, which a newer autotune wrote'
 }
 
-@test "a speed-up of pairs may differ from that of the medians as far as the intervals let it" {
+@test "the recorded speed-up may differ from that of the medians within the intervals" {
     one 'e["speedup"] *= 1.1'
     tool results validate
     [ "$status" -eq 4 ]
@@ -177,7 +177,7 @@ PY
     succeeds
 }
 
-@test "a GPU's ceilings are merged too, the newer of each, and a folder may have nothing else" {
+@test "the newer of each ceiling is merged, even from a folder without records" {
     mkdir -p mine/g there
     ceilings='{"schema": "autotune-device", "version": 1, "gpu": "G", "ceilings": {%s}}\n'
     printf "$ceilings" '"copy": {"rate": 10, "date": "2026-01-01"}, "read": {"rate": 20, "date": "2026-03-01"}' \
@@ -207,7 +207,7 @@ assert rates == {"copy": 11, "read": 20, "fp32": 30}, rates'
     says '0 added, 0 replaced, 0 kept, 3 as they were'
 }
 
-@test "ceilings that cannot be read are skipped and named; at their destination nothing changes" {
+@test "unreadable ceilings are skipped and named, and the destination does not change" {
     mkdir -p there/g there/h results/h
     echo '{' >there/g/device.json
     printf '{"schema": "autotune-device", "version": 1, "gpu": "H", "ceilings": {"copy": {"rate": 1}}}' \
@@ -251,7 +251,7 @@ assert rates == {"copy": 11, "read": 20, "fp32": 30}, rates'
     fails_with 2 '90d'
 }
 
-@test "stale entries: a changed script or template, or a configuration outside of the space" {
+@test "entries are stale if the script or template changed or the configuration is outside the space" {
     one 'e["configuration"]["tile_x"] = 63; e["hashes"] = {}; r["entries"][1]["hashes"] = {}'
     tool results prune --stale
     succeeds
@@ -274,7 +274,7 @@ assert rates == {"copy": 11, "read": 20, "fp32": 30}, rates'
     fails_with 2 "did you mean 'list'?"
 }
 
-# pair OUT: writes a.lua, which copies x to m, and b.lua, which copies OUT to y, for the fake GPU.
+# pair OUT: writes a.lua, which copies x to m, and b.lua, which copies OUT to y, for the fake GPU
 pair() {
     local name from to
     for name in a b; do
@@ -299,7 +299,7 @@ EOF
     done
 }
 
-@test "a record says after which kernels it was measured, and is picked before one that was measured alone" {
+@test "a record names the kernels after which it was measured, and is picked before a record measured alone" {
     export AUTOTUNE_LIBCUDA=$FAKE_CUDA
     pair m
     tool b.lua --device cuda:0 --results r --quiet --only block=64 --set n=8192
@@ -349,7 +349,7 @@ return at.pattern {
   launch = { grid = "ceil_div(n, block)", block = "block" },
 }
 EOF
-    # This runs on the fake GPU, because the simulated device would need minutes.
+    # The fake GPU is used, because the simulated device would need minutes.
     cat >long.cu.tmpl <<'EOF'
 extern "C" __global__ void good_10(const float *x, float *y, long long n)
 {

@@ -1,7 +1,7 @@
 load helpers
 
-# Writes a recorded space of 64 configurations as T4 results. The cost is 1 + distance to (3, 5); some configurations
-# fail.
+# Writes a recorded space of 64 configurations as T4 results. The cost is 1 + the distance to (3, 5). Some
+# configurations fail.
 make_recorded() {
     awk 'BEGIN {
         printf "{\"schema_version\": \"1.0.0\", \"results\": ["
@@ -24,7 +24,7 @@ make_recorded() {
     [[ "$output" =~ \"score\":\ -?0\.[0-4] ]]
 }
 
-@test "a replay repeats itself from its seed" {
+@test "replays with the same seed are equal" {
     make_recorded
     tool replay recorded.json --repeat 5 --seed 7 --json
     succeeds
@@ -33,7 +33,7 @@ make_recorded() {
     cmp first.txt out.txt
 }
 
-@test "the number of cores changes no figure of a replay" {
+@test "the figures of a replay do not depend on the number of cores" {
     make_recorded
     tool replay recorded.json --repeat 20 --json
     succeeds
@@ -42,7 +42,7 @@ make_recorded() {
     cmp out.txt one_core.txt
 }
 
-@test "a replay for people shows the curve beside that of random search" {
+@test "without --json a replay shows its curve beside that of random search" {
     make_recorded
     gzip recorded.json
     tool replay recorded.json.gz --strategy surrogate --repeat 5
@@ -61,7 +61,7 @@ t4_of() { # t4_of UNIT META
     echo ']}'
 }
 
-@test "times of T4 have the unit that the file says, and else milliseconds" {
+@test "times of T4 have the unit of the file, or milliseconds without a unit" {
     for case in 'Microseconds:2.00 s' 'us:2.00 s' 'ns:0.00 s' 'ms:33 min'; do
         t4_of "${case%%:*}" '' >t4.json
         tool replay t4.json --strategy random --repeat 1
@@ -90,7 +90,7 @@ t4_of() { # t4_of UNIT META
     done
 }
 
-@test "mistakes are usage errors that say what is right" {
+@test "mistakes are usage errors with a remedy" {
     make_recorded
     tool replay recorded.json --strategy surogate
     fails_with 2 "did you mean 'surrogate'?"

@@ -2,7 +2,7 @@ load helpers
 
 RESULTS="$BATS_TEST_DIRNAME/../../results"
 
-# Makes report.html, once for all tests.
+# Makes report.html for all tests of this file.
 page() {
     if [ ! -e "$BATS_FILE_TMPDIR/report.html" ]; then
         tool report vector_add transpose --results "$RESULTS" -o report.html
@@ -12,15 +12,15 @@ page() {
     cp "$BATS_FILE_TMPDIR/report.html" .
 }
 
-@test "a report says why the winner wins, and needs nothing but itself" {
+@test "a report explains why the winner wins, and needs no other file" {
     page
     grep -q 'The counts do not explain the difference' report.html
     grep -q '<td>bank conflicts</td>' report.html
     grep -q 'autotune transpose.lua --set rows=8192' report.html
-    # The page explains its figures: intervals, shares, surprising bars, missing pictures.
+    # The page must explain its figures: intervals, shares, surprising bars, missing pictures.
     grep -q '95 % +-: half of its 95 % interval; of copy: the share of a copy of the same bytes' report.html
     grep -q 'Constraints make a total smaller' report.html
-    # Each record has a picture, even if only the fastest variants are kept.
+    # Each record must have a picture, even if only the fastest variants are stored.
     lacks 'No picture' report.html
     grep -q 'default, which the record keeps' report.html
     [ "$(grep -c '<figure>' report.html)" -ge "$(grep -c '<h2 id=' report.html)" ]
@@ -29,10 +29,10 @@ page() {
     lacks 'url(' report.html
     grep -q '<td>algorithm</td><td>tile</td><td>registers</td>' report.html
     grep -q 'every sector is used whole, there are no bank conflicts' report.html
-    # Cells with numbers never wrap, on any screen; the table scrolls.
+    # Cells with numbers must not wrap on any screen. The table scrolls instead.
     grep -q '^th,td{.*white-space:nowrap' report.html
     lacks -E '@media screen.*(white-space:normal|overflow-wrap:anywhere|display:grid)' report.html
-    # Tags are closed in order, ids are unique, links lead to ids in the page.
+    # Tags must be closed in order, ids must be unique, and links must lead to ids of the page.
     python3 - report.html <<'END'
 import html.parser, sys
 VOID = {"meta", "link", "br", "hr", "img", "input"}
@@ -84,8 +84,8 @@ PY
     fails_with 2 'no record of nothing'
 }
 
-# probe LOOK: adds a script to the page that reports elements which overlap, are wider than the page, or are hard to
-# read.
+# probe LOOK: adds a script to the page. The script reports elements that overlap, are wider than the page, or are hard
+# to read.
 probe() { # probe LOOK
     case $1 in
     light) sed 's/@media(prefers-color-scheme:dark)/@media not all/' report.html ;;
@@ -128,7 +128,7 @@ HTML
 @test "in Chromium the page has no error, and nothing overlaps on a phone, a laptop or a large screen, light, dark or printed" {
     browser=$(command -v chromium || command -v chromium-browser) || skip "chromium is missing: apt-get install chromium"
     page
-    # A window is at least 500 pixels wide; a frame can be narrower.
+    # A window has at least 500 pixels, but a frame can be narrower.
     cat >frames.html <<'HTML'
 <script>
 onmessage = function (e) {

@@ -33,7 +33,7 @@ def includes(names, ending=".h"):
 
 
 def here(compiler, names, *options):
-    """Returns those of the headers `names` that exist."""
+    """Returns the headers of `names` that exist."""
     return [n for n in names if subprocess.run([*compiler, *options, "-E", "-"], input=includes([n]), text=True,
                                                capture_output=True).returncode == 0]
 

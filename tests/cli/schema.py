@@ -25,7 +25,7 @@ except (ImportError, AttributeError) as missing:
     sys.exit(77)
 
 READERS = "correct the file or move it away"
-# Pointers of members that the reader checks in the same way as the schema.
+# Pointers of members for which the reader makes the same checks as the schema.
 READ = re.compile(r"/(pattern|gpu|compute_capability|entries)$|/entries/\d+(/contenders/\d+|/baseline)?/time/(low|median|high)_ns$"
                   r"|/entries/\d+/(problem|configuration|gbps|gflops|speedup|ceiling_fraction|contenders)$")
 

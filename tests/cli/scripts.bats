@@ -1,6 +1,6 @@
 load helpers
 
-@test "a script in this folder comes before an installed one" {
+@test "a script in the current folder is used before an installed one" {
     cp "$FIXTURES"/scale.lua transpose.lua
     cp "$FIXTURES"/scale*.tmpl .
     tool space transpose.lua --arch sm_90 --json
@@ -36,7 +36,7 @@ load helpers
     [ "$status" -eq 2 ]
 }
 
-@test "a template includes files of its folder, and its cache follows them" {
+@test "a template includes files of its folder, and changes of these files are noticed" {
     cp "$FIXTURES"/scale* .
     sed -i '1i #include "mine.h"' scale.cu.tmpl
     sed -i 's/\* factor/* (factor + MINE)/' scale.cu.tmpl
@@ -49,7 +49,7 @@ load helpers
     if cmp -s 1.ptx 2.ptx; then return 1; fi
 }
 
-@test "a template includes no file of anywhere else" {
+@test "a template cannot include files of other folders" {
     cp "$FIXTURES"/scale* .
     mkdir -p "$XDG_STATE_HOME"
     echo secret-word >"$BATS_TEST_TMPDIR/secret"
@@ -89,7 +89,7 @@ load helpers
     fails_with 2 "is a link that leaves the folder"
 }
 
-@test "escape sequences of a script are shown, not obeyed" {
+@test "escape sequences in messages of a script are shown as text" {
     cp "$FIXTURES"/scale* .
     escape=$'\033]0;title\007\033[31m'
     { printf '%% if vec > 1 then\n#error %s\n%% end\n' "$escape"; cat "$FIXTURES/scale.cu.tmpl"; } >scale.cu.tmpl
@@ -109,8 +109,7 @@ load helpers
     python3 -m json.tool <out.txt >/dev/null
 }
 
-# misspelt SED LINE TEXT: checks that the fixture, changed by SED, is refused; the message names the line and the
-# intended name.
+# misspelt SED LINE TEXT: checks that the fixture, changed by SED, is refused, with this line and the intended name
 misspelt() {
     cp "$FIXTURES"/scale* .
     sed -i "$1" scale.lua
@@ -129,7 +128,7 @@ misspelt() {
 
 @test "the message about a misspelt file names the folders and the nearest file" {
     cp "$FIXTURES"/scale* .
-    absent() { # absent SED FILE NAME: the changed FILE has a name for which NAME is suggested
+    absent() { # absent SED FILE NAME: changes a name in FILE, and checks that NAME is suggested
         cp "$FIXTURES/$2" .
         sed -i "$1" "$2"
         tool emit scale.lua
@@ -144,7 +143,7 @@ misspelt() {
     absent 's/at.input  {/at.input { fill = at.file("scael.lua"),/' scale.lua scale.lua
 }
 
-@test "a line of a file beside the script is named with the script's folder" {
+@test "messages about a file of the script's folder have the path of this folder" {
     mkdir sub
     cp "$FIXTURES"/scale* sub
     sed -i 's/< n/<= n/' sub/scale.cu.tmpl
@@ -157,7 +156,7 @@ misspelt() {
     done
 }
 
-@test "a script that uses the parts of Lua that scripts do not have is told so" {
+@test "for parts of Lua that scripts cannot use, the message says so" {
     for call in 'print("x")' 'os.exit(1)' 'local f = io.open("x")'; do
         echo "$call" >own.lua
         tool check own.lua
@@ -165,7 +164,7 @@ misspelt() {
     done
 }
 
-@test "a file that is neither .cu nor .lua and no Lua either is refused as such" {
+@test "a file that is neither CUDA nor Lua is refused with this reason" {
     echo hello >text.txt
     tool check text.txt
     fails_with 2 "text.txt:2: syntax error near <eof>; a file whose name does not end in .cu is read as a Lua script"
@@ -183,7 +182,7 @@ misspelt() {
     fails_with 2 'scale.cu.tmpl:1: a ${ has no closing } on its line'
 }
 
-@test "a text that no record can hold is refused before anything runs, wherever it is given" {
+@test "a text that no record can hold is refused before a run begins" {
     long=$(printf 'x%.0s' $(seq 300))
     cp "$FIXTURES"/scale* .
     for text in "$long" $'a\xff' $'a\x1b[2J'; do
@@ -217,7 +216,7 @@ LUA
     done
 }
 
-@test "lint finds keys that a table has twice, and a file's comment, too" {
+@test "lint finds duplicate keys in tables of a script and of a kernel file's comment" {
     tool new mine
     sed -i 's/  tolerance = 0,.*/  tolerance = 0,\n  traffic = "3 * n",/' mine.lua
     tool lint mine.lua
@@ -229,7 +228,7 @@ LUA
     says "twice.cu:$(grep -n 'x = "n" }' twice.cu | cut -d: -f1): 'x' is written twice"
 }
 
-@test "the hint for missing traffic names what the script no longer has buffers, or no longer has expected results" {
+@test "the hint for missing traffic names fields for buffers that the script no longer has" {
     tool new mine
     sed -i '/traffic =/d; s/\bn\b/elements/g' mine.lua
     tool space mine.lua

@@ -1,8 +1,8 @@
 load helpers
 
-@test "a space that ends in every way names each outcome and finds the right winner" {
-    # On a GPU, the fixture's first right variant is by far the fastest. On a simulated device, the problem is so small
-    # that all right variants take the same time. The budget counts variants, because the default is 40 seconds.
+@test "a space with every kind of outcome names each and finds a right winner" {
+    # On a GPU, the first right variant is by far the fastest. On a simulated device the problem is so small that all
+    # right variants take the same time. The budget counts variants, because the default is 40 seconds.
     tool "$FIXTURES/mixed_outcomes.lua" --device sim:sm_90 --budget 12 --json --quiet
     succeeds
     for expected in '"ok": 5' '"compile_error": 4' '"wrong_result": 1' '"crashed": 1' '"timeout": 1'; do
@@ -29,7 +29,7 @@ load helpers
     says 'max_registers=255'
 }
 
-@test "every pattern that ships runs on a simulated device" {
+@test "every shipped pattern runs on a simulated device" {
     for pattern in bank_conflict dot misaligned spill strided transpose vector_add; do
         tool "$pattern" --device sim:sm_90 --strategy random --budget 1 --json --quiet
         succeeds
@@ -37,7 +37,7 @@ load helpers
     done
 }
 
-@test "a run on a simulated device says that it proves nothing, and why a read beats its copies" {
+@test "a run on a simulated device says that its times are predicted, and why a read beats a copy" {
     tool dot --device sim --budget 3 --prove all --json --quiet
     succeeds
     jq -r '.warnings[]' out.txt >warnings
@@ -58,7 +58,7 @@ load helpers
 }
 
 @test "patterns of several launches run, timed and checked as a whole" {
-    # These patterns have two launches, one or two launches, and groups of launches that run in rounds.
+    # The patterns have two launches; one or two launches; and groups of launches that run in rounds.
     for pattern in separable two_pass_sum stepped; do
         tool "$FIXTURES/$pattern.lua" --device sim:sm_90 --strategy random --budget 2 --json --quiet
         succeeds
@@ -81,7 +81,7 @@ load helpers
     says "elements of dst are wrong"
 }
 
-@test "predictions that the model cannot tell apart are called tied, none of them the best" {
+@test "predictions that the model cannot distinguish are called tied, and none is called the best" {
     tool "$FIXTURES/scale.lua" --device sim:sm_90 --budget 6 --quiet --no-record --only vec=4
     succeeds
     says "tied with"
@@ -93,8 +93,8 @@ load helpers
     fails_with 2 "--objective energy is refused: energy can be measured on a real GPU only"
 }
 
-@test "a layout is a parameter: each has data and a reference of its own" {
-    # Small problems: the script's own has four million particles, which each prediction and the reference prepare.
+@test "a layout is a parameter, and each layout has its own data and reference" {
+    # The script's own problem has four million particles, which the reference and each prediction would prepare.
     tool "$FIXTURES/particles.lua" --device sim:sm_90 --set n=16384 --json --quiet
     succeeds
     says '"ok": 16'
@@ -103,7 +103,7 @@ load helpers
     says "blocks of the tuned problem"
 }
 
-@test "particles in any layout are one space" {
+@test "all layouts of particles are in one space" {
     tool aos_soa --set layout=any --device sim:sm_90 --strategy random --budget 8 --json --quiet
     succeeds
     says '"ok": 8'
@@ -126,12 +126,12 @@ load helpers
     fails_with 2 "the kernel that prepares inputs"
 }
 
-@test "variants of one source or machine code are tried once, and said to be twins" {
+@test "variants with equal source or machine code are tried once and reported as twins" {
     tool "$FIXTURES/twins.lua" --device sim:sm_90 --json --quiet --top 100
     succeeds
     says '"twins": 20,'
     says '"ok": 24,'
-    # Each twin has the same outcome as in a run without its twins.
+    # Each twin must have the same outcome as in a run without its twins.
     cp out.txt merged.json
     tool "$FIXTURES/twins.lua" --only note=3 --only name=index --device sim:sm_90 --json --quiet --top 100
     says '"twins": 0,'
@@ -152,7 +152,7 @@ PYTHON
     says "the same machine code: "
 }
 
-@test "the strategy that learns tries the same variants each time, however many compile at once" {
+@test "the learning strategy tries the same variants with any number of compile workers" {
     local tried script
     for script in twins scale; do
         for jobs in 1 4; do
@@ -167,7 +167,7 @@ print(sorted(str(r["config"]) for r in json.load(open("out.txt"))["results"]))')
     done
 }
 
-@test "times are predicted for the tuned problem, however large, and with --set for the problem that it makes" {
+@test "times are predicted for the tuned problem of any size, or for the problem of --set" {
     for n in 1048576 4096 268435456; do
         tool "$FIXTURES/scale.lua" --device sim --budget 2 --quiet --set n=$n
         succeeds
@@ -192,14 +192,14 @@ assert all(r["ci_ns"][0] < r["time_ns"] < r["ci_ns"][1] for r in run["results"])
 PY
 }
 
-@test "the output has the interval of the winner's prediction, and says whether the default lies inside" {
+@test "the output has the interval of the winner's prediction, and says whether the default is inside it" {
     tool "$FIXTURES/scale.lua" --device sim:sm_90 --budget 4 --quiet
     succeeds
     grep -Eq '^interval +[0-9.]+ us to [0-9.]+ us' out.txt
     says "lies inside: it may be as fast"
 }
 
-@test "importance and plots of a simulated run are of the times by which it chose" {
+@test "importance and plots of a simulated run use the times that decided" {
     cp "$FIXTURES"/scale* .
     tool scale.lua --device sim:sm_90 --only cached=true --only vec=1,4 --json --top 1000000 --quiet
     succeeds
@@ -216,7 +216,7 @@ assert run["best"]["time_ns"] == best["time_ns"], (run["best"], best)
 PY
 }
 
-@test "a run with a budget in seconds ends in time, with a winner, though a variant would take longer" {
+@test "a run with a budget in seconds ends in time, with a winner, although a variant would take longer" {
     local start end
     start=$(date +%s%N)
     tool matmul.lua --device sim:h100 --set m=1024 --set n=1024 --set k=1024 --budget 6s --quiet --json
@@ -265,7 +265,7 @@ PY
     cmp out.txt whole.txt
 }
 
-@test "a tuned problem that is small enough is compared whole, however large a ragged problem is" {
+@test "a small tuned problem is compared completely, even with a large ragged problem" {
     cp "$FIXTURES"/scale*.tmpl "$FIXTURES"/scale.lua .
     sed -i 's/n = 1 << 20,/n = 1000,/; s/ragged  = { n = 1003 }/ragged = { n = (1 << 24) + 5 }/' scale.lua
     sed -i '0,/^{$/s//{\n    if (n == 1000 \&\& threadIdx.x == 3)\n        return;/' scale.cu.tmpl

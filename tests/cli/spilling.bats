@@ -1,20 +1,20 @@
 load helpers
 
-@test "spills finds where a capped kernel begins to spill, for a tenth of the compilations" {
+@test "spills finds the register limit at which a kernel begins to spill, with a tenth of the compilations" {
     tool spills spill.lua --config live=32 --over 'registers=24,...,63' --arch sm_80,sm_90
     succeeds
     says 'sm_80: spills end at registers='
     says 'sm_90: spills end at registers='
 }
 
-@test "spills goes over a parameter of the pattern" {
+@test "spills can vary a parameter of the pattern" {
     tool spills spill.lua --config max_registers=32 --over 'live=8,...,40' --arch sm_90 --json
     succeeds
     says '"kind": "rises"'
     says '"axis": "live"'
 }
 
-@test "spills to shared memory stand beside those to local memory, with predicted times" {
+@test "spills to shared memory are shown beside spills to local memory, with predicted times" {
     tool spills spill.lua --config live=32 --over registers=32,40 --shared-spills --device sim:sm_90
     succeeds
     says '| local'
@@ -39,12 +39,12 @@ load helpers
     says "'autotune scale --arch sm_90' compiles the whole space"
 }
 
-@test "a cap that no kernel can have is refused" {
+@test "an impossible register limit is refused" {
     tool spills spill.lua --over registers=8 --arch sm_90
     fails_with 2 'from 16 to 255'
 }
 
-@test "a cap in --config is refused: it belongs to --over" {
+@test "a register limit in --config is refused, because it belongs to --over" {
     tool spills spill.lua --over live=32 --config block=256,registers=64 --arch sm_90
     fails_with 2 '--over registers=64'
 }

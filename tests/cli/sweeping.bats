@@ -1,12 +1,12 @@
 load helpers
 
-holds() { # holds EXPRESSION: checks a Python expression over `points`, the points of the curve printed as JSON
+holds() { # holds EXPRESSION: checks a Python expression about `points`, the points of the printed curve
     python3 -c 'import json, sys
 points = json.load(open("out.txt"))["points"]
 assert eval(sys.argv[1].replace("\n", " ")), points' "$1"
 }
 
-@test "a sweep tunes each point and prints the curve with the best at each" {
+@test "a sweep tunes each point and prints the best configuration of each" {
     tool sweep "$FIXTURES/scale.lua" --over n=1000,2000,4000 --device sim:sm_90 --budget 2 --quiet
     succeeds
     says "times are predicted"
@@ -15,7 +15,7 @@ assert eval(sys.argv[1].replace("\n", " ")), points' "$1"
     done
 }
 
-@test "a range is refused with the command that takes ranges" {
+@test "a range is refused, and the message names the command for ranges" {
     tool sweep "$FIXTURES/scale.lua" --over n=64K..1M --device sim:sm_90
     fails_with 2 "'64K..1M' is a range, which 'autotune portfolio' takes; here values are listed"
 }
@@ -37,7 +37,7 @@ assert eval(sys.argv[1].replace("\n", " ")), points' "$1"
     holds '"n < 2000" in points[1]["message"]'
 }
 
-@test "the curve of a sweep can be had from the records, and drawn" {
+@test "the curve of a sweep can be printed from the records and drawn" {
     mkdir results
     cp -r "$FIXTURES/../../results/"nvidia-* results/
     tool sweep strided --over stride=1,2,4,128 --recorded --json
@@ -60,7 +60,7 @@ PY
     fails_with 1 "nothing is recorded of these problems of strided"
 }
 
-@test "a sweep over an unknown variable names the problem's variables" {
+@test "for a sweep over an unknown variable, the message names the problem's variables" {
     tool sweep "$FIXTURES/scale.lua" --over m=1,2 --device sim:sm_90
     fails_with 2 "the problem has no such variable"
     tool sweep "$FIXTURES/scale.lua" --device sim:sm_90
@@ -71,7 +71,7 @@ PY
     fails_with 2 "by both --over and --set"
 }
 
-@test "a sweep refuses the name of a picture before it measures" {
+@test "a sweep refuses a wrong file name of a picture before it measures" {
     tool sweep strided.lua --over stride=1 --device sim --budget 1 --picture x.bmp
     fails_with 2 "the name of a picture must end in .png or .svg, not 'x.bmp'"
     [ -z "$output" ]

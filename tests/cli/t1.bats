@@ -1,12 +1,12 @@
 # Tests `python -m autotune.t1 spec.json`, which converts the T1 format of other auto-tuners.
 load helpers
 
-spec() { # spec SED-EXPRESSION...: writes scale_t1.json with changes, and its kernel
+spec() { # spec SED-EXPRESSION...: writes scale_t1.json, changed by SED, to spec.json, and copies its kernel
     cp "$FIXTURES/scale_t1.cu" .
     local expressions=(-e "")
     for e in "$@"; do expressions+=(-e "$e"); done
     sed "${expressions[@]}" "$FIXTURES/scale_t1.json" >spec.json
-    # A change without an effect would test nothing.
+    # The expressions must change the file.
     [ $# -eq 0 ] || ! cmp -s spec.json "$FIXTURES/scale_t1.json"
 }
 
@@ -18,7 +18,7 @@ converts() { # converts spec.json to spec.lua; sets $warnings to the warnings
     warnings=$(cat err.txt)
 }
 
-refused() { # refused LINE TEXT: checks that converting the file fails at this line, with this text
+refused() { # refused LINE TEXT: checks that the conversion fails at this line, with this text
     status=0
     PYTHONPATH=$BATS_TEST_DIRNAME/../../tuner/python python3 -m autotune.t1 spec.json >spec.lua 2>err.txt || status=$?
     errors=$(cat err.txt)
@@ -27,13 +27,13 @@ refused() { # refused LINE TEXT: checks that converting the file fails at this l
     [ "$(wc -l <err.txt)" -eq 1 ]
 }
 
-fails_to_load() { # fails_to_load TEXT: checks that the file is converted, but the script is refused with this text
+fails_to_load() { # fails_to_load TEXT: checks that the file is converted and the script is refused with this text
     converts
     tool space spec.lua --arch sm_90
     fails_with 2 "$1"
 }
 
-@test "a file is the pattern that a script would have been" {
+@test "a file becomes the same pattern as an equal script" {
     spec
     converts
     tool space spec.lua --arch sm_90
@@ -49,7 +49,7 @@ fails_to_load() { # fails_to_load TEXT: checks that the file is converted, but t
     says "#define ITEMS 2"
 }
 
-@test "its variants are checked, explained, tuned and swept" {
+@test "variants of a file are checked, explained, tuned and swept" {
     spec
     converts
     tool check spec.lua --budget 20
@@ -66,7 +66,7 @@ fails_to_load() { # fails_to_load TEXT: checks that the file is converted, but t
     says "1000 "
 }
 
-@test "ProblemSize and GridDiv are taken as Kernel Tuner takes them, and sizes may read them" {
+@test "ProblemSize and GridDiv have the meaning of Kernel Tuner, and sizes may read them" {
     spec 's/"GlobalSize":.*/"ProblemSize": [2000], "GridDivX": ["BLOCK", "ITEMS"], "GlobalSize": {"X": "7"},/' \
         's/"Size": 2000/"Size": "ProblemSize[0] * max(ITEMS) \/\/ 8"/'
     converts
@@ -76,7 +76,7 @@ fails_to_load() { # fails_to_load TEXT: checks that the file is converted, but t
     says "problem_size_x=2000"
 }
 
-@test "a size that a kernel reads beyond is found" {
+@test "a kernel that reads beyond a size is rejected" {
     spec '0,/"Size": 2000/s//"Size": 1999/'
     converts
     tool check spec.lua
@@ -85,7 +85,7 @@ fails_to_load() { # fails_to_load TEXT: checks that the file is converted, but t
     says "x[1999], 0 bytes after the end of x"
 }
 
-@test "GlobalSize counts blocks where GlobalSizeType is CUDA" {
+@test "GlobalSize counts blocks if GlobalSizeType is CUDA" {
     spec 's/"OpenCL"/"CUDA"/' 's/"X": "(2000.*}/"X": "(2000 \/\/ ITEMS + BLOCK) \/\/ BLOCK"}/'
     converts
     tool check spec.lua
@@ -119,7 +119,7 @@ PYTHON
     refused 21 "Write them to a file, and use FillType BinaryRaw"
 }
 
-@test "options of the compiler are its own, and name folders of headers" {
+@test "compiler options of a file are used, even for folders of headers" {
     spec 's/"-std=c++17"/"-O3", "-use_fast_math", "-I headers"/'
     mkdir headers
     echo '#define TWICE(x) (2 * (x))' >headers/twice.h

@@ -6,7 +6,7 @@ fits() { # fits COMMAND...: checks that no line is wider than a terminal of 80, 
     python3 "$BATS_TEST_DIRNAME/widths.py" 80,120,200 "$AUTOTUNE" "$@"
 }
 
-grows() { # grows COMMAND...: checks that the output fits, and that it is wider on a wide terminal
+grows() { # grows COMMAND...: checks that the output fits, and that it uses the width of a wide terminal
     python3 "$BATS_TEST_DIRNAME/widths.py" --grows 80,120,200 "$AUTOTUNE" "$@"
 }
 
@@ -18,7 +18,7 @@ grows() { # grows COMMAND...: checks that the output fits, and that it is wider 
     fits help check
 }
 
-@test "pages fit the terminal, but for lines of code, which are not broken" {
+@test "pages fit the terminal, except for lines of code" {
     PYTHONPATH="$BATS_TEST_DIRNAME" python3 - "$AUTOTUNE" "$BATS_TEST_DIRNAME/../../docs" <<'EOF'
 import os, re, sys
 from terminal import run_on_terminal
@@ -70,7 +70,7 @@ EOF
     grows plot "$RESULTS"/nvidia-h200/landscapes/dot.json.gz --kind importance
 }
 
-@test "a file's lines are not broken where programs read them" {
+@test "output to a file for programs has no line breaks" {
     tool emit transpose.lua --config algorithm=tile
     succeeds
     cp out.txt whole.txt
@@ -78,14 +78,14 @@ EOF
     cmp out.txt whole.txt
 }
 
-@test "COLUMNS is the width of tables in a file, which is 80 without it" {
+@test "COLUMNS sets the width of tables in a file, and the default is 80" {
     tool compare "$BATS_TEST_DIRNAME"/../../results/nvidia-h{200,100-80gb-hbm3}/transpose.json
     [ "$(awk '/^ / { if (length($0) > most) most = length($0) } END { print (most <= 80) }' out.txt)" -eq 1 ]
     COLUMNS=120 tool compare "$BATS_TEST_DIRNAME"/../../results/nvidia-h{200,100-80gb-hbm3}/transpose.json
     says 'rows=8192,cols=8192,dtype=float'
 }
 
-@test "colours are for terminals that have them, unless NO_COLOR refuses them" {
+@test "only terminals with colours get colours, unless NO_COLOR is set" {
     escapes() { # escapes VARIABLE=VALUE: prints the escape sequences of a table on a terminal
         env "$1" PYTHONPATH="$BATS_TEST_DIRNAME" python3 - "$AUTOTUNE" "$RESULTS" <<'PY'
 import sys

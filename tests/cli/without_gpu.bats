@@ -1,6 +1,6 @@
 load helpers
 
-no_gpu() { # names a driver that does not exist
+no_gpu() { # no_gpu: sets the driver to a file that does not exist
     export AUTOTUNE_LIBCUDA=$WORK/no-such-libcuda.so
 }
 
@@ -11,7 +11,7 @@ no_gpu() { # names a driver that does not exist
     says "There is no GPU: "
     grep -q '^ *sim:sm_80  *a100  *sm_80 ' out.txt
     grep -q '^ *sim:h100  *h100  *sm_90 ' out.txt
-    # Each listed device can be used.
+    # Each listed device must be usable.
     tool "$FIXTURES/scale.lua" --device sim:sm_80 --budget 1 --quiet
     succeeds
 }
@@ -31,7 +31,7 @@ no_gpu() { # names a driver that does not exist
     [ ! -e results ]
 }
 
-@test "--arch with a budget compiles that many" {
+@test "--arch with a budget compiles this number of variants" {
     tool transpose.lua --arch sm_90 --budget 20 --strategy random --json --quiet
     succeeds
     says '"ok": 20'
@@ -47,12 +47,12 @@ no_gpu() { # names a driver that does not exist
     cmp first.txt second.txt
 }
 
-@test "a pattern that cannot be measured says what works on it" {
+@test "for a pattern that cannot be measured, the message names commands that work" {
     tool "$FIXTURES/scale.lua" --arch sm_90 --device cuda:0
     fails_with 2 "--arch compiles without a device"
 }
 
-@test "without NVRTC the error names where it was looked for" {
+@test "without NVRTC the error names the searched places" {
     AUTOTUNE_NVRTC=$WORK/no-such-nvrtc.so tool "$FIXTURES/scale.lua" --arch sm_90
     fails_with 3 "no-such-nvrtc.so"
 }
@@ -77,7 +77,7 @@ no_gpu() { # names a driver that does not exist
     "$AUTOTUNE" "$FIXTURES/scale.lua" --arch sm_90 --quiet 2>err.txt | true
 }
 
-@test "a record of predictions is refused with the reason" {
+@test "recording predictions is refused with the reason" {
     no_gpu
     tool "$FIXTURES/scale.lua" --device sim:sm_90 --record
     fails_with 2 "predictions"
@@ -86,7 +86,7 @@ no_gpu() { # names a driver that does not exist
     [ ! -e results ]
 }
 
-@test "ceilings are of a GPU: without one, or of a simulated device, there are none" {
+@test "ceilings need a GPU: they are refused without a GPU and for a simulated device" {
     no_gpu
     tool ceilings
     fails_with 3 'this command measures a GPU, and there is none: there is no CUDA driver'
@@ -99,12 +99,12 @@ no_gpu() { # names a driver that does not exist
     fails_with 3 'this command measures a GPU, and there is none: there is no CUDA driver'
 }
 
-@test "the demo shows naive kernel, unpadded tile and winner beside each other, why they differ, and what to do next" {
+@test "the demo compares naive kernel, unpadded tile and winner, explains the differences, and names next steps" {
     no_gpu
     cmake -D AUTOTUNE="$AUTOTUNE" -D FOLDER="$WORK/records" -P "$BATS_TEST_DIRNAME/../../tuner/cmake/Demo.cmake" >out.txt 2>err.txt
     output=$(cat out.txt)
     says "kernel naive unpadded tile winner"
-    # Only the naive kernel writes parts of sectors; only the tile without padding has bank conflicts.
+    # Only the naive kernel writes parts of sectors. Only the tile without padding has bank conflicts.
     grep -qx 'sectors a write  *32.0  *4.0  *4.0' out.txt
     grep -qx 'bank conflicts  *0  *[1-9][0-9]*\(,[0-9]\{3\}\)*  *0' out.txt
     grep -qx 'limited by  *L2  *shared memory  *DRAM' out.txt

@@ -1,6 +1,6 @@
 load helpers
 
-@test "a new pattern tunes as it stands" {
+@test "a new pattern can be tuned without changes" {
     tool new mine
     succeeds
     for file in mine.lua mine.cu.tmpl mine_ref.cu.tmpl; do
@@ -20,7 +20,7 @@ load helpers
     says "no warnings"
 }
 
-@test "new writes over nothing" {
+@test "new overwrites no file" {
     echo precious >mine_ref.cu.tmpl
     tool new mine
     fails_with 2 "mine_ref.cu.tmpl exists"
@@ -28,7 +28,7 @@ load helpers
     [ "$(cat mine_ref.cu.tmpl)" = precious ]
 }
 
-@test "new says that an installed pattern has the name, which now means the new one" {
+@test "new warns that the new pattern hides an installed pattern of the same name" {
     tool new transpose
     succeeds
     [[ "$errors" == *"an installed pattern is called 'transpose', too"* ]]
@@ -54,7 +54,7 @@ load helpers
     succeeds
     says "  scripts           Scripts: the fields"
     says "  spills            Where spills begin"
-    # A page and a command of the same name are both shown.
+    # A page and a command of the same name must both be shown.
     tool help spills
     succeeds
     says "# Where spills begin"
@@ -73,19 +73,19 @@ load helpers
     fails_with 2 "did you mean 'templates'?"
 }
 
-@test "a page's tables fit the page, with their heads, and cells are wrapped in their columns" {
+@test "tables of a page have headings and fit the page, and cells are wrapped in their columns" {
     tool help commands
     succeeds
     lacks -E '^\|' out.txt
     grep -q '^task  *command$' out.txt
     grep -A1 '^task  ' out.txt | tail -1 | grep -qE '^-{8,}  -{8,}$'
-    # If a cell is empty, the next cell stays in its column.
+    # If a cell is empty, the next cell must stay in its column.
     grep -qE '^exit code  command +meaning$' out.txt
     grep -qE '^           `tune` ' out.txt
     lacks -E '^[^ ].*  .{81}' out.txt
 }
 
-@test "help begins with the tutorial, and names the pages of builders apart" {
+@test "help begins with the tutorial, and lists pages for developers separately" {
     tool help
     succeeds
     [ "$(sed -n '2s/^  \([a-z]*\) .*/\1/p' out.txt)" = tutorial ]
@@ -108,7 +108,7 @@ load helpers
     says "scale.lua:$(grep -n reference scale.lua | cut -d: -f1): the reference uses the template of the variants ("
     says_nothing_of "cached: no template"
     lacks -v '^scale.lua:[0-9]*: ' out.txt
-    # A script that says so has no ragged problem.
+    # With `ragged = false` a script needs no ragged problem.
     sed -i 's/  reference =/  ragged = false,\n&/' scale.lua
     for command in lint space; do
         tool $command scale.lua
@@ -118,7 +118,7 @@ load helpers
     done
 }
 
-@test "lint looks at some hundred variants of a parameter that nothing reads" {
+@test "lint examines some hundred variants of a parameter that nothing reads" {
     cp "$FIXTURES"/scale* .
     sed -i 's/vec   = { 1, 2, 4 }/vec = { 1, 2, 4 }, unread = at.range(1, 2000)/' scale.lua
     tool lint scale.lua --arch sm_90
@@ -135,7 +135,7 @@ load helpers
     says_nothing_of "starts[2]"
 }
 
-@test "lint leaves alone a constraint that other problems or devices need, and tells that a reference is missing" {
+@test "lint accepts a constraint that other problems or devices need, and warns of a missing reference" {
     cp "$FIXTURES"/scale*.tmpl "$FIXTURES"/scale.lua .
     tool lint scale.lua
     succeeds
