@@ -124,7 +124,7 @@ def judge(binary, path, on_all, core):
                 return f"exit code {status}, not {EXITS[expected]}: {text[:1500]}"
             if not re.search(regex, text):
                 return f"nothing says '{regex}': {text[:1500]}"
-            # On several cores, status and verdict must be the same.
+            # Status and verdict must be the same on several cores.
             if on_all and len(every) > 1 and check(binary, folder, every)[:2] != (status, verdict):
                 return f"another verdict on {len(every)} cores than on one: {text[:1500]}"
         except subprocess.TimeoutExpired:
@@ -176,7 +176,7 @@ def main():
 
     def found(pool):
         judged = list(pool.map(judge_on_a_core, cases))
-        # If a case ran out of GPU memory beside other cases, it is tried again alone.
+        # A case that ran out of GPU memory beside other cases is tried again alone.
         return [judge_on_gpu(binary, path, device) if wrong and device and "of device memory" in wrong else wrong
                 for path, wrong in zip(cases, judged)]
 
