@@ -27,7 +27,7 @@ def write(folder):
                     path.parent.mkdir(parents=True, exist_ok=True)
                     path.write_bytes(text)
                     path.chmod(member.mode)
-    # A build lists the files of some folders, so files of an earlier commit must go.
+    # A build lists the files of some folders, so files that only an earlier commit had are removed.
     listed = folder / "build" / "copied"
     for name in set(listed.read_text().splitlines() if listed.exists() else ()) - names:
         (folder / name).unlink(missing_ok=True)

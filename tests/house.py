@@ -21,7 +21,7 @@ import re
 import subprocess
 import sys
 
-# Outside their own module, only unit tests use these; or autotune-rank, which a build without MPI lacks.
+# Outside their own module only unit tests use these, or autotune-rank, which a build without MPI lacks.
 FOR_TESTS = {
     "worker_spawn", "candidate_next", "ceilings_parse", "next_limit_ns", "spending_search",
     "device_child_confine",
@@ -98,7 +98,7 @@ def includes(source):
     return graph
 
 
-# The only headers of a room that other rooms may include.
+# the only headers of a room that other rooms may include
 PUBLIC = {"sim/": {"sim/sim.h", "sim/chip.h", "sim/estimate.h", "sim/explain.h", "sim/kernel.h", "sim/machine/run.h"}}
 
 
@@ -114,7 +114,7 @@ def private_uses(source):
                         yield f"{here} includes {included}, which is private to {room[:-1]}: include " + " or ".join(sorted(public))
 
 
-# Each of these figures may only fall: a change that lowers one lowers its limit, too.
+# Each of these figures may only fall. A change that lowers a figure lowers its limit, too.
 MOST_FILES = 556  # .c and .h
 MOST_LONELY_HEADERS = 24
 

@@ -1,5 +1,4 @@
-/* Fuzzes values of --config and --set. Each value must be a usage error, or be written
- * unchanged. */
+/* Fuzzes values of --config and --set, which must be usage errors or be written unchanged. */
 #include "script_folder.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

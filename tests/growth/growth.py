@@ -18,7 +18,7 @@ import sys
 import tempfile
 
 MOST_RATIO, NOISE_S, LIMIT_S = 35, 0.15, 300
-CHEAP_S = 0.3 # for 10 thousand: a slower command is compared well enough there, and not run on 100 thousand
+CHEAP_S = 0.3 # limit of the time for 10 thousand: a slower command is not run on 100 thousand
 SIZES = 1000, 10000, 100000
 
 SCRIPT = """local at = require "autotune"
@@ -95,8 +95,8 @@ def write_kernel_file(path, count):
     open(path, "w").write(KERNEL_FILE % ("".join(lines), count - 2))
 
 
-# Commands by name. They run in a folder with cache.json, records/, script/grown.lua, long/grown.lua, kernel.cu, each of
-# the given size.
+# Commands by name. They run in a folder with cache.json, records/, script/grown.lua, long/grown.lua and kernel.cu,
+# which all have the given size.
 COMMANDS = {
     "replay": "replay cache.json --strategy random --repeat 2 --budget 20",
     "importance": "importance cache.json --json",

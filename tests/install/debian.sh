@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes Debian packages of a build, installs them into an empty system and builds a consumer against them.
-# usage: debian.sh BUILD FIXTURES; exit code 77: a program that it needs is missing
+# Makes Debian packages of a build, installs them into an empty system and builds a consumer with them. usage:
+# debian.sh BUILD FIXTURES; exit code 77: a needed program is missing
 set -eu
 build=$1 fixtures=$2
 here=$(cd "$(dirname "$0")" && pwd)
@@ -10,7 +10,7 @@ rm -rf "$build/tests/debian" "$build"/dist/*.deb
 (cd "$build" && cpack -G DEB >tests/cpack.log 2>&1) || { tail -20 "$build/tests/cpack.log"; exit 1; }
 mkdir -p "$root/var/lib/dpkg"
 touch "$root/var/lib/dpkg/status"
-# The dependencies of the packages are those of this system.
+# This system provides the dependencies of the packages.
 dpkg --root="$root" --force-depends --force-not-root --force-script-chrootless --log=/dev/null \
     --install "$build"/dist/*.deb >"$build/tests/debian/dpkg.log" 2>&1 || { cat "$build/tests/debian/dpkg.log"; exit 1; }
 same() { [ "$1" = "$2" ] || { echo "$3: '$1', not '$2'"; exit 1; }; }

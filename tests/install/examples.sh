@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds and runs the examples of docs/examples, copied out of the source, against an installed tree.
-# usage: examples.sh BUILD EXAMPLES; an example that needs a missing program is named and skipped
+# Copies the examples of docs/examples, and builds and runs them with an installed autotune. usage: examples.sh BUILD
+# EXAMPLES; if an example needs a missing program, it is named and skipped
 set -eu
 build=$1 examples=$2 work=$1/tests/examples
 rm -rf "$work"
@@ -12,7 +12,7 @@ PKG_CONFIG_PATH=$(dirname "$(find "$work/prefix" -name autotune.pc)")
 LD_LIBRARY_PATH=$(dirname "$PKG_CONFIG_PATH")
 export PKG_CONFIG_PATH LD_LIBRARY_PATH
 
-prints() { # prints NAME PATTERN COMMAND...: runs the command, whose output must match
+prints() { # prints NAME PATTERN COMMAND...: runs the command and checks that its output matches PATTERN
     name=$1 pattern=$2
     shift 2
     "$@" >"$work/out.txt" 2>&1 || { echo "$name: $* ended with $?"; cat "$work/out.txt"; exit 1; }

@@ -1,5 +1,5 @@
-# If there is no CUDA Toolkit, the build uses the files that .ci/install fetched; an installed Toolkit is preferred;
-# with neither, the build names the command that helps.
+# Without a CUDA Toolkit, the build uses files that .ci/install fetched. An installed Toolkit is preferred. With
+# neither, the build names the command that helps.
 #   cmake -DSOURCE=<repository> -DWORK=<folder to use> -DTOOLKIT=<whether there is a Toolkit> -P fetched.cmake
 file(REMOVE_RECURSE ${WORK})
 file(WRITE ${WORK}/CMakeLists.txt "cmake_minimum_required(VERSION 3.24...3.25)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# usage: hardening.sh READELF FILE... : checks that each file has the hardening of an optimised build.
+# usage: hardening.sh READELF FILE... : checks that each file has the hardening of an optimised build
 readelf=$1
 shift
 failed=0

@@ -1,5 +1,5 @@
-# Checks that the target `installed` makes all files that `cmake --install` copies from the build tree, so that none is
-# left to the build of the tests.
+# Checks that the target `installed` makes all files that `cmake --install` copies from the build tree. Otherwise a
+# file might exist only because the tests were built.
 #
 # cmake -DBUILD=... -DNINJA=... -P installed.cmake
 execute_process(COMMAND ${NINJA} -C ${BUILD} -t query installed OUTPUT_VARIABLE made RESULT_VARIABLE result)
@@ -12,7 +12,7 @@ foreach(script IN LISTS scripts)
     file(READ ${script} text)
     string(REGEX MATCHALL "\"${BUILD}/(bin|lib|tuner/completions)/[^\"]+\"" copied "${text}")
     foreach(file IN LISTS copied)
-        # Other names of a library are links to it; the completions have one target.
+        # A library's other names are links to it. All completions have one target.
         string(REPLACE "\"" "" name "${file}")
         string(REPLACE "${BUILD}/" "" name "${name}")
         string(REGEX REPLACE "^tuner/completions/.*" "tuner/completions" name "${name}")

@@ -1,5 +1,5 @@
-# Installs the build into a temporary folder, moves that folder, and builds and runs consumers against it with
-# find_package() and with pkg-config.
+# Installs the build into a temporary folder and moves this folder. Then builds and runs consumers, with find_package()
+# and with pkg-config.
 #
 # cmake -DBUILD=... -DCONFIG_FLAGS=... -DFIXTURES=... -DWORK=... [-DNVCC=...] -P run.cmake
 function(run)
@@ -34,7 +34,7 @@ endforeach()
 run(COMMAND ${WORK}/build/with_engine EXPECT "alike two")
 run(COMMAND ${WORK}/build/embedded EXPECT "exact block=256 vec=4")
 
-# The unchanged program of the page: its site is tuned, and the next run uses the decision.
+# The program of the page, unchanged: the first run tunes its site, and the next run uses the decision.
 foreach(mode tune use)
     run(COMMAND ${CMAKE_COMMAND} -E env --unset=AUTOTUNE_LIBCUDA AUTOTUNE_SITES=${mode}
         sh -c "cd ${WORK}/page && ${WORK}/build/page")
@@ -43,7 +43,7 @@ foreach(mode tune use)
     endif()
 endforeach()
 
-# Exported kernels, in a program that has no other part of autotune.
+# Exported kernels, in a program without any other part of autotune.
 if(NVCC)
     run(COMMAND ${CMAKE_COMMAND} -G Ninja -S ${CMAKE_CURRENT_LIST_DIR}/consumer_cuda -B ${WORK}/build_cuda
         -DCMAKE_PREFIX_PATH=${WORK}/prefix -DFIXTURES=${FIXTURES} -DCMAKE_CUDA_COMPILER=${NVCC}
@@ -68,7 +68,7 @@ foreach(mode "" "--static")
     run(COMMAND ${WORK}/with_pkgconfig ${FIXTURES}/results EXPECT ${expected})
 endforeach()
 
-# The installed program finds its own files, and the library exports only its own names.
+# The installed program must find its own files, and the library must export only its own names.
 run(COMMAND ${WORK}/prefix/bin/autotune space transpose --arch sm_90 --json)
 file(GLOB_RECURSE shared ${WORK}/prefix/libautotune.so)
 run(COMMAND nm -D --defined-only --format=posix ${shared})

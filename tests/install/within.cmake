@@ -1,5 +1,5 @@
-# A project that contains autotune's source has everything that find_package() gives, without autotune's tests and
-# packages. Configures only; nothing is built.
+# A project that contains autotune's source must have everything that find_package() gives, but not autotune's tests
+# and packages. Configures the project and builds nothing.
 #   cmake -DSOURCE=<repository> -DWORK=<folder to use> -P within.cmake
 file(REMOVE_RECURSE ${WORK})
 file(WRITE ${WORK}/main.c "int main(void) { return 0; }\n")

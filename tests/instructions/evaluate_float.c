@@ -230,8 +230,7 @@ static soft number_of(const opcode *o, kind from, uint64_t bits)
 }
 
 /* Converts a NaN between float types. A conversion to the same type keeps the NaN. A conversion
- * from or to a double shortens or extends its payload. Returns false if the NaN of the format
- * results. */
+ * from or to a double shortens or extends its payload. Returns false for the format's own NaN. */
 static bool converts_nan(const opcode *o, kind to, kind from, uint64_t bits, uint64_t *d)
 {
     const soft_format *t = format_of(to), *f = format_of(from);

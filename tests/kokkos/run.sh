@@ -1,5 +1,6 @@
 #!/bin/sh
-# Runs a Kokkos program without and with the tool library: the library tunes it, and a later run uses the decision.
+# Runs a Kokkos program without and with the tool library. The library tunes the program, and a later run uses the
+# decision.
 #
 #   run.sh TOOL WORK
 set -eu
@@ -17,7 +18,7 @@ program=$work/build/program
 store=$work/store
 export AUTOTUNE_KOKKOS_STORE="$store"
 [ "$("$program")" = "tile 256" ] || { echo "without a tool the program does not use its default"; exit 1; }
-# On a busy machine, the decision may take several runs.
+# On a busy machine, several runs may be needed for a decision.
 for run in 1 2 3 4 5 6; do
     tuned=$(KOKKOS_TOOLS_LIBS=$tool "$program")
     [ -z "$(find "$store" -name '*.json' 2> /dev/null)" ] || break

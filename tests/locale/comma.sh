@@ -1,11 +1,11 @@
 #!/bin/sh
-# Runs a test in a Turkish locale, which writes 1,5 for one and a half and has a lower-case I outside of ASCII. Every
-# autotune and every test of its library that the test starts has called setlocale(LC_ALL, "tr_TR.UTF-8") before it
-# begins.
+# Runs a test in a Turkish locale, in which one and a half is 1,5 and the lower-case I is not ASCII. Each autotune and
+# each test of its library that the test starts calls setlocale(LC_ALL, "tr_TR.UTF-8") before main().
 #
 # usage: comma.sh [--or-plainly] PRELOAD COMMAND...
 #
-# If there is no such locale and it cannot be made, the test is skipped (77), or with --or-plainly runs in the C locale.
+# If this locale does not exist and cannot be made, the test is skipped (77). With --or-plainly it runs in the C
+# locale.
 set -eu
 plainly=
 if [ "$1" = --or-plainly ]; then
@@ -15,7 +15,7 @@ fi
 preload=$1
 shift
 
-without() { # without REASON COMMAND...
+without() { # without REASON COMMAND...: skips the test, or runs it in the C locale
     echo "not in Turkish: $1"
     shift
     [ -n "$plainly" ] || exit 77

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Checks that every mutant of mutants.txt has its expected outcome. Usage: run.sh BINARY [DEVICE [EVERY [JOBS [SEEDS]]]]
 #
-# DEVICE check (the default): 'autotune check' must reject it, without a GPU. DEVICE cuda:0: the GPU is tuned with
-# the mutant as its only variant, and nothing is recorded, with each of the seeds 1 to SEEDS (default 1), or of a range
-# as 3-5, which draw other data. EVERY 5 runs every fifth mutant, JOBS at a time (default 2). A mutant that is not a
-# mistake is proven, and recorded. Exit code 1 if a mutant has an unexpected outcome.
+# With DEVICE check (the default), 'autotune check' must reject the mutant, without a GPU. With DEVICE cuda:0, the GPU
+# is tuned with the mutant as its only variant, and nothing must be recorded. This is done with each of the seeds 1 to
+# SEEDS (default 1), or of a range such as 3-5; a seed draws the data. EVERY 5 runs every fifth mutant. JOBS mutants
+# run at a time (default 2). A mutant that is no mistake must be proven and recorded. Exit code 1 if a mutant has an
+# unexpected outcome.
 set -u
 binary=$(realpath "$1")
 device=${2:-check}
@@ -16,13 +17,13 @@ first=1
 here=$(dirname "$(realpath "$0")")
 house=$(dirname "$(dirname "$here")")
 
-mutate() { # mutate TEXT FROM TO: sets $mutated; "\n" stands for a line's end; fails if FROM does not occur
+mutate() { # mutate TEXT FROM TO: sets $mutated; "\n" stands for a line end; fails if TEXT does not contain FROM
     local from=${2//'\n'/$'\n'} to=${3//'\n'/$'\n'}
     [[ $1 == *"$from"* ]] || return 1
     mutated=${1%%"$from"*}$to${1#*"$from"}
 }
 
-# Prints the script with the configuration as its default, so that a budget of 1 tries only this configuration.
+# Prints the script with the configuration as its default. A budget of 1 then tries only this configuration.
 with_default() { # with_default TEXT NAME=VALUE,...
     local pair name value list=""
     IFS=, read -ra pairs <<<"$2"
@@ -81,8 +82,8 @@ run_one() { # run_one NUMBER PATTERN FILE CONFIGURATION SETTINGS FROM TO WANTED
     cd "$here" && rm -rf "$work"
 }
 
-# Each mutant with the expected outcome prints a line. These lines are counted instead of the shell's jobs: 'wait -n'
-# can miss a job that ends at the same time as another, and a run that dies prints no line.
+# Each mutant with the expected outcome writes a line to this file. The lines are counted, because 'wait -n' can miss a
+# job that ends at the same time as another, and because a run that dies writes no line.
 as_wanted=$(mktemp)
 trap 'rm -f "$as_wanted"' EXIT
 number=0 begun=0

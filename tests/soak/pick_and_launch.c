@@ -73,7 +73,7 @@ static at_status launch_and_check(device *d, const at_kernel *k, uint64_t round,
     return AT_OK;
 }
 
-/* Adds 1 to *launched, unless nothing is recorded so far. */
+/* Picks and launches. Adds 1 to *launched if the problem is recorded. */
 static at_status use(device *d, char **argv, uint64_t round, uint64_t *launched, at_error *error)
 {
     at_results *results = NULL;

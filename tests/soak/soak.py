@@ -26,9 +26,9 @@ import time
 
 LIMIT_S = 240          # limit of one command, in seconds
 KILL_S = (1.0, 4.0)    # seconds between two kills
-GROWTH_KIB = 16 * 1024 # noise of a process's memory
-JOURNAL_KIB = 2 * 64 * 1024 # size of the journal, which a tuner reads whole, until it is put aside
-PROBLEMS = 240         # different problems; then they are tuned again, because records must not grow forever
+GROWTH_KIB = 16 * 1024 # allowed growth of a process's memory
+JOURNAL_KIB = 2 * 64 * 1024 # size at which the journal is put aside; a tuner reads the whole journal
+PROBLEMS = 240         # number of different problems; then they are tuned again, because records must not grow forever
 SCRIPT = "soaked.lua"
 
 
@@ -108,7 +108,7 @@ class Soak:
         said = self.run("sweep", "sweep", SCRIPT, "--over", over, "--device", self.device, "--quiet", "--json")
         if said is not None:
             points = json.JSONDecoder().raw_decode(said)[0]["points"]
-            # A point whose workers were killed repeatedly reports that and has no result.
+            # A point whose workers were killed repeatedly reports the failure and has no result.
             self.promise([p["problem"]["n"] for p in points if p.get("record")])
 
     def known(self):

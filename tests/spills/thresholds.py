@@ -14,7 +14,8 @@ import sys
 
 ARCHS = ["sm_80", "sm_90", "sm_100"]
 BENCH = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "bench", "landscapes")
-# Kernels with a threshold amid the caps, one whose response goes back and forth, and one that never spills.
+# Kernels with a threshold inside the range of caps, a kernel whose response alternates, and a kernel that never
+# spills.
 SUBJECTS = [
     ("spill.lua", "live=32"),
     ("spill.lua", "live=96,vec=4"),

@@ -16,7 +16,7 @@ import suite
 
 ELEMENTS = 1 << 18
 
-# The verifier's annotations as code. Annotations that only guide its proof are true.
+# The verifier's annotations as code. Annotations that only guide its proof are always true.
 ANNOTATIONS = """#pragma once
 #include <cassert>
 typedef unsigned int uint;
@@ -46,8 +46,8 @@ typedef unsigned int uint;
 #define __builtin_memcpy memcpy
 """
 
-LUA = ("in", "end", "pairs")  # names of arguments that get a trailing _ in a description
-NUMBERS = {  # test: { argument: value }, if the test is not meant for 1
+LUA = ("in", "end", "pairs")  # argument names that get a trailing _ in a description
+NUMBERS = {  # test: { argument: value }, for tests that need another value than 1
     "function_pointers/basic_assignment_fail": {"i": 0},
     "param_values/value_causing_race": {"x": 185},
     "param_values/value_in_assert": {"c": 48},
@@ -136,7 +136,7 @@ def case(path, test):
         return None
     grid, block, macros = launch(line)
     entry, arguments = re.search(r"__global__\s+void\s+(\w+)\s*\(([^)]*)\)", text).groups()
-    while math.prod(block) > 1024:  # more threads than any GPU allows in a block
+    while math.prod(block) > 1024:  # no GPU allows more threads in a block
         block[block.index(max(block))] //= 2
     numbers, buffers, structs = {}, {}, MEMBERS.get(test, {})
     for argument in filter(None, (part.strip() for part in arguments.split(","))):

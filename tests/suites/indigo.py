@@ -93,7 +93,7 @@ class Kernel:
         """Returns whether the mistake makes a difference on `graph`."""
         if "boundsBug" in self.words:
             if not self.one_edge or any(edge is None for _, edge, _ in self.visits(graph)):
-                return True  # threads past the last node, or edges that do not exist
+                return True  # threads beyond the last node, or edges that do not exist
             right = Kernel("_".join(word for word in self.name.split("_") if word != "boundsBug"))
             if self.outcome(graph) != right.outcome(graph):
                 return True
@@ -109,11 +109,11 @@ class Kernel:
         for node, edge, rank in self.visits(graph):
             element = graph.nlist[edge] if self.update == "push_node" else 0
             threads.setdefault(element, set()).add((node % teams, rank % lanes))
-        # one thread for each node, also for nodes without edges
+        # nodes without edges have a thread, too
         if self.update.startswith("conditional") and self.by != "thread":
             threads = {0: set(range(min(graph.nodes, teams)))}
         if "guardBug" in self.words:
-            # A block's guard reads the edges of its first thread only, unless warps reduce first.
+            # The guard of a block reads only edges of the first thread, unless warps reduce first.
             values = [graph.data2[graph.nlist[edge]] for _, edge, rank in self.visits(graph)
                       if self.by != "block" or "shfl" in self.words or rank % THREADS == 0]
             if max(values, default=0) <= graph.data1[0]:

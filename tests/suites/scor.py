@@ -16,7 +16,7 @@ def micro(given):
     for path in sorted((given.suite / "microbenchmarks/src").glob("*.cu")):
         text = path.read_text()
         variables = [name for name in re.findall(r"^__device__ int (\w+) = 0;", text, re.MULTILINE)
-                     # variables that the kernel uses start each launch with the file's values
+                     # a variable that the kernel uses has the file's value at the start of each launch
                      if len(re.findall(rf"\b{name}\b", text)) > 1]
         zeros = ", ".join(f'{name} = "zero"' for name in variables)
         blocks, threads = (re.search(rf"#define\s+{name}\s+(\d+)", text)[1] for name in ("NBLOCKS", "TPERBLK"))
@@ -34,8 +34,8 @@ buffers = {{
 """)
 
 
-# Fields of the benchmarks' kernels: numbers, including NBLOCKS and NTHREADS, and buffers. Each block of the graph
-# kernels begins at its head and takes other blocks' elements when it is done.
+# Fields of the benchmarks' kernels: numbers, including NBLOCKS and NTHREADS, and buffers. In graph kernels, each block
+# begins with its own part of the elements and then takes elements of other blocks.
 GRAPH = """
   head    = at.inout { count = "NBLOCKS", fill = at.values { 0, 100, 200 } },
   tail    = at.inout { count = "NBLOCKS", fill = at.values { 100, 200, 300 } },

@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-CPU_SECONDS = 300  # processor time after which a check counts as an error
+CPU_SECONDS = 300  # processor time of a check, in seconds; a longer check counts as an error
 
 
 @dataclass
@@ -24,11 +24,11 @@ class Case:
     name: str
     source: str  # the text of the kernel's file
     fields: str  # Lua: the fields of the description
-    expected: str  # "right", "race" or "fault" (another mistake): the suite's answer
+    expected: str  # the suite's answer: "right", "race" or "fault" (another mistake)
     group: str = ""  # the row of the table
     files: dict = field(default_factory=dict)  # other files beside the description: name to text or bytes
     options: list = field(default_factory=list)
-    explained: str = ""  # reason why the suite's answer does not hold for this input; empty if it does
+    explained: str = ""  # reason why the suite's answer is wrong for this input; empty if it is right
     verdict: str = ""  # "right", "race", "fault", "unknown" or "error"
     message: str = ""
     seconds: float = 0.0

@@ -1,7 +1,7 @@
 #include <autotune.h>
 #include <stdio.h>
 
-/* Names that libautotune also uses inside; they must not collide. */
+/* libautotune also uses these names inside. The names must not collide. */
 int error_set(void);
 int pick(void);
 

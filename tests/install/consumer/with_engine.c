@@ -4,7 +4,8 @@
 
 const char *engine_version(void);
 
-/* Each has its own libautotune; a shared one would have its static text overwritten. */
+/* The program and the engine have a libautotune each. If they shared one, the second call would
+ * overwrite its static text. */
 int main(void)
 {
     printf("%s %s\n", strcmp(engine_version(), at_version()) == 0 ? "alike" : "not alike",

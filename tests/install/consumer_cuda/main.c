@@ -4,8 +4,8 @@
 
 static float from[4096], to[4096];
 
-/* Prints "exact right": the rule that picked, and whether the copy is correct; "no GPU" if there is
-   none. */
+/* Prints the rule of the pick and whether the copy is right ("exact right"), or "no GPU" without a
+ * GPU. */
 int main(void)
 {
     autotune_copied_problem problem = {4096};
