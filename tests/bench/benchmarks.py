@@ -33,13 +33,13 @@ ENGINE = ("tuner/run", "tuner/bench", "tuner/cuda", "search", "templates/device_
 class Benchmark:
     """In both commands, {build}, {root}, {bench}, {work} (an empty folder) and {tool} are replaced."""
     name: str
-    smoke: str                    # command without a GPU; empty if CTest has a test of its own
-    smoke_codes: tuple = (0,)     # good exit codes; 1 if a small run cannot reach a target
-    command: str = ""             # command on a GPU; empty if it is run by hand, or needs no GPU
+    smoke: str                    # command without a GPU; empty if CTest has a test for it
+    smoke_codes: tuple = (0,)     # good exit codes; also 1 if a small run cannot reach its target
+    command: str = ""             # command on a GPU; empty for a benchmark that is run by hand or needs no GPU
     title: str = ""
-    figures: str = ""             # the groups of each match in the output make a row
+    figures: str = ""             # regular expression; the groups of each match in the output make a row
     measures: tuple = ENGINE      # a change of these paths makes the figure stale
-    files: tuple = ()             # other files of this folder, besides NAME.*
+    files: tuple = ()             # other files of this folder that it uses, besides NAME.*
     environment: dict = dataclasses.field(default_factory=dict)
 
 
@@ -116,14 +116,14 @@ BENCHMARKS = [
     Benchmark("slices", "python3 {bench}/slices.py {work}/slices {root}/results/nvidia-h200/landscapes/dot.json.gz"),
     Benchmark("synthetic_spaces", "python3 {bench}/synthetic_spaces.py {work}/spaces 1"),
     Benchmark("same_sources", "{bench}/same_sources.sh {tool} {tool} 2 vector_add"),
-    Benchmark("soak", "", measures=("tuner", "tests/soak")), # tests/soak has a short run of its own in CI
-    Benchmark("instructions", "", measures=("tuner/sim", "tests/instructions")), # tests/instructions has its own run; on a GPU: tests/gpu
-    # Without a GPU unit.library.site_tuner tests this; on a GPU it is run by hand.
+    Benchmark("soak", "", measures=("tuner", "tests/soak")), # CI has a short run in tests/soak
+    Benchmark("instructions", "", measures=("tuner/sim", "tests/instructions")), # tests/instructions is the test; on a GPU, tests/gpu
+    # unit.library.site_tuner is the test without a GPU. On a GPU, sites.sh is run by hand.
     Benchmark("sites", "", measures=("tuner/library", "search/race"), files=("sites.*",)),
     Benchmark("context", "{tool} {bench}/context/windowed.lua --device sim --set n=4096 --budget 2 --no-record --quiet", (0,),
               "python3 {bench}/context/pipeline.py {build} 48", "a pipeline of three kernels, tuned alone and in context",
               r"run of the pipeline: .* ([\d.]+ to [\d.]+) of it", ENGINE + ("tests/bench/context",)),
-    # Without a GPU unit.library.tuning tests this; on a GPU it is run by hand.
+    # unit.library.tuning is the test without a GPU. On a GPU, tune_beside.py is run by hand.
     Benchmark("tune_beside", "", measures=("tuner/library", "tuner/bench/turn.c")),
     Benchmark("heavy_headers", "env HEAVY_VARIANTS=2 {bench}/heavy_headers.sh {build} block_reduce"),
     Benchmark("transpose_132", "{tool} space {bench}/transpose_132.lua", files=("transpose_132.*",)),

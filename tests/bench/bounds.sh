@@ -1,11 +1,11 @@
 #!/bin/bash
-# The highest speed that each recorded kernel can reach on this machine's GPU, measured beside the kernel.
+# Measures the highest speed that each recorded kernel can reach on this machine's GPU, and the kernel in the same run.
 #
 #   tests/bench/bounds.sh [BUILD_FOLDER [RESULTS_FOLDER [PROGRAM ...]]]     (build/release, results, all)
 #
-# Prints Markdown (results/*/bounds.md): rows of peers.sh beside the fastest of many kernels that move the same bytes,
-# and the speed of the memory with reads that are not in order (peers/memory.cu). A row that fails says why; then the
-# status is 1.
+# Prints Markdown (results/*/bounds.md): the rows of peers.sh beside the fastest of many kernels that move the same
+# bytes, and the speed of the memory for reads that are not in order (peers/memory.cu). A row that fails has a message,
+# and then the exit status is 1.
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 build=$(cd "${1:-$root/build/release}" && pwd)
@@ -15,7 +15,7 @@ if [ $# -gt 2 ]; then shift 2; else set -- vector_add dot transpose gather basel
 status=0
 build_peers "$@"
 
-# run NAME OPTION...: prints a program's rows. Status 1 means that a row failed and said why.
+# run NAME OPTION...: prints the rows of a program. Status 1 means that a row failed and has a message.
 run() {
     local code=0
     if ! link_peer "$1"; then

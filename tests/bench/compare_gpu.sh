@@ -5,8 +5,8 @@
 #
 #   tests/bench/compare_gpu.sh [BUILD_FOLDER [RUNS [DEVICE]]]      (build/release, 100, cuda:0)
 #
-# Every pair has its own problem, which is set up, loaded, checked and raced anew; a quarter of the pairs share a
-# process, which opens the GPU once. Prints the numbers of verdicts; exit code 1 if a target is missed.
+# Every pair has its own problem, which is set up, loaded, checked and raced separately. A quarter of the pairs share a
+# process, which opens the GPU once. Prints the number of each verdict. Exit code 1 if a target is missed.
 set -u
 here=$(dirname "$(realpath "$0")")
 build=$(realpath "${1:-$here/../../build/release}")
@@ -16,7 +16,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export XDG_STATE_HOME=$work/state
 cp "$here"/two_percent.cu.tmpl "$here"/copy_ref.cu.tmpl "$work"
-# Problems that differ by name only, so that their kernels are compiled once.
+# problems that differ only by name, so that their kernels are compiled once
 sed -e 's/{ 204000, 200000 }/{ 204000, 202000, 200000 }/' -e 's/problem = { /problem = { pair = 0, /' \
     "$here/two_percent.lua" >"$work/two_percent.lua"
 cd "$work" || exit 1
@@ -24,7 +24,7 @@ cd "$work" || exit 1
 python3 - "$build/bin/autotune" "$runs" "$device" <<'END'
 import json, subprocess, sys, time
 autotune, runs, device = sys.argv[1], int(sys.argv[2]), sys.argv[3]
-# A kernel of about 100 us, and the same kernel made 1 % slower.
+# A kernel of about 100 us, and the same kernel with 1 % more cycles.
 PLAIN, SLOWER = {"cycles": 200000}, {"cycles": 202000}
 BATCHES = 4
 VERDICTS = ["SLOWER", "SAME", "FASTER", "NOT SURE"]

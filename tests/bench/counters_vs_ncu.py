@@ -47,7 +47,7 @@ WAVEFRONTS = [
     "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
 ]
 BY_INSTRUCTION = [name.replace("l1tex__", "smsp__sass_l1tex_") for name in WAVEFRONTS]
-# Further counters that --profile compares.
+# more counters that --profile compares
 MORE = WAVEFRONTS + [
     "l1tex__t_sectors_pipe_lsu_mem_local_op_ld.sum",
     "l1tex__t_sectors_pipe_lsu_mem_local_op_st.sum",
@@ -56,7 +56,7 @@ MORE = WAVEFRONTS + [
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SMALL = {"rows": 512, "cols": 1024}
-# (script, configuration, problem): small enough that the simulator runs every block.
+# (script, configuration, problem); a problem is so small that the simulator runs every block
 VARIANTS = [("transpose", c, SMALL) for c in (
     "algorithm=naive,tile_x=32,tile_y=32,block_rows=8,pad=0",
     "algorithm=naive,tile_x=16,tile_y=16,block_rows=16,pad=0",
@@ -144,8 +144,7 @@ VARIANTS = [("transpose", c, SMALL) for c in (
 )] + [("textured", f"reads={r}", {"rows": 64, "cols": 96}) for r in ("memory",)
 ]
 
-# The number of variants of each measured landscape (tests/bench/landscapes.py) that are also compared, on a small
-# problem.
+# Number of variants of each measured landscape (tests/bench/landscapes.py) that are also compared, on a small problem.
 EACH = 8
 SAMPLED = {
     "transpose": SMALL, "batched_transpose": {"batch": 16, "rows": 64, "cols": 64}, "strided": {"n": 1 << 16},
@@ -155,7 +154,7 @@ SAMPLED = {
     "conv2d": {"rows": 256, "cols": 512}, "stencil1d": {"n": 1 << 16}, "histogram": {"n": 1 << 16},
     "spill": {"n": 1 << 16, "rounds": 2}, "product": {"n": 256}, "stencil": {"n": 96},
 }
-OWN = ("product", "stencil")  # patterns with a script in the folder landscapes beside this file
+OWN = ("product", "stencil")  # patterns whose script is in the folder landscapes beside this file
 
 
 def sampled(folder):
@@ -169,7 +168,7 @@ def sampled(folder):
     return found
 
 
-# One variant of each kind of access: by threads and by vectors, strided, misaligned, with conflicts, reduced, in local
+# One variant of each kind of access: by threads, by vectors, strided, misaligned, with conflicts, reduced, in local
 # memory.
 FEW = [("transpose", c, SMALL) for c in (
     "algorithm=naive,tile_x=32,tile_y=32,block_rows=8,pad=0",
@@ -272,7 +271,7 @@ def main():
     variants = ([(script, config, dict(v.split("=") for v in problem.split(",")))
                  for script, config, problem in a.variant] if a.variant else
                 FEW if a.profile and not a.all else VARIANTS)
-    # Some of these do not satisfy the constraints for the small problem, which is not an error of counters.
+    # Some of these break a constraint for the small problem, which is no error of the counters.
     more = [v for v in sampled(a.landscapes) if v not in variants] if a.landscapes else []
     variants = variants + more
     metrics = GLOBAL + SHARED + (MORE if a.profile else [])
@@ -289,7 +288,7 @@ def main():
     else:
         head += ["ld wavefronts", "st wavefronts", "local ld sectors", "local st sectors", "instructions"]
     subjects, counted, rows, bad = [], [], [], 0
-    # Simulations run in parallel; profiles run one at a time, because they share the GPU.
+    # Simulations run in parallel. Profiles run one at a time, because they share the GPU.
     with concurrent.futures.ThreadPoolExecutor(1 if a.profile else os.cpu_count()) as pool:
         counts = list(pool.map(lambda v: (read_counters if a.profile else simulate)(autotune, *v), variants))
     for (script, config, problem), (simulated, why) in zip(variants, counts):

@@ -20,8 +20,8 @@ import sys
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-RUNS = 10  # most processes; the best time counts
-LONG_S = 2  # after a best time above this, no further process runs
+RUNS = 10  # largest number of processes; the best time counts
+LONG_S = 2  # after a best time above this, no more processes run
 TIME_LIMIT_S = 600
 WANTED_RATIO = 20
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Compares the enumeration of search spaces with Kernel Tuner 1.4 and pyATF, which it installs from PyPI into its own
-# folder. Usage: enumeration.sh AUTOTUNE [SPACE...]
+# Compares the enumeration of search spaces with that of Kernel Tuner 1.4 and pyATF. Installs both from PyPI into its
+# own folder. Usage: enumeration.sh AUTOTUNE [SPACE...]
 set -eu
 here=$(dirname "$0")
 environment=${AUTOTUNE_BENCH_PYTHON:-${XDG_CACHE_HOME:-$HOME/.cache}/autotune/bench-python}

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Measures the cost of headers such as CUB's for each variant: heavy_headers.sh BUILD [NAMES]. Prints the seconds of a
-# core for one of eight variants, each compiled alone, and compiled after headers that are read once (compile/nvrtc.h).
+# Measures the cost of headers such as CUB's for each variant: heavy_headers.sh BUILD [NAMES]. Prints the core seconds
+# for one of eight variants: compiled alone, and compiled with precompiled headers (compile/nvrtc.h).
 set -eu
 autotune=$1/bin/autotune
 work=$(mktemp -d)
@@ -17,7 +17,7 @@ END
     sed -i "s/at_sizes/require('autotune').range(32, 32 * $variants, 32)/" "$work/$1.lua"
 }
 
-seconds() { # seconds NAME OPTION...: prints seconds of a core for a variant
+seconds() { # seconds NAME OPTION...: prints the core seconds of a variant
     local name=$1 TIMEFORMAT='%U %S'
     shift
     { time "$autotune" inspect "$work/$name.lua" --over size --arch sm_90 --jobs 1 "$@" >"$work/out" 2>&1; } 2>"$work/time"

@@ -17,7 +17,7 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.realpath(__file__))
-# Patterns with a slow end of the space come first.
+# patterns whose spaces have a slow end come first
 PATTERNS = ("histogram gather conv2d matmul:200 stencil1d rgb aos_soa loop_order dot transpose strided vector_add misaligned "
             "bank_conflict batched_transpose stencil product:160 spill:200 softmax:50 resize:50 options:50 star25:50 spmv lookup").split()
 

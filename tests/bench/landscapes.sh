@@ -1,6 +1,6 @@
 #!/bin/sh
 # Measures whole spaces on this machine's GPU and writes them as files for `autotune replay`. The constants of the
-# search strategies are set with these landscapes (search/README.md).
+# search strategies are chosen with these landscapes (search/README.md).
 #
 # Usage: landscapes.sh BUILD_FOLDER OUTPUT_FOLDER [PATTERN...]
 set -eu

@@ -1,4 +1,4 @@
-# Builds the programs of tests/bench/peers, for the scripts that run them. Needs `root` and `build`.
+# Builds the programs of tests/bench/peers, for scripts that run these. The scripts set `root` and `build`.
 # shellcheck shell=bash
 sources=$root/tests/bench/peers
 programs=$build/peers
@@ -9,7 +9,7 @@ if ! [ -f "$build/lib/libautotune.so" ]; then
 fi
 mkdir -p "$programs"
 
-# compile NAME: makes its object; the compiler's output goes to NAME.log.
+# compile NAME: makes the object file of a program; the compiler's output goes to NAME.log
 compile() {
     local source
     for source in "$sources/$1.cu" "$sources"/*.h; do
@@ -21,7 +21,7 @@ compile() {
     done
 }
 
-# build_peers NAME...: makes their objects and the shared ones.
+# build_peers NAME...: makes the object files of these programs and the shared object files
 build_peers() {
     local name
     for name in bench shapes harness "$@"; do
@@ -30,7 +30,7 @@ build_peers() {
     wait
 }
 
-# link_peer NAME: makes its program.
+# link_peer NAME: links a program
 link_peer() {
     local name libraries='' objects="$1 harness bench shapes"
     case $1 in
@@ -46,7 +46,7 @@ link_peer() {
         -L "$build/lib" -lautotune $libraries -Xlinker -rpath="$build/lib" >>"$programs/$1.log" 2>&1
 }
 
-# why_not NAME: prints the first error of its compiler or linker.
+# why_not NAME: prints the first error of the compiler or linker for a program
 why_not() {
     cat "$programs"/{bench,shapes,harness,"$1"}.log 2>/dev/null | grep -m 1 -i error
 }

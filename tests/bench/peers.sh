@@ -3,11 +3,12 @@
 #
 #   tests/bench/peers.sh [BUILD_FOLDER [RESULTS_FOLDER [PROGRAM ...]]]     (build/release, results, all)
 #
-# Builds the programs of tests/bench/peers with nvcc in BUILD_FOLDER/peers (some ten seconds each, one at a time on each
-# core), runs them one after the other and prints a line for each row: medians in microseconds of 31 samples each, in
-# random order with a cold L2; our rate; our speed relative to the peer (and the target); our share of the speed of a
-# copy, or of reading the same bytes (and the target); and whether both targets are reached. The lines of
-# torch_peers.py, which needs PyTorch, follow. A row that cannot be timed says why; then the status is 1.
+# Builds the programs of tests/bench/peers with nvcc in BUILD_FOLDER/peers, which takes about ten seconds for each
+# program on a core. Then runs one program after the other and prints a line for each row. A row has medians of 31
+# samples in microseconds, in random order with a cold L2; our rate; our speed relative to the peer, with the target;
+# our share of the speed of a copy or of reading the same bytes, with the target; and whether both targets are reached.
+# The lines of torch_peers.py, which needs PyTorch, follow. A row that cannot be timed has a message, and then the exit
+# status is 1.
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 build=$(cd "${1:-$root/build/release}" && pwd)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests portfolios on shapes that they were not made on; portfolio.sh describes the test."""
+"""Tests portfolios on shapes from which they were not made. portfolio.sh describes the test."""
 import argparse
 import json
 import os
@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 
-# The problems of each pattern: ranges of numbers, lists of strings.
+# problems of each pattern: ranges of numbers, or lists of strings
 PATTERNS = {
     "transpose": {"rows": (256, 16384), "cols": (256, 16384)},
     "dot": {"n": (1 << 16, 1 << 28)},
@@ -248,7 +248,7 @@ def try_pattern(args, tool, pattern, ranges):
     if made is None:
         print("%-12s no portfolio: %s" % (name, why.splitlines()[-1]))
         return False
-    # The shapes on which the portfolio was made or its tree was grown.
+    # The shapes from which the portfolio or its tree was made.
     fixed = made["portfolio"]["fixed"]
     seen = [{n: v for n, v in p["problem"].items() if n in ranges}
             for p in made["tried"] + made["portfolio"]["problems"]]
@@ -257,7 +257,7 @@ def try_pattern(args, tool, pattern, ranges):
     regrets, slower, failed, refused = {}, [], [], 0
     skipped = 0
     for i, (kind, shape) in enumerate(shapes):
-        # Kept files are named by the shape, because another seed draws other shapes.
+        # Stored files are named by the shape, because another seed draws other shapes.
         place = ".".join([name, *map(str, shape.values())])
         if args.until and time.monotonic() - args.start_s > args.until and not tool.has(place + ".race.json"):
             skipped += 1
@@ -270,7 +270,7 @@ def try_pattern(args, tool, pattern, ranges):
             continue
         tuned, why = tool.kept(place + ".json", pattern, *words, "--budget", str(args.variants), "--top", "3")
         if tuned is None or not tuned.get("best"):
-            # No configuration is possible, and header and pick agree on that.
+            # Header and pick agree that no configuration is possible.
             refused += rule == "none"
             failed += [] if rule == "none" else ["%s cannot be tuned: %s" % (shape, why)]
             continue

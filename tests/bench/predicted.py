@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
-"""Judges how well predicted times order measured ones: predicted.py BUILD [--device DEVICE.json] [--before OUTPUT]
+"""Judges predicted times against measured times: predicted.py BUILD [--device DEVICE.json] [--before OUTPUT]
 LANDSCAPE...
 
-A LANDSCAPE is a file FOLDER/PATTERN.jsonl(.gz) with features (tests/bench/landscape.c); the first line names the GPU
-on which it was measured. No GPU is needed. For each landscape it prints the number of variants and the start of the
-slowest tenth relative to the best; Spearman's rank correlation of predicted with measured time; by how much the
-first predicted variant, and the best of the first 20, are slower than the best measured; the mean error of time; the
-share of measured times that are in the interval of their prediction, and in an interval that the other patterns give.
-With --before OUTPUT (an output of this script), the old rank, first and error are printed in brackets. Last, it prints
-the targets that are missed, and the interval's factors from all landscapes together (print_intervals())."""
+A LANDSCAPE is a file FOLDER/PATTERN.jsonl(.gz) with features (tests/bench/landscape.c). Its first line names the GPU
+on which it was measured. No GPU is needed. For each landscape the script prints:
+  - the number of variants, and the start of the slowest tenth relative to the best;
+  - Spearman's rank correlation of predicted with measured times;
+  - how much slower than the best measured variant the first predicted one is, and the best of the first 20;
+  - the mean error of the times;
+  - the share of measured times inside the interval of their prediction, and inside an interval from other patterns.
+With --before OUTPUT (an output of this script), the old rank, first and error are printed in brackets. At the end the
+script prints missed targets, and the interval's factors from all landscapes (print_intervals())."""
 import gzip
 import json
 import math
@@ -46,7 +48,7 @@ def spearman(a, b):
 
 
 def judge(rows):
-    """rows: (measured, predicted, terms, configuration, whether measured is in the interval, mechanism, factor)"""
+    """A row is (measured, predicted, terms, configuration, whether measured is in the interval, mechanism, factor)."""
     measured = [r[0] for r in rows]
     best = min(measured)
     order = sorted(rows, key=lambda r: r[1])
@@ -59,7 +61,7 @@ def judge(rows):
         "of20": min(r[0] for r in order[:20]) / best - 1,
         "error": sum(abs(r[1] / r[0] - 1) for r in rows) / len(rows),
         "within": sum(r[4] for r in rows) / len(rows),
-        # Patterns bound by memory: DRAM or latency is the longest term of most of the fast half.
+        # A pattern is bound by memory if DRAM or latency is the longest term of most of its fast half.
         "memory": sum(max(r[2]) <= max(r[2][:2]) for r in rows) * 2 >= len(rows),
     }
 
@@ -86,7 +88,7 @@ def nine_of_ten(values):
 
 
 def of_mechanism(rows_of, mechanism):
-    """Returns {pattern: errors of its predictions by the mechanism}; all mechanisms if it is None."""
+    """Returns {pattern: errors of its predictions by the mechanism}. None stands for all mechanisms."""
     found = {}
     for name, rows in rows_of.items():
         for row in rows:
@@ -104,7 +106,7 @@ def pooled(errors):
 
 
 def in_others(errors):
-    """Returns the errors of each pattern relative to the error that holds nine in ten of the other patterns."""
+    """Returns the errors of each pattern, divided by the 90th percentile of the other patterns' errors."""
     return {p: [e / pooled(without(errors, p)) for e in own] for p, own in errors.items()}
 
 

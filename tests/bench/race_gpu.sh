@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Tests two targets of the race, on a real GPU with the real program:
+# Tests two targets of the race on a real GPU:
 #   eight copies of one kernel end tied, in at least 19 of 20 runs;
 #   two kernels that differ by 2 % are ordered correctly, in at least 19 of 20 runs.
 #
 #   tests/bench/race_gpu.sh [BUILD_FOLDER [RUNS [DEVICE [OPTION...]]]]      (build/release, 20, cuda:0)
 #
-# OPTIONs are passed to every run. Prints a line for each run and each target; exit code 1 if a target is missed.
+# OPTIONs are passed to every run. Prints a line for each run and each target. Exit code 1 if a target is missed.
 set -u
 here=$(dirname "$(realpath "$0")")
 build=$(realpath "${1:-$here/../../build/release}")
@@ -18,12 +18,12 @@ trap 'rm -rf "$work"' EXIT
 export XDG_STATE_HOME=$work/state
 failed=0
 
-# Prints the first value of a member of the run's JSON.
+# Prints the first value of a member in the run's JSON.
 member() {
     sed -n "s/^ *\"$1\": *\"\{0,1\}\([^\",]*\)\"\{0,1\},\{0,1\}\$/\1/p" "$work/run.json" | head -n 1
 }
 
-# promise NAME SCRIPT TEST: counts the runs of SCRIPT after which TEST succeeds.
+# promise NAME SCRIPT TEST: counts the runs of SCRIPT after which TEST succeeds
 promise() {
     local kept=0 needed=$(((runs * 19 + 19) / 20))
     for ((seed = 1; seed <= runs; seed++)); do
@@ -49,7 +49,7 @@ faster_first() {
     [ "$(member cycles)" = 200000 ] && [ "$(member verdict)" != tied ]
 }
 
-# "tied" is a number for the run and a boolean for each variant.
+# In the JSON, "tied" is a number for the run and a boolean for each variant.
 tied_others() {
     sed -n 's/^ *"tied": *\([0-9][0-9]*\),\{0,1\}$/\1/p' "$work/run.json" | head -n 1
 }

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Measures the time that racing saves: tunes a pattern by racing and by 50 samples of every variant. Prints the time
-# that each measured, and a long measurement of both winners together. The target is a third of the time with a winner
-# within 1 %.
+# Measures the time that racing saves. Tunes a pattern by racing, and with 50 samples of every variant. Prints the
+# measuring time of both, and a long measurement of both winners together. The target of racing is a third of the time
+# and a winner within 1 %.
 #
 #   tests/bench/race_vs_fixed.sh [-b BUILD_FOLDER] [-d DEVICE] [-s SCRIPT] FOLDER [OPTION]...
 #
-# FOLDER keeps the output of each run: a second call only makes the missing runs. OPTIONs are passed to both.
+# FOLDER keeps the output of each run, so a second call only makes missing runs. OPTIONs are passed to both runs.
 set -eu
 root=$(realpath "$(dirname "$0")/../..")
 . "$root/tests/bench/winners.bash"
@@ -24,7 +24,7 @@ shift
 mkdir -p "$folder"
 folder=$(realpath "$folder")
 
-# Seconds that the device needed for samples.
+# Prints the seconds in which the device took samples.
 measured_s() {
     awk '$1 ~ /"(measure|race|finals)_s":/ { sub(/,$/, "", $2); sum += $2 } END { print sum }' "$1"
 }

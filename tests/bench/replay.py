@@ -32,7 +32,7 @@ STRATEGIES = [
     "ordered_greedy_mls", "greedy_ils", "dual_annealing", "mls", "pso", "simulated_annealing",
     "firefly_algorithm", "pyatf_strategies", "hybrid_vndx", "adaptive_tabu_greywolf", "nsga2",
     "nsga3", "skopt", "bayes_opt"]
-# These strategies plan for a given number of evaluations.
+# strategies that plan for a given number of evaluations
 SCHEDULED = ("simulated_annealing",)
 TIME_LIMIT_S = float(os.environ.get("AUTOTUNE_BENCH_LIMIT_S", "3600"))
 RUNS = os.environ.get("AUTOTUNE_BENCH_RUNS", os.path.join(sys.prefix, "runs"))
@@ -148,7 +148,7 @@ def runs_of(strategy, recorded, t1, seeds, space, most):
 
 def score_kernel_tuner(strategy, recorded, t1, seeds, space):
     """Returns (row of the table, by evaluations, by time), or (row, None, None) if nothing ran."""
-    # In the same time a strategy with short evaluations makes more of them than the budget.
+    # In the same time, a strategy with short evaluations makes more evaluations than the budget.
     runs = runs_of(strategy, recorded, t1, seeds, space, 2 * space.budget)
     if not runs:
         return LINE % (strategy, 0, "-", "-", "no run ended"), None, None

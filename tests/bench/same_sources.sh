@@ -1,7 +1,7 @@
 #!/bin/bash
-# Checks that two versions of autotune agree on the shipped patterns: compares all valid configurations, and the emitted
-# sources of some. Usage: same_sources.sh OLD NEW [COUNT [PATTERN...]]
-# OLD and NEW are binaries, each with its own scripts; COUNT is the number of configurations of each pattern (25).
+# Checks that two versions of autotune agree on the shipped patterns. Compares all valid configurations, and the
+# emitted sources of some. Usage: same_sources.sh OLD NEW [COUNT [PATTERN...]]. OLD and NEW are programs, each with its
+# own scripts. COUNT is the number of configurations of each pattern (25).
 set -eu
 old=$1 new=$2 count=${3:-25}
 shift $(($# < 3 ? $# : 3))
@@ -11,7 +11,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failed=0
 for pattern; do
-    # Sorts parameters by name, because their order is not compared.
+    # sorts parameters by name, because their order is not compared
     for side in old new; do
         "${!side}" space "$pattern" --arch sm_90 --list | while IFS=, read -ra parts; do
             printf '%s\n' "${parts[@]}" | sort | paste -sd,

@@ -61,7 +61,7 @@ def lane_patterns():
     out["xor_17"] = [l ^ 17 for l in LANES]
     out["rotated_by_3"] = [(l + 3) % 32 for l in LANES]
     out["from_1"] = [l + 1 for l in LANES]
-    # Different quarters of a warp: linear, broadcast, two words of one bank, far apart.
+    # Each quarter of a warp has a pattern: linear, broadcast, two words of one bank, or far apart.
     linear, one = [i for i in range(8)], [0] * 8
     pairs, clash = [i // 2 for i in range(8)], [0, 64, 1, 2, 3, 4, 5, 6]
     column, halves = [i * 32 for i in range(8)], [i % 4 for i in range(8)]
@@ -78,7 +78,7 @@ def lane_patterns():
         for apart in (8, 64):
             out["quarters_" + "_".join(names) + f"_{apart}"] = [
                 kinds[names[l // 8]][l % 8] + l // 8 * apart for l in LANES]
-    # Reads of a matrix product: lanes of a row share elements of a, lanes of a column elements of b.
+    # Reads of a matrix product. Lanes of a row share elements of a, and lanes of a column elements of b.
     for wide in (4, 8, 16):
         out[f"product_a_{wide}"] = [l // wide for l in LANES]
         out[f"product_a_{wide}_rows"] = [l // wide * 2 for l in LANES]
@@ -109,7 +109,7 @@ def shapes():
             offsets = [None if e is None else e * width % BYTES for e in elements]
             out.append((f"{kind}_{width}_{name}", kind, width, offsets))
         for number, (name, elements) in enumerate(patterns.items()):
-            # The shapes of quarters would fill half of the table: all of them only for wide loads.
+            # The shapes of quarters would fill half of the table, so only wide loads have all of them.
             if width > 4 or not name.startswith("quarters") or name.endswith("_8"):
                 if width == 16 or number % (5 - width // 4 * 2) == 0:
                     add("load", name, elements)

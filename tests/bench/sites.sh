@@ -1,5 +1,5 @@
 #!/bin/sh
-# Ten tuning sites tuned while the program works, beside the same program tuned by hand; needs a GPU and nvcc.
+# Tunes ten tuning sites while a program works, and runs the same program tuned by hand. Needs a GPU and nvcc.
 #
 #   tests/bench/sites.sh BUILD [steps] [threads] [ranks]
 set -eu

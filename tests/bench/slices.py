@@ -20,8 +20,8 @@ import random
 SLICES = 5
 LEAST_CONFIGURATIONS = 100
 LEAST_WORKING = 60
-MOST_SHARE = 0.6  # share of the whole: a larger slice is hardly another space
-LEAST_SPREAD = 1.02  # median divided by optimum: below this there is nothing to find
+MOST_SHARE = 0.6  # largest share of the whole space; a larger slice is hardly a different space
+LEAST_SPREAD = 1.02  # least ratio of median to optimum; below this a search can gain nothing
 BUDGETS = range(10, 51)
 
 

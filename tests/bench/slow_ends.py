@@ -3,15 +3,15 @@
 
   tests/bench/slow_ends.py BUILD [--seeds N] LANDSCAPE...
 
-A LANDSCAPE is a file of results/*/landscapes/counted, a file that the program reads itself (.json, .json.gz), or
-"synthetic": a histogram of 2192 variants, of which the slowest eighth, with contended atomics in global memory,
-takes some 450 times as long as the best. There are two modes: every variant is checked and sampled, or hopeless
-variants are abandoned after their first launch (slow_ends.c has the model of time). For each landscape and mode it
-prints the share of a whole search's time for variants that are ten times slower than the best; by how much the
-winners of quick runs are slower than the best, as the median of the seeds and the worst; and the time of a default
-run, as a share of a search of the whole space, with the worst loss of its winner. Exit code 1 if in the second mode
-slow variants take more than a third or a quick run is worse, if a default run loses more than 0.5 %, or if default
-runs take more than 40 % in the mean.
+A LANDSCAPE is a file of results/*/landscapes/counted, a file that autotune reads (.json, .json.gz), or "synthetic".
+"synthetic" is a histogram of 2192 variants. Its slowest eighth, with contended atomics in global memory, takes about
+450 times as long as the best. There are two modes: every variant is checked and sampled, or hopeless variants are
+abandoned after their first launch (slow_ends.c has the model of time). For each landscape and mode the script prints:
+  - the share of a whole search's time for variants that are ten times slower than the best;
+  - how much slower than the best the winners of quick runs are, as the median of the seeds and the worst;
+  - the time of a default run, as a share of a search of the whole space, and the worst loss of its winner.
+The exit code is 1 if the second mode misses a target: slow variants take at most a third, quick runs are not worse, a
+default run loses at most 0.5 %, and default runs take at most 40 % in the mean.
 """
 import argparse
 import gzip

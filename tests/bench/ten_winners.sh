@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Checks that repeated runs agree: tunes a pattern several times with different seeds, measures all winners together at
-# length, and prints how far each is from the best of them. The target is 1 %.
+# Checks that repeated runs agree. Tunes a pattern several times with different seeds, measures all winners together at
+# length, and prints how far each is behind the best. The target is 1 %.
 #
 #   tests/bench/ten_winners.sh [-b BUILD_FOLDER] [-n RUNS] [-d DEVICE] [-s SCRIPT] FOLDER [OPTION]...
 #
-# FOLDER keeps the output of each run: a second call only makes the missing runs. OPTIONs are passed to every tuning run
-# (--budget 30s, for example). Exit code 1 if a winner is more than 1 % behind.
+# FOLDER keeps the output of each run, so a second call only makes missing runs. OPTIONs are passed to every tuning run
+# (for example --budget 30s). Exit code 1 if a winner is more than 1 % behind.
 set -eu
 root=$(realpath "$(dirname "$0")/../..")
 . "$root/tests/bench/winners.bash"

@@ -3,8 +3,8 @@
 #
 #   tests/bench/transpose.sh [BUILD_FOLDER [RESULTS_FOLDER]]     (build/portable, results)
 #
-# Needs a driver and the CUDA Toolkit's cuBLAS and NVRTC. Fails if no configuration is recorded for this GPU, or if its
-# output differs from cuBLAS's. BENCH_SIZES and BENCH_OPTIONS give other sizes and options.
+# Needs a driver and the CUDA Toolkit's cuBLAS and NVRTC. Fails if no configuration is recorded for this GPU, or if the
+# results differ from those of cuBLAS. BENCH_SIZES and BENCH_OPTIONS set other sizes and options.
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 build=${1:-$root/build/portable}

@@ -73,7 +73,7 @@ def main():
     args = parser.parse_args()
     args.end_s = time.monotonic() + args.seconds
     problems = problems_of(args, dict(word.split("=", 1) for word in args.set))
-    # One after the other: kernels of several programs would share the GPU, and the long ones would slow the others.
+    # One after the other, because kernels of several programs would share the GPU and slow each other.
     found = [(p, f) for p, f in ((p, times_of(args, p)) for p in problems) if f]
     if not found:
         print("nothing was timed", file=sys.stderr)

@@ -1,15 +1,15 @@
-# Shared by the scripts that compare the winners of several runs. They set $build, $device, $script and $folder, an
-# absolute path where everything is kept.
+# For scripts that compare the winners of several runs. The scripts set $build, $device, $script and $folder, an
+# absolute path for all files.
 
-# Writes a run's JSON to OUT, which exists only if it is complete.
+# Writes a run's JSON to OUT. OUT exists only if the run is complete.
 tune() { # tune OUT SCRIPT [OPTION]...
     XDG_STATE_HOME=$folder/state "$build/bin/autotune" "${@:2}" --device "$device" --no-record \
         --json --quiet >"$1.part"
     mv "$1.part" "$1"
 }
 
-# Prints the configurations in a run's JSON as constraints, one on each line, each followed by its time: that of the
-# member "best", or those of all "results".
+# Prints the configurations in a run's JSON as constraints, one on each line and followed by its time. MEMBER is "best"
+# or "results".
 configurations() { # configurations MEMBER FILE
     awk -v member="$1" '
         $1 == "\"" member "\":" { here = 1; next }
@@ -33,7 +33,7 @@ compare_winners() { # compare_winners RUN_JSON...
     for run in "$@"; do
         configurations best "$run" | cut -f 1
     done >"$folder/winners"
-    # The same pattern, reduced to the winners and the default, which a script must keep.
+    # The same pattern, reduced to the winners and the default. A script must keep its default.
     any=$({ cat "$folder/winners"; configurations baseline "$1" | cut -f 1; } | sort -u | sed 's/.*/(&)/' | paste -s -d '|' | sed 's/|/ or /g')
     awk -v any="$any" '{ print } /^  where = \{/ { print "    \"" any "\"," }' "$script" \
         >"$folder/winners.lua"
