@@ -107,8 +107,7 @@ TEST_IN(elements_alone_need_a_type, set_up, temporary_file_tear_down)
     assert_non_null(strstr(f->error.message, "it is empty"));
 }
 
-TEST_IN(large_files_come_in_chunks_and_are_known_by_what_they_hold, set_up,
-        temporary_file_tear_down)
+TEST_IN(large_files_are_sent_in_chunks_and_identified_by_contents, set_up, temporary_file_tear_down)
 {
     fixture *f = *state;
     enum { COUNT = DATA_CHUNK_BYTES / 4 + 100 };

@@ -91,7 +91,7 @@ TEST_IN(what_is_no_file_is_refused_and_never_waited_for, set_up, temporary_file_
     assert_int_equal(file_read("/dev/tty", 1 << 20, &text, NULL, &f->error), AT_IO);
 }
 
-TEST_IN(a_link_keeps_pointing_where_it_points, set_up, temporary_file_tear_down)
+TEST_IN(replacing_a_symbolic_link_replaces_its_target, set_up, temporary_file_tear_down)
 {
     fixture *f = *state;
     char link[TEMPORARY_BYTES + 32];

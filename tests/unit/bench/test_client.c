@@ -150,7 +150,7 @@ TEST(a_reference_that_hangs_or_faults_ends_the_worker_for_good)
     end(&f);
 }
 
-TEST(no_driver_no_gpu_and_no_such_gpu_are_told_apart)
+TEST(missing_driver_gpu_and_ordinal_have_different_errors)
 {
     device_properties found[4];
     size_t count;

@@ -1,7 +1,7 @@
 /* Tests held variants, which are sampled in blocks and checked again. */
 #include "worker_fixture.h"
 
-TEST(a_try_may_leave_the_ragged_problem_for_when_the_variant_is_held)
+TEST(a_try_may_defer_the_ragged_problem_until_the_variant_is_held)
 {
     fixture f;
     begin(&f);
@@ -82,7 +82,7 @@ TEST(held_variants_survive_the_worker)
     end(&f);
 }
 
-TEST(a_block_names_the_variant_that_broke_it_and_drops_it)
+TEST(a_failed_block_names_and_drops_the_variant_that_broke_it)
 {
     static const struct {
         const char *entry;

@@ -215,7 +215,7 @@ static void take_samples(fixture *f, int count)
     device_meter_deinit(&meter);
 }
 
-TEST_IN(before_each_sample_the_kernels_run_that_write_what_it_reads, set_up, tear_down)
+TEST_IN(kernels_that_write_the_inputs_run_before_each_sample, set_up, tear_down)
 {
     fixture *f = *state;
     assert_ok(device_context_init(&f->context, &f->slot, &f->problem, NULL, &f->error), f->error);

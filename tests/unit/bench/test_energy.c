@@ -36,7 +36,7 @@ TEST(energy_is_power_times_time)
     assert_int_equal(e.chunks, ENERGY_CHUNKS);
 }
 
-TEST(a_counter_in_steps_still_gives_an_interval_that_holds)
+TEST(a_counter_in_steps_still_gives_a_correct_interval)
 {
     rng r = rng_seeded(31);
     int held = 0;

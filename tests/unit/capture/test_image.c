@@ -64,7 +64,7 @@ TEST(text_is_taken_as_it_is)
     free(ptx);
 }
 
-TEST(a_kernel_whose_name_only_begins_alike_is_another)
+TEST(a_kernel_name_that_is_only_a_prefix_is_another_kernel)
 {
     at_error error = {0};
     char *ptx = NULL;

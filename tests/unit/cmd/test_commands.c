@@ -107,7 +107,7 @@ TEST_IN(a_new_script_is_written_checked_and_shown, set_up, tear_down)
     refuses("new mine", AT_USAGE, "mine.lua exists");
 }
 
-TEST_IN(a_simulated_device_runs_what_a_gpu_would, set_up, tear_down)
+TEST_IN(a_simulated_device_runs_the_kernels_of_a_gpu, set_up, tear_down)
 {
     says("tune vector_add --device sim:h100 --budget 3 --json", "\"best\"");
     says("sweep vector_add --over n=1024,2048 --device sim:h100 --budget 1", "2048");
@@ -140,7 +140,7 @@ TEST_IN(what_describes_the_program_is_printed, set_up, tear_down)
     says("devices --json", "\"devices\"");
 }
 
-TEST_IN(mistakes_are_refused_with_their_place, set_up, tear_down)
+TEST_IN(mistakes_are_refused_with_the_wrong_word, set_up, tear_down)
 {
     refuses("space", AT_USAGE, "SCRIPT");
     refuses("space transpose --nothing", AT_USAGE, "--nothing");

@@ -64,7 +64,7 @@ TEST(a_signal_ends_the_wait)
     free(endless);
 }
 
-TEST(large_sources_fill_the_sockets_and_nothing_stands_still)
+TEST(large_sources_fill_the_sockets_and_nothing_blocks)
 {
     enum { REQUESTS = 8, PADDING = 2 << 20 };
     compile_pool *pool = open_pool(2, 0);

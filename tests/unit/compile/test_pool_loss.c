@@ -149,7 +149,7 @@ TEST(workers_killed_from_outside_lose_nothing)
     compile_pool_free(pool);
 }
 
-TEST(a_worker_that_stands_still_is_replaced)
+TEST(a_stopped_worker_is_replaced)
 {
     /* The time limit must be long enough to replace the worker on a busy machine. */
     compile_pool *pool = open_pool(1, 10);

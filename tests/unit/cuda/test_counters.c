@@ -82,7 +82,7 @@ static at_status count(fixture *f, double *values)
                                    &f->error);
 }
 
-TEST_IN(each_launch_has_its_counts_and_what_the_chip_lacks_is_not_a_number, set_up, tear_down)
+TEST_IN(each_launch_has_counts_and_missing_counters_are_nan, set_up, tear_down)
 {
     fixture *f = *state;
     double v[2 * METRICS];

@@ -32,7 +32,7 @@ TEST(a_chip_is_warmed_up_until_its_clock_has_had_time_to_climb)
     assert_true(warm_up_ns(NULL) >= ramp_ns);
 }
 
-TEST(a_chip_at_its_top_clock_has_none_to_climb)
+TEST(a_chip_at_its_top_clock_is_not_warmed_up)
 {
     int64_t took_ns = warm_up_ns("1500");
     assert_true(took_ns > 0 && took_ns < ramp_ns / 2);

@@ -229,7 +229,7 @@ TEST(pageable_memory_is_slower_than_pinned_and_small_chunks_than_large)
 }
 
 /* With two streams, both directions take at most one chunk of four longer than one direction. */
-TEST(both_ways_take_hardly_longer_than_one_when_chunks_take_turns_on_streams)
+TEST(chunks_on_alternating_streams_overlap_both_directions)
 {
     fixture f;
     begin(&f, TRANSFER_BOTH, 1, 0);
@@ -299,7 +299,7 @@ TEST(memory_that_cannot_be_pinned_costs_the_variant_alone)
     end(&f);
 }
 
-TEST(a_transfer_of_other_buffers_than_there_are_is_refused)
+TEST(a_transfer_of_missing_buffers_is_refused)
 {
     fixture f;
     begin(&f, TRANSFER_TO_DEVICE, 1, 0);

@@ -109,7 +109,7 @@ TEST_IN(a_long_configuration_comes_back_whole, set_up, tear_down)
     journal_close(j);
 }
 
-TEST_IN(an_interrupted_run_leaves_everything_it_knew, set_up, tear_down)
+TEST_IN(an_interrupted_run_leaves_all_its_results, set_up, tear_down)
 {
     fixture *f = *state;
     journal_entry e;
@@ -147,7 +147,7 @@ TEST_IN(an_interrupted_run_leaves_everything_it_knew, set_up, tear_down)
     journal_close(j);
 }
 
-TEST_IN(a_finished_run_is_measured_anew, set_up, tear_down)
+TEST_IN(a_finished_run_is_measured_again, set_up, tear_down)
 {
     fixture *f = *state;
     interrupted_run(f, 3, NULL, 0);
@@ -317,7 +317,7 @@ TEST_IN(a_crash_at_any_byte_costs_one_line, set_up, tear_down)
     free(text);
 }
 
-TEST_IN(a_changed_byte_costs_its_line, set_up, tear_down)
+TEST_IN(only_the_line_of_a_changed_byte_is_lost, set_up, tear_down)
 {
     fixture *f = *state;
     char path[256], *text;
@@ -381,7 +381,7 @@ TEST_IN(one_run_finishing_does_not_forget_another_at_work, set_up, tear_down)
     journal_close(j);
 }
 
-TEST_IN(a_killed_run_loses_nothing_that_it_was_told_is_written, set_up, tear_down)
+TEST_IN(a_killed_run_loses_no_line_that_was_written, set_up, tear_down)
 {
     fixture *f = *state;
     int ends[2];
@@ -425,7 +425,7 @@ static int run_on_a_full_disk(fixture *f)
     return errors == 1 && said && known ? 0 : 1;
 }
 
-TEST_IN(a_full_disk_is_said_once_and_leaves_whole_lines, set_up, tear_down)
+TEST_IN(a_full_disk_is_reported_once_and_leaves_complete_lines, set_up, tear_down)
 {
     fixture *f = *state;
     pid_t child = fork();
@@ -486,7 +486,7 @@ TEST_IN(a_stopped_holder_of_the_lock_does_not_stop_the_run, set_up, tear_down)
     journal_close(j);
 }
 
-TEST_IN(a_place_that_cannot_be_written_is_an_error, set_up, tear_down)
+TEST_IN(a_path_that_cannot_be_written_is_an_error, set_up, tear_down)
 {
     fixture *f = *state;
     journal *j;

@@ -145,7 +145,7 @@ TEST_IN(a_context_is_tuned_for_the_values_of_its_inputs, set_up, tear_down)
     assert_int_equal(launch(t, 8, 10), 8);
 }
 
-TEST_IN(a_program_may_ask_with_what_it_was_given_last, set_up, tear_down)
+TEST_IN(a_program_may_pass_its_last_values_again, set_up, tear_down)
 {
     const tool *t = *state;
     int64_t tile = 16;

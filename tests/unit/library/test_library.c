@@ -22,7 +22,7 @@ TEST_IN(without_a_folder_the_known_ones_are_searched, set_up, tear_down)
     unsetenv("AUTOTUNE_RESULTS");
 }
 
-TEST_IN(the_rule_and_the_values_are_told, set_up, tear_down)
+TEST_IN(the_rule_and_the_values_are_reported, set_up, tear_down)
 {
     fixture *f = *state;
     at_variable v;
@@ -40,7 +40,7 @@ TEST_IN(the_rule_and_the_values_are_told, set_up, tear_down)
     assert_non_null(strstr(f->error.message, "did you mean 'block'?"));
 }
 
-TEST_IN(each_rule_has_its_turn, set_up, tear_down)
+TEST_IN(each_pick_rule_occurs, set_up, tear_down)
 {
     fixture *f = *state;
     static const struct {

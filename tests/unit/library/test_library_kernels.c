@@ -96,7 +96,7 @@ static void prepare_textured(fixture *f)
 }
 
 /* The fake driver's kernel accepts only a texture of its own buffer. */
-TEST_IN(a_kernel_reads_textures_of_whatever_buffers_it_is_launched_on, set_up, tear_down)
+TEST_IN(a_kernel_reads_textures_of_the_buffers_of_its_launch, set_up, tear_down)
 {
     enum { ROWS = 20, COLS = 24 };
     fixture *f = *state;

@@ -147,7 +147,7 @@ TEST_IN(what_turns_out_to_be_invalid_is_given_once, set_up, tear_down)
     at_sites_close(sites);
 }
 
-TEST_IN(a_recalled_choice_that_is_invalid_is_tuned_anew, set_up, tear_down)
+TEST_IN(a_stored_choice_that_is_invalid_is_tuned_again, set_up, tear_down)
 {
     fixture *f = *state;
     at_sites *sites = open_in(f->folder);
@@ -166,7 +166,7 @@ TEST_IN(a_recalled_choice_that_is_invalid_is_tuned_anew, set_up, tear_down)
     at_sites_close(sites);
 }
 
-TEST_IN(a_recalled_choice_that_the_program_forbids_is_tuned_anew, set_up, tear_down)
+TEST_IN(a_stored_choice_that_the_program_forbids_is_tuned_again, set_up, tear_down)
 {
     fixture *f = *state;
     at_sites *sites = open_in(f->folder);
@@ -220,7 +220,7 @@ TEST_IN(a_frozen_site_makes_no_trials_and_is_not_written, set_up, tear_down)
     at_sites_close(sites);
 }
 
-TEST_IN(mistakes_in_what_is_given_are_named, set_up, tear_down)
+TEST_IN(mistakes_in_the_input_are_named, set_up, tear_down)
 {
     fixture *f = *state;
     at_sites *sites = open_in(f->folder);
@@ -359,7 +359,7 @@ TEST_IN(calls_that_never_end_block_nothing, set_up, tear_down)
     at_sites_close(sites);
 }
 
-TEST_IN(a_capture_that_begins_within_a_call_has_it_not_timed, set_up, tear_down)
+TEST_IN(a_call_in_which_a_capture_begins_is_not_timed, set_up, tear_down)
 {
     fixture *f = *state;
     at_sites *sites = open_in(f->folder);
@@ -397,7 +397,7 @@ static int use_in_fork(at_sites *sites, at_site *site, stream *in)
     return refused ? 0 : 1;
 }
 
-TEST_IN(a_fork_opens_sites_of_its_own, set_up, tear_down)
+TEST_IN(a_fork_opens_its_own_sites, set_up, tear_down)
 {
     fixture *f = *state;
     at_sites *sites = open_in(f->folder);

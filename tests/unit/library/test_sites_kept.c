@@ -154,7 +154,7 @@ TEST_IN(half_a_file_is_a_miss_and_is_put_aside_by_the_next_decision, set_up, tea
     at_sites_close(sites);
 }
 
-TEST_IN(a_store_that_cannot_be_written_is_said_once, set_up, tear_down)
+TEST_IN(a_store_that_cannot_be_written_is_reported_once, set_up, tear_down)
 {
     fixture *f = *state;
     char path[TEMPORARY_BYTES + 64];

@@ -159,7 +159,7 @@ TEST_IN(a_pick_alone_takes_the_result, set_up, tear_down)
     assert_int_equal(rule_for(f, f->known, 5000), AT_RULE_EXACT);
 }
 
-TEST_IN(a_choice_outlives_the_result_that_comes_after_it, set_up, tear_down)
+TEST_IN(a_choice_stays_valid_after_later_results, set_up, tear_down)
 {
     fixture *f = *state;
     const at_variable problem[] = {at_integer("n", 4096)};
@@ -185,7 +185,7 @@ TEST_IN(what_is_recorded_is_not_tuned, set_up, tear_down)
     assert_int_equal(times_started(f), 0);
 }
 
-TEST_IN(the_tuner_is_told_problem_folder_budget_and_share, set_up, tear_down)
+TEST_IN(the_tuner_gets_problem_folder_budget_and_share, set_up, tear_down)
 {
     fixture *f = *state;
     char *text, expected[512];

@@ -73,7 +73,7 @@ TEST_IN(between_problems_times_change_gradually, setup, teardown)
     assert_float_equal(ratios[1], 1, 0.02);
 }
 
-TEST_IN(a_ratio_is_over_the_best_of_what_is_compared, setup, teardown)
+TEST_IN(a_ratio_is_relative_to_the_best_of_the_compared_entries, setup, teardown)
 {
     fixture *f = *state;
     kriging *k;
@@ -222,7 +222,7 @@ TEST_IN(random_changes_are_not_followed, setup, teardown)
     kriging_free(k);
 }
 
-TEST_IN(few_problems_leave_the_measure_as_it_is, setup, teardown)
+TEST_IN(with_few_problems_expectations_do_not_change, setup, teardown)
 {
     fixture *f = *state;
     kriging *k;

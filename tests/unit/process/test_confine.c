@@ -165,7 +165,7 @@ static void skip_without_kernel_support(void)
         skip();
 }
 
-TEST_IN(each_process_opens_what_its_row_says_and_nothing_else, set_up, tear_down)
+TEST_IN(each_process_opens_exactly_the_files_of_its_row, set_up, tear_down)
 {
     skip_without_kernel_support();
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
@@ -220,7 +220,7 @@ TEST_IN(a_descriptor_that_is_open_stays_of_use, set_up, tear_down)
     close(ends[1]);
 }
 
-TEST_IN(the_switch_leaves_a_process_as_it_is, set_up, tear_down)
+TEST_IN(with_confinement_off_a_process_can_do_everything, set_up, tear_down)
 {
     setenv("AUTOTUNE_CONFINE", "off", 1);
     assert_true(confine_available().off);

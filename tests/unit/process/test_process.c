@@ -114,7 +114,7 @@ static int fault(int fd, pack *settings)
     abort();
 }
 
-static void a_kill_is_told_from_a_fault_and_an_exit(void **state)
+static void a_kill_is_distinguished_from_a_fault_and_an_exit(void **state)
 {
     (void)state;
     at_error error = {0};
@@ -263,7 +263,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_worker_holds_its_socket_and_the_standard_descriptors),
         cmocka_unit_test(signals_that_interrupt_the_tuner_never_end_a_worker),
-        cmocka_unit_test(a_kill_is_told_from_a_fault_and_an_exit),
+        cmocka_unit_test(a_kill_is_distinguished_from_a_fault_and_an_exit),
         cmocka_unit_test(the_end_of_a_worker_is_described),
         cmocka_unit_test(a_worker_does_not_outlive_its_parent),
         cmocka_unit_test(a_worker_starts_clean_with_nothing_but_its_settings),

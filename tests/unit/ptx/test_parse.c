@@ -71,7 +71,7 @@ TEST(inlined_code_is_blamed_on_the_line_outside_headers)
     ptx_module_free(m);
 }
 
-TEST(calls_on_one_line_are_told_apart_by_their_columns)
+TEST(calls_on_one_line_are_distinguished_by_their_columns)
 {
     at_error error = {0};
     ptx_module *m;

@@ -65,7 +65,7 @@ TEST_IN(without_a_file_nothing_is_known, set_up, temporary_file_tear_down)
         assert_true(rates.rates[i] == 0);
 }
 
-TEST_IN(a_ceiling_is_kept_in_its_unit_until_it_is_measured_again, set_up, temporary_file_tear_down)
+TEST_IN(a_ceiling_is_stored_in_its_unit_until_a_new_measurement, set_up, temporary_file_tear_down)
 {
     fixture *f = *state;
     assert_ok(merge(f, CEILING_COPY, 140000, "NVIDIA H200"), f->error);

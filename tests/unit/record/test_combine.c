@@ -84,7 +84,7 @@ TEST_IN(where_there_is_no_record_it_is_made, set_up, tear_down)
     assert_int_equal(f->told[COMBINE_ADDED], 1);
 }
 
-TEST_IN(the_newer_entry_is_taken_whichever_comes, set_up, tear_down)
+TEST_IN(the_newer_entry_is_taken_in_any_order, set_up, tear_down)
 {
     fixture *f = *state;
     static const char old[] =
@@ -100,7 +100,7 @@ TEST_IN(the_newer_entry_is_taken_whichever_comes, set_up, tear_down)
     assert_string_equal(f->why, "the newer one is taken");
 }
 
-TEST_IN(an_older_one_that_is_faster_stays_where_the_newer_run_did_not_time_it, set_up, tear_down)
+TEST_IN(an_older_faster_entry_stays_if_the_newer_run_did_not_time_it, set_up, tear_down)
 {
     fixture *f = *state;
     static const char old[] =
@@ -178,7 +178,7 @@ static const char *reason(void *context, const record *r, const record_entry *e)
                                                                                   : NULL;
 }
 
-TEST_IN(pruning_takes_out_what_there_is_a_reason_for, set_up, tear_down)
+TEST_IN(pruning_removes_only_entries_with_a_reason, set_up, tear_down)
 {
     fixture *f = *state;
     static const char text[] = RECORD("\"entries\": [" ENTRY("", 1, 70, "t", "") ", " ENTRY(

@@ -34,7 +34,7 @@ TEST(coverage_of_nothing_is_null)
     json_decref(none);
 }
 
-TEST(a_line_of_its_own_says_that_no_result_of_the_tuned_problem_was_compared)
+TEST(a_separate_line_says_that_no_result_of_the_tuned_problem_was_compared)
 {
     const device_coverage smaller = {
         .problems =

@@ -163,7 +163,7 @@ TEST_IN(a_feature_in_a_tree_is_read_and_evaluated, setup, teardown)
     }
 }
 
-TEST_IN(a_later_one_of_the_same_kind_takes_its_place, setup, teardown)
+TEST_IN(a_later_portfolio_of_the_same_kind_replaces_the_earlier, setup, teardown)
 {
     fixture *f = *state;
     char path[4096];

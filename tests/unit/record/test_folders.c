@@ -72,8 +72,7 @@ TEST_IN(a_folder_that_is_given_is_the_only_one, set_up, tear_down)
     assert_int_equal(f->set.records[0].entries[0].problem.pairs[0].value.integer, 2);
 }
 
-TEST_IN(the_known_folders_are_the_environments_the_current_ones_and_the_installed, set_up,
-        tear_down)
+TEST_IN(results_are_searched_in_the_environments_current_and_installed_folders, set_up, tear_down)
 {
     fixture *f = *state;
     paths own = {0};
@@ -88,7 +87,7 @@ TEST_IN(the_known_folders_are_the_environments_the_current_ones_and_the_installe
         assert_int_equal(f->set.records[i].entries[0].problem.pairs[0].value.integer, i + 1);
 }
 
-TEST_IN(a_record_that_repeats_what_came_first_is_left_out, set_up, tear_down)
+TEST_IN(a_repeated_record_is_left_out, set_up, tear_down)
 {
     fixture *f = *state;
     setenv("AUTOTUNE_RESULTS", "mine", 1);

@@ -103,7 +103,7 @@ TEST(slugs_are_folder_names)
     assert_int_equal(strlen(slug), RECORD_NAME_BYTES - 1);
 }
 
-TEST_IN(a_run_reads_back_as_it_was, set_up, temporary_file_tear_down)
+TEST_IN(a_written_run_is_read_back_unchanged, set_up, temporary_file_tear_down)
 {
     fixture *f = *state;
     record r;
@@ -176,7 +176,7 @@ TEST_IN(a_run_that_ended_before_its_default_was_tried_reads_back, set_up, tempor
     record_deinit(&r);
 }
 
-TEST_IN(everything_a_sceptic_asks_for_is_in_the_file, set_up, temporary_file_tear_down)
+TEST_IN(the_file_has_all_conditions_of_the_measurement, set_up, temporary_file_tear_down)
 {
     fixture *f = *state;
     merge(f, 8192, 140000);
@@ -512,7 +512,7 @@ TEST_IN(a_full_disk_leaves_the_earlier_record, set_up, temporary_file_tear_down)
     free(after);
 }
 
-TEST_IN(record_check_writable_finds_what_cannot_be_written, set_up, temporary_file_tear_down)
+TEST_IN(record_check_writable_finds_unwritable_paths, set_up, temporary_file_tear_down)
 {
     fixture *f = *state;
     char file[TEMPORARY_BYTES + 32];

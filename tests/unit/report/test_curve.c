@@ -41,7 +41,7 @@ static void assert_has(const char *text, const char *part)
         fail_msg("no \"%s\" in:\n%s", part, text);
 }
 
-TEST_IN(a_table_has_a_line_a_point_and_says_why_one_has_no_winner, set_up, tear_down)
+TEST_IN(a_table_has_a_line_for_each_point_and_reasons_for_missing_winners, set_up, tear_down)
 {
     const curve *c = *state;
     char *text = render_page("curve", json_pack("{s[o]}", "curves", curve_pack(c)),

@@ -65,7 +65,7 @@ static void assert_page_fits(const char *text, size_t columns)
     }
 }
 
-TEST_IN(the_table_says_what_won_and_by_how_much, set_up, tear_down)
+TEST_IN(the_table_names_the_winner_and_its_lead, set_up, tear_down)
 {
     fixture *f = *state;
     const char *text = print_text(f, 10, false);
@@ -305,7 +305,7 @@ TEST_IN(a_share_is_of_the_ceiling_that_the_heading_names, set_up, tear_down)
     json_decref(root);
 }
 
-TEST_IN(of_a_ceiling_that_is_not_known_there_is_no_share, set_up, tear_down)
+TEST_IN(an_unknown_ceiling_gives_no_share, set_up, tear_down)
 {
     fixture *f = *state;
     use_flops(f, 0);

@@ -150,7 +150,7 @@ static void waste_time(void *context, const space_progress *progress)
             ;
 }
 
-TEST(a_sample_is_the_same_however_slow_the_machine_is)
+TEST(a_sample_does_not_depend_on_the_speed_of_the_machine)
 {
     script *s = load_late_binding(sum_of_twenty);
     space *samples[2];

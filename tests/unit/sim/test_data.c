@@ -85,7 +85,7 @@ TEST(a_chunk_has_the_contents_of_a_whole_fill)
         }
 }
 
-TEST(a_buffer_larger_than_any_memory_is_filled_where_it_is_touched)
+TEST(a_huge_buffer_is_filled_only_where_it_is_touched)
 {
     made m;
     make(&m, plan_of(DTYPE_INT32, BUFFER_INPUT, FILL_INDEX, UINT64_C(1) << 36), NULL, 0);

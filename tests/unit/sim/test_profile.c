@@ -115,7 +115,7 @@ TEST(reads_that_exceed_the_l1_miss_it)
     assert_float_equal(small.read.between, 64, 0);
 }
 
-TEST(blocks_find_in_the_l1_what_the_block_before_them_left)
+TEST(blocks_find_data_of_the_previous_block_in_the_l1)
 {
     /* A table that all blocks read, and words that only one block reads. */
     static const char source[] =

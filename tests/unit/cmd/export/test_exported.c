@@ -301,7 +301,7 @@ static void expect_possible(char *asked, char *configuration)
     script_free(s);
 }
 
-TEST(headers_say_and_pick_what_the_scripts_allow)
+TEST(headers_agree_with_scripts_and_pick_valid_configurations)
 {
     work w = {.random = rng_seeded(11)};
     char *source, *expected, *out, path[TEMPORARY_BYTES + 16], command[1024];

@@ -136,7 +136,7 @@ TEST_IN(the_end_of_a_search_lists_the_tried_variants, set_up, tear_down)
     assert_int_equal(end, 2);
 }
 
-TEST_IN(a_finished_run_is_raced_anew, set_up, tear_down)
+TEST_IN(a_finished_run_is_raced_again, set_up, tear_down)
 {
     fixture *f = *state;
     candidate *order[] = {&f->variants[0], &f->variants[1], &f->variants[2]};

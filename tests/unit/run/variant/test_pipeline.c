@@ -127,7 +127,7 @@ TEST_IN(a_learning_search_runs_ahead_by_a_quarter_of_its_tries, open_session, cl
     assert_int_equal(pipeline_room(f->pipeline), groups);
 }
 
-TEST_IN(a_candidate_is_counted_at_the_stage_that_it_is_at, open_session, close_session)
+TEST_IN(candidates_are_counted_by_stage, open_session, close_session)
 {
     fixture *f = *state;
     bool seen[CANDIDATE_STAGES] = {false};
@@ -365,7 +365,7 @@ static void check_leaders(fixture *f)
 
 /* Two of the variants fail on the ragged problem. The fastest is wrong there, and another does
  * not compile. A proof rejects a third variant. */
-TEST_IN(a_check_on_ragged_problems_decides_and_the_journal_knows_it, open_session, close_session)
+TEST_IN(a_check_on_ragged_problems_decides_and_is_journaled, open_session, close_session)
 {
     fixture *f = *state;
     char folder[TEMPORARY_BYTES];

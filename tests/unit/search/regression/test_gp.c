@@ -126,7 +126,7 @@ TEST(a_pending_value_changes_no_mean_but_narrows_the_deviation)
     gp_deinit(&g);
 }
 
-TEST(fitting_tells_features_that_matter_from_those_that_do_not)
+TEST(fitting_distinguishes_features_that_matter)
 {
     enum { MANY = 60 };
     rng r = rng_seeded(3);
