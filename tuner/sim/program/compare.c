@@ -5,9 +5,9 @@
 #include "base/bits.h"
 #include "sim/program/operations.h"
 
-/* The comparisons of each kind of type: name, expression over x and y, and rule. X is applied to
- * each. "ne" of floats is false for NaN, the u forms are true. The classes are those of testp,
- * whose second operand equals the first. */
+/* Each macro applies X to the comparisons of a kind of type. X gets a name, an expression over x
+ * and y, and a rule (sim_rule). For NaN, "ne" of floats is false, and the forms with u or nan are
+ * true. CLASSES has the classes of testp, which compares its operand with itself. */
 /* clang-format off */
 #define EQUALITY(X, ...)                                                                           \
     X(eq, x == y, RULE_EQUAL, __VA_ARGS__) X(ne, x != y, RULE_UNEQUAL, __VA_ARGS__)
@@ -31,7 +31,7 @@
     X(subnormal, x > 0 && y < LEAST, 0, __VA_ARGS__)
 /* clang-format on */
 
-/* Defines the function of a comparison: lanes of type T, read by `load`. */
+/* Defines the function of a comparison. The lanes have type T, and `load` converts them. */
 #define DEFINE(name, expression, rule, suffix, T, load)                                            \
     static uint32_t name##_##suffix(const void *pa, const void *pb)                                \
     {                                                                                              \
@@ -200,7 +200,7 @@ static uint64_t next_value(sim_atomic_op op, ptx_type t, bool flush, uint64_t ol
     return combine(op, t, flush, old, v, other);
 }
 
-/* A compare-and-swap loop, because blocks run on several host threads. */
+/* Applies an atomic by a compare-and-swap loop, because blocks run on several host threads. */
 #define APPLY(T)                                                                                   \
     do {                                                                                           \
         T *p = (T *)(void *)at;                                                                    \

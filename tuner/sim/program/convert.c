@@ -28,7 +28,7 @@ const small_float *small_float_of(ptx_type type)
     }
 }
 
-/* Returns whether a fraction `part` of a unit above the integer `below` is rounded up. */
+/* Returns whether the magnitude `below` + `part`, with `part` less than 1, is rounded up. */
 static bool rounds_up(double part, uint64_t below, bool negative, sim_rounding rounding)
 {
     switch (rounding) {
@@ -194,8 +194,8 @@ static double round_integral(double v, sim_rounding rounding)
     }
 }
 
-/* Clamps values out of range. NaN becomes 0, or if `wide` (source or destination has 64 bits) only
- * the top bit: PTX ISA, "cvt". */
+/* Converts v, clamped to the range. NaN becomes 0, or only the top bit if `wide` (the source or the
+ * destination has 64 bits): PTX ISA, "cvt". */
 static int64_t float_to_integer(double v, domain to, int bits, bool wide)
 {
     if (isnan(v))
@@ -253,7 +253,7 @@ static void write_float(const sim_conversion *c, void *restrict d, int l, double
     if (c->relu && (v < 0.0 || v == 0.0))
         v = 0.0;
     if (c->to == PTX_F64) {
-        /* With .ftz, a NaN passes an addition of 32-bit floats, which returns its own NaN. */
+        /* With .ftz, the GPU adds 32-bit floats, so a NaN becomes the NaN of float arithmetic. */
         ((double *)d)[l] =
             isnan(v) && c->flush ? (double)float_of_bits(SIM_NAN_FLOAT) : sim_quiet(v);
     } else if (c->to == PTX_F32) {
@@ -264,8 +264,8 @@ static void write_float(const sim_conversion *c, void *restrict d, int l, double
     }
 }
 
-/* Converts an integer to a double, rounding to odd: dropped bits are combined into the last bit. A
- * second rounding to fewer bits is then exact (to_odd() in base/bits.c). */
+/* Converts an integer to a double, rounding to odd: the dropped bits are combined into the last
+ * bit. Then a second rounding to fewer bits has the right result (to_odd() in base/bits.c). */
 static double double_to_odd(int64_t v, bool is_unsigned)
 {
     bool negative = !is_unsigned && v < 0;
@@ -309,7 +309,7 @@ static void float_to_float(const sim_conversion *c, void *restrict d, double *v)
         fesetround(FE_TONEAREST);
 }
 
-/* Returns whether an H100 converts NaN by moving bits: payloads stay, rna.tf32 drops low bits. */
+/* Returns whether an H100 keeps the payload of NaN (rna.tf32 drops its low bits). */
 static bool moves_bits(const sim_conversion *c)
 {
     if (c->to == PTX_TF32 && c->rounding == SIM_ROUND_AWAY)

@@ -5,11 +5,11 @@
 #include "base/bits.h"
 #include "sim/program/operations.h"
 
-/* Returns whether a result that was rounded up to the smallest normal number `least` would be below
- * it with unbounded exponents, whose numbers below `least` are `unit` apart: the exact result is
- * below `least` by more than half a unit, or by a whole unit if it was rounded away from zero, the
- * only directed rounding that yields `least`. An H100 agrees for a million products and sums of
- * floats and for all products of halves. */
+/* A result was rounded to the smallest normal number `least`. Returns whether rounding with
+ * unbounded exponents would give a number below `least`; such numbers are `unit` apart. For
+ * rounding to nearest, the exact result must be below `least` by more than half a unit. For
+ * directed rounding, which yields `least` only away from zero, it must be below by at least a unit.
+ * An H100 agrees for a million products and sums of floats and for all products of halves. */
 static bool was_tiny(sim_tiny how, double least, double unit, float a, float b, float c)
 {
     const bool directed = how & SIM_TINY_DIRECTED;
@@ -101,7 +101,7 @@ static float either_nan(float a, float b, float otherwise)
     return a != a || b != b ? float_of_bits(SIM_NAN_FLOAT) : otherwise;
 }
 
-/* .xorsign.abs: returns the extreme of the magnitudes, with the sign of the product. */
+/* .xorsign.abs: returns `extreme` (of the magnitudes) with the sign of the product. */
 static float product_sign(float a, float b, float extreme)
 {
     if (extreme != extreme)
@@ -110,7 +110,7 @@ static float product_sign(float a, float b, float extreme)
                          ((bits_of_float(a) ^ bits_of_float(b)) & 0x80000000u));
 }
 
-/* Powers of two out of the range of float become infinity or zero in the conversion. */
+/* The conversion to float turns a result out of range into infinity or zero. */
 static float exp2_approx(float a)
 {
     return (float)exp2((double)a);
@@ -122,8 +122,8 @@ static float divide_approx(float a, float b)
     return fabsf(b) > 0x1p126f ? a * copysignf(0.0f, b) : a / b;
 }
 
-/* PTX ISA, "rcp.approx.ftz.f64" and "rsqrt.approx.ftz.f64": only upper halves of doubles are read
- * and written; subnormal doubles are zeros. */
+/* PTX ISA, "rcp.approx.ftz.f64" and "rsqrt.approx.ftz.f64": the GPU reads and writes only the upper
+ * halves of doubles. Subnormal doubles count as zeros. */
 static double coarse(double v)
 {
     double upper = double_of_bits(bits_of_double(v) & 0xffffffff00000000u);
@@ -135,7 +135,7 @@ static double coarse_result(double v)
     return v == v ? coarse(v) : double_of_bits(0x7fffffff00000000u);
 }
 
-/* Returns v = a * b + c, or the NaN of an operand: b goes before c, and c before a. */
+/* Returns v, the result of a * b + c. If v is NaN, returns the first of b, c and a that is NaN. */
 static double fused_nan(double v, double a, double b, double c)
 {
     return sim_double(v, b, c == c ? a : c);
@@ -153,7 +153,7 @@ static double fused_nan(double v, double a, double b, double c)
     }
 #if defined(__x86_64__) && defined(__GNUC__)
 FMA_LANES(fma_f32_portable, fmaf)
-/* The baseline of x86-64 has no fused multiply-add, so each lane would call fmaf(). */
+/* The baseline of x86-64 has no fused multiply-add: each lane would call fmaf(). */
 __attribute__((target("avx2,fma"))) FMA_LANES(fma_f32_vector, __builtin_fmaf)
 
     static void fma_f32(void *restrict d, const void *const sources[4])
@@ -167,7 +167,7 @@ __attribute__((target("avx2,fma"))) FMA_LANES(fma_f32_vector, __builtin_fmaf)
 FMA_LANES(fma_f32, fmaf)
 #endif
 
-/* Two floats in a 64-bit register, from sm_100 on. */
+/* Packed floats (f32x2, from sm_100 on): a 64-bit register holds two floats. */
 static float half_of(uint64_t pair, int which)
 {
     return float_of_bits((uint32_t)(pair >> (32 * which)));
@@ -180,7 +180,7 @@ static uint64_t pair_of(float low, float high)
 
 /* Halves and bfloat16: each half is computed as a float, whose result is rounded again. */
 
-/* Returns a * b + c, rounded to odd. Halves have exact products; Knuth's two-sum has the error. */
+/* Returns a * b + c, rounded to odd. Products of halves are exact; the sum's error is computed. */
 static double fma_to_odd(float a, float b, float c)
 {
     double p = (double)a * b, s = p + c;
@@ -231,7 +231,7 @@ static float saturate(float v)
 #define MAGNITUDE(x) ((uint16_t)((x)&0x7fffu))
 #define PAIR(low, high) ((uint32_t)(low) | (uint32_t)(high) << 16)
 
-/* Sums and products of 11-bit or 8-bit significands may be rounded to 24 bits first: Figueroa,
+/* Halves are computed as floats. Rounding to 24 bits before 11 or 8 bits does no harm: Figueroa,
  * "When is double rounding innocuous?" (1995). */
 #define SIM_TABLE sim_float_operations
 #define SIM_ROWS_FLOAT

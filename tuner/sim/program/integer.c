@@ -51,7 +51,7 @@ static uint32_t relu_16x2(uint32_t v)
 }
 #define RELU(v) ((v) < 0 ? 0 : (v))
 
-/* PTX clamps shift amounts to the width. Narrower values shifted by more yield zero here, too. */
+/* PTX clamps a shift amount to the width, so a narrower value shifted by more becomes zero. */
 static uint64_t shift_left(uint64_t a, uint32_t n)
 {
     return n > 63 ? 0 : a << n;
@@ -92,15 +92,15 @@ static uint64_t mask_of(uint32_t length)
     return length > 63 ? UINT64_MAX : (1ull << length) - 1;
 }
 
-/* Returns the effective position or length of a field: 8 bits (PTX ISA), all bits for 64-bit fields
- * (H100). */
+/* Returns the position or length of a field that the GPU uses. For 32-bit fields these are the low
+ * 8 bits of v (PTX ISA). For 64-bit fields these are all bits, and 255 stands for more (H100). */
 static uint32_t amount(uint32_t v, int bits)
 {
     return bits == 64 ? (v > 255 ? 255 : v) : v & 0xff;
 }
 
-/* bfe: returns `length` bits from `position` on. The last bit of a signed field extends it, or the
- * register's last bit if the field reaches beyond. */
+/* bfe: returns the field of `length` bits from `position` on. The last bit of a signed field fills
+ * the higher bits. If the field reaches beyond the register, the register's last bit fills them. */
 static uint64_t extract(uint64_t a, uint32_t position, uint32_t length, int bits, bool is_signed)
 {
     position = amount(position, bits);
@@ -175,8 +175,8 @@ static uint32_t find_top(uint64_t v, uint32_t bits, bool shift_amount)
     return shift_amount ? bits - 1 - top : top;
 }
 
-/* szext: returns the low `length` bits, extended by the highest or zeros: 0 for length 0, `a` for a
- * clamped length 32 (PTX ISA, "szext"). */
+/* szext: returns the low `length` bits, extended by the highest or zeros. Length 0 gives 0; with
+ * `clamps`, a length above 31 gives `a` (PTX ISA, "szext"). */
 static uint32_t extend(uint32_t a, uint32_t length, bool clamps, bool is_signed)
 {
     if (clamps && length > 31)
@@ -187,7 +187,7 @@ static uint32_t extend(uint32_t a, uint32_t length, bool clamps, bool is_signed)
     return is_negative ? a | above : a & ~above;
 }
 
-/* fns: returns the index of the |offset|-th set bit from `base` on, up or down, or all ones. */
+/* fns: returns the |offset|-th set bit from `base` on (down if negative), or all ones. */
 static uint32_t find_nth(uint32_t mask, uint32_t base, int32_t offset)
 {
     if (offset == 0)

@@ -57,7 +57,8 @@ int32_t sim_matrix_least(const sim_matrix *x, sim_operand operand)
     return all % held ? 0 : all / held;
 }
 
-/* Returns the elements of a lane in a row of a block: two for c and d, in one or two registers. */
+/* Returns the number of neighbours that a lane holds in a block: two of c and d, in 1 or 2
+ * registers. */
 static int32_t along_of_lane(const sim_matrix *x, sim_operand operand)
 {
     return operand == SIM_MATRIX_A || operand == SIM_MATRIX_B ? sim_matrix_elements(x, operand) : 2;
@@ -176,8 +177,8 @@ uint64_t sim_element_encode(sim_element element, double v, bool saturate)
 }
 
 /* The position of a 2-bit index in the metadata: PTX ISA, "Matrix fragments for multiply-accumulate
- * operation with sparse matrix A". Rows g and g + 8 share words of 16- and 32-bit elements;
- * otherwise they are in neighbouring lanes. */
+ * operation with sparse matrix A". For elements of 16 and 32 bits, rows g and g + 8 share a word of
+ * metadata. For smaller elements, the words of these rows are in neighbouring lanes. */
 typedef struct index_place {
     int lane;
     uint32_t shift;
@@ -205,8 +206,8 @@ static int index_at(const sim_matrix *x, const uint32_t *metadata, int row, int 
     return (int)(metadata[at.lane] >> at.shift & 3);
 }
 
-/* Returns the number of indices of a row: two for each held tf32 element, one for two 4-bit
- * elements, one for each other element. */
+/* Returns the number of indices of a row: two for each stored tf32 element, one for two stored
+ * 4-bit elements, one for each other stored element. */
 static int indices_of_row(const sim_matrix *x)
 {
     const uint32_t bits = elements[x->elements[SIM_MATRIX_A]].bits;

@@ -43,7 +43,7 @@ static void add_write(sim_operands *out, int32_t slot)
         out->writes[out->write_count++] = slot;
 }
 
-/* d is read unless its predicate is known to be false. */
+/* Register d is read, too, unless predicate c is known to be false. */
 static void add_warpgroup(const sim_program *p, const sim_instruction *c, sim_operands *out)
 {
     const sim_warpgroup_product *x = sim_warpgroup_product_of(p, c);
@@ -98,7 +98,7 @@ void sim_operands_of(const sim_program *p, const sim_instruction *c, sim_operand
         if (c->c != SIM_NO_SLOT)
             add_read(out, c->c + SIM_HIGH_HALF);
     }
-    /* d2 of other kinds is a number. */
+    /* In other kinds of instructions, d2 is a number, not a slot. */
     if (c->kind == SIM_COMPARE || c->kind == SIM_SHUFFLE || c->kind == SIM_MATCH ||
         c->kind == SIM_REDUCE || c->kind == SIM_SURFACE)
         add_write(out, c->d2);

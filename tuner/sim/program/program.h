@@ -20,8 +20,8 @@ enum {
     SIM_SLOT_STEP = 64,            /* alignment of slots, in bytes */
     SIM_EXIT_PC = INT32_MAX,       /* the paths of a branch meet at the end of the kernel */
     SIM_LANE_OF_PREDICATE = 1,     /* value of sim_program.slot_lanes: one bit per lane */
-    SIM_HIGH_HALF = 8 * SIM_LANES, /* distance from the slot of the lower half of 128 bits to that
-                                      of the upper half */
+    SIM_HIGH_HALF = 8 * SIM_LANES, /* distance between the slots of the lower and of the upper half
+                                      of 128 bits */
 };
 
 /* Loops over the lanes of a mask. */
@@ -66,9 +66,9 @@ typedef enum sim_kind {
     SIM_NOTHING,
     SIM_MBARRIER,    /* operation on the barrier in shared memory at a. op: sim_mbarrier_op */
     SIM_BULK_LOAD,   /* copies c bytes from global a to shared b and completes on the mbarrier at e.
-                        The slot `target` holds a mask of the cluster's blocks that receive the copy.
-                        SIM_NO_SLOT stands for this block only. With `target_count` coordinates in
-                        lists, the source is a box of the tensor whose map is at a */
+                        The slot `target` holds a mask of the cluster's blocks that receive the
+                        copy; SIM_NO_SLOT stands for this block only. If lists has `target_count`
+                        coordinates, the source is a box of the tensor whose map is at a */
     SIM_BULK_MOVE,   /* the same copy, from the block's own shared memory at a */
     SIM_BULK_STORE,  /* copies c bytes from shared b to global a; coordinates as in SIM_BULK_LOAD */
     SIM_STORE_ASYNC, /* stores a vector in lists to shared a and completes on the mbarrier at e */
@@ -80,27 +80,27 @@ typedef enum sim_kind {
                     sim_surface_op */
     SIM_BULK_COMMIT,
     SIM_BULK_WAIT, /* waits until at most `offset` groups are pending; op: true if it is enough that
-                      they have read their source */
+                      the copies have read their source */
     SIM_MATRIX,    /* matrix product d = a * b + c: sim/program/matrix.h */
     SIM_WARPGROUP_FENCE,
-    SIM_WARPGROUP_PRODUCT, /* d and a are registers in lists; descriptors in the slots a and b if
-                              they lie in shared memory. Predicate c: d is added to the product. See
-                              sim/program/warpgroup.h */
+    SIM_WARPGROUP_PRODUCT, /* lists has the registers of d and perhaps a. Slots a and b have
+                              descriptors of matrices in shared memory. Predicate c: the old d is
+                              added. See sim/program/warpgroup.h */
     SIM_WARPGROUP_COMMIT,
     SIM_WARPGROUP_WAIT, /* waits until at most `offset` groups are pending */
-    SIM_FORGET,  /* `target` bytes of local memory (0 for all up to its end) become undefined, from
-                    `offset` on, plus address a if a is a slot */
+    SIM_FORGET,  /* `target` bytes of local memory become undefined, or all bytes to the end if
+                    `target` is 0. The first byte is `offset`, plus slot a if given */
     SIM_DISCARD, /* `vector` bytes of global memory at a become undefined */
-    SIM_ALIGNED, /* faults if address a of a lane in the mask `target` is no multiple of `vector` */
+    SIM_ALIGNED, /* faults if address a is not a multiple of `vector` in a lane of mask `target` */
     SIM_SPACE_TEST, /* predicate d = address a is in `space` */
     SIM_CALLEE, /* d = the number of the function with address a, among `target_count` functions in
                    lists at `target` */
-    SIM_CALL, /* calls a function that has stack frames. lists holds, from `list` on: the numbers of
-                 callee and caller in sim_program.bodies (-1 for the kernel), the numbers of
-                 parameters and of results in local memory, and for each its offset in the caller's
-                 frame, its offset in the callee's frame, and its bytes. `target`: first instruction
-                 of the callee. d = the start of the callee's frame */
-    SIM_RETURN,    /* returns from such a function. d = the start of the caller's frame */
+    SIM_CALL, /* calls a function that has stack frames. lists holds, from `list` on: the indices of
+                 callee and caller in sim_program.bodies (-1 for the kernel); the number of
+                 parameters in local memory and the number of results; for each of these, its offset
+                 in the caller's frame, its offset in the callee's frame, and its bytes. `target`:
+                 first instruction of the callee. d = the start of the callee's frame */
+    SIM_RETURN,    /* returns from a call. d = the start of the caller's frame */
     SIM_PRINT,     /* vprintf; lists holds the local addresses of its parameters from `target` on,
                       results last */
     SIM_ASSERTION, /* __assertfail; operands as in SIM_PRINT */
@@ -201,7 +201,7 @@ typedef enum sim_mbarrier_op {
     SIM_MBARRIER_TEST_PARITY
 } sim_mbarrier_op;
 
-/* Flags. A gather has its component from bit 2 on. */
+/* Flags. The bits from 2 on are the component that a gather reads. */
 typedef enum sim_texture_op { SIM_TEXTURE_LAYERED = 1, SIM_TEXTURE_GATHER = 2 } sim_texture_op;
 
 /* Flags. Without CLAMP and ZERO, an access outside the surface is a fault. */
@@ -247,7 +247,7 @@ typedef enum sim_tiny {
     SIM_TINY_DIRECTED = 8 /* flag: the rounding is directed */
 } sim_tiny;
 
-/* What a bit of the result depends on. Used when only some operands are defined. */
+/* What a bit of the result depends on. Used if only some operands are defined. */
 typedef enum sim_flow {
     SIM_FLOW_MIXES,     /* on every bit of the operands */
     SIM_FLOW_MOVES_ONE, /* on one bit of the first, the first two or all four operands; the other
@@ -266,7 +266,6 @@ typedef enum sim_flow {
 /* How the bits of a register are read as a number. */
 typedef enum affine_order { AFFINE_SIGNED, AFFINE_UNSIGNED, AFFINE_REAL } affine_order;
 
-/* Returns how the bits of a register of type `t` are read as a number. */
 affine_order sim_order_of(ptx_type t);
 
 /* Rules by which an instruction is computed for many threads at once (sim/affine.h). */
@@ -290,7 +289,7 @@ typedef enum sim_rule {
     RULE_WIDEN,
     RULE_LEAST,
     RULE_MOST,
-    RULE_MONOTONE, /* monotone in each operand while that keeps its sign */
+    RULE_MONOTONE, /* monotone in each operand, as long as the operand keeps its sign */
     RULE_EQUAL,
     RULE_UNEQUAL,
     RULE_LESS,
@@ -314,8 +313,8 @@ typedef enum sim_pipe {
     SIM_PIPE_EITHER = SIM_PIPE_COUNT /* INTEGER or PRODUCT, whichever is free */
 } sim_pipe;
 
-/* Machine instructions that ptxas emits for a PTX instruction, and their pipe. Some instructions
- * become a chain: `specials` of the special function unit and `others`. */
+/* Machine instructions that ptxas emits for a PTX instruction, and their pipe. Some become a chain:
+ * `specials` on the special function unit and `others`. */
 typedef struct sim_cost {
     uint8_t pipe; /* sim_pipe */
     float instructions;
@@ -382,21 +381,21 @@ typedef struct sim_instruction {
     bool relu;   /* conversions: negative results become zero */
     bool finite; /* conversions: too large results become the largest number */
     bool negate_a, negate_b, negate_c; /* the predicate source is negated */
-    bool drops_negated; /* the lanes are those where the predicate of `drops` is false */
+    bool drops_negated; /* lanes where the predicate of `drops` is false drop the value */
     bool extra;         /* belongs to the previous PTX instruction: is not counted */
     uint8_t scope;      /* sim_scope of a strong memory access or a fence */
     uint8_t acquires;   /* sim_acquires */
     bool releases;
-    bool is_volatile; /* strong only because it is volatile */
-    bool noncoherent; /* load through the read-only cache */
-    bool is_surface;  /* non-coherent load of a surface, whose contents may be written later */
-    bool cluster;     /* shared memory address that may belong to another block of the cluster */
-    bool proxy;       /* proxy fence: orders accesses of threads and of the copy engine */
-    uint8_t flow;     /* SIM_COMPUTE: sim_flow */
-    uint8_t rule;     /* SIM_COMPUTE, SIM_COMPARE: sim_rule */
-    uint8_t number;   /* SIM_COMPUTE, SIM_COMPARE: affine_order of the operands */
-    int8_t reduction; /* copies, asynchronous stores: sim_atomic_op, as `type` or as the type of the
-                         tensor; -1 for none */
+    bool is_volatile;  /* strong only because it is volatile */
+    bool noncoherent;  /* load through the read-only cache */
+    bool is_surface;   /* non-coherent load of a surface, whose contents may be written later */
+    bool cluster;      /* shared memory address that may belong to another block of the cluster */
+    bool proxy;        /* proxy fence: orders accesses of threads and of the copy engine */
+    uint8_t flow;      /* SIM_COMPUTE: sim_flow */
+    uint8_t rule;      /* SIM_COMPUTE, SIM_COMPARE: sim_rule */
+    uint8_t number;    /* SIM_COMPUTE, SIM_COMPARE: affine_order of the operands */
+    int8_t reduction;  /* copies and asynchronous stores: sim_atomic_op on elements of `type`, or of
+                          the tensor's type; -1 if they do not combine values */
     uint8_t widths[4]; /* SIM_COMPUTE: bytes of a lane of a, b, c, e; 0 for no such operand */
     int32_t guard;     /* slot of a predicate, or SIM_NO_SLOT */
     int32_t d, d2;     /* slots */
@@ -405,8 +404,8 @@ typedef struct sim_instruction {
     int32_t object; /* accesses and copies to shared memory: variable of the module that the address
                        (of copies: b) is computed from; negative if unknown */
     int32_t list;   /* vector loads and stores: index in sim_program.lists of their slots */
-    int32_t drops;  /* loads: index of the instruction whose predicate tells the lanes that use
-                       nothing of the loaded value; -1 if it is unknown */
+    int32_t drops;  /* loads: index of the instruction whose predicate says which lanes do not use
+                       the loaded value; -1 if it is unknown */
     int32_t target; /* branches: index of the target instruction, or of the first of `target_count`
                        targets in lists */
     int32_t target_count;
@@ -423,7 +422,7 @@ typedef struct sim_instruction {
     int32_t statement; /* index in ptx_module.statements */
 } sim_instruction;
 
-/* Returns whether the accessed memory is, or with a generic address may be, global. */
+/* Returns whether the instruction accesses global memory, or may do so by a generic address. */
 static inline bool sim_reaches_global(const sim_instruction *c)
 {
     return c->space == PTX_SPACE_GLOBAL || c->space == PTX_SPACE_GENERIC;
@@ -525,10 +524,10 @@ typedef struct sim_program {
     sim_body *bodies;
     size_t body_count;
     uint8_t *slot_lanes; /* for each SIM_SLOT_STEP of the registers: bytes of a lane of the variable
-                            slot that starts there; SIM_LANE_OF_PREDICATE; 0 if none starts there */
+                            that starts there, or SIM_LANE_OF_PREDICATE; 0 if none does */
     size_t slot_steps;
-    uint32_t frames_at;   /* offset of the first stack frame in local memory */
-    uint32_t frame_bytes; /* bytes of a frame */
+    uint32_t frames_at; /* offset of the first stack frame in local memory */
+    uint32_t frame_bytes;
     uint32_t most_levels; /* number of frames for which a thread has room */
     uint64_t *addresses; /* address of each variable of the module, in its own space; SIM_NO_ADDRESS
                             for shared variables that the kernel does not name */
@@ -544,7 +543,7 @@ typedef struct sim_program {
     bool allocates;       /* calls malloc() or free() */
     bool shares;          /* threads synchronise, or communicate through shared locations */
     bool rounds; /* updates memory by operations that do not commute, such as sums of floats */
-    bool writes_strongly; /* has strong writes */
+    bool writes_strongly;
     bool reorders; /* a strong read may return one of several writes, or the writes of a location
                       may have several orders */
     bool communicates; /* a block may observe other blocks that run at the same time, or the result
@@ -557,14 +556,14 @@ static inline bool sim_program_reserves(const sim_program *p)
     return p->special_slots[SIM_RESERVED_SMEM] != SIM_NO_SLOT;
 }
 
-/* Address map: variables of the module, and the windows of generic addresses to shared and local
- * memory. Buffers lie elsewhere (sim/machine/memory.h). */
+/* Address map: variables of the module, and the windows of generic addresses. Buffers lie elsewhere
+ * (sim/machine/memory.h). */
 #define SIM_MODULE_BASE 0x7a0000000000ull
 #define SIM_SHARED_WINDOW 0x7c0000000000ull
 #define SIM_LOCAL_WINDOW 0x7d0000000000ull
 #define SIM_PARAM_WINDOW 0x7e0000000000ull
 #define SIM_WINDOW_BYTES 0x010000000000ull
-/* Addresses of functions. They cannot be read. */
+/* Addresses of functions. A kernel cannot read there. */
 #define SIM_CODE_BASE 0x7b0000000000ull
 #define SIM_CODE_STEP 16
 
@@ -579,8 +578,8 @@ static inline uint64_t sim_function_address(int function)
  * cooperative_groups/details/driver_abi.h has its layout. */
 #define SIM_WORKSPACE_BASE 0x79f000000000ull
 enum { SIM_WORKSPACE_BYTES = 64 };
-/* The shared memory of the block with rank r in its cluster starts at (r + 1) * SIM_PEER_BYTES, and
- * for the block itself also at 0. */
+/* The shared memory of the block with rank r in its cluster starts at (r + 1) * SIM_PEER_BYTES. The
+ * block itself also sees it at 0. */
 #define SIM_PEER_BYTES 0x1000000ull
 
 enum { SIM_MOST_OPERANDS = 144 }; /* a warpgroup product has 128 accumulators */
@@ -591,7 +590,7 @@ typedef struct sim_operands {
     int read_count, write_count;
 } sim_operands;
 
-/* Finds all slots of an instruction of the program. The guard is among those that are read. */
+/* Finds all slots of an instruction of the program. The guard counts as read. */
 void sim_operands_of(const sim_program *p, const sim_instruction *c, sim_operands *out);
 
 #endif

@@ -57,7 +57,7 @@ typedef double f64;
     ROUNDED(HANDLER_OF(rm_), T, count, FE_DOWNWARD, expression, result)                            \
     ROUNDED(HANDLER_OF(rp_), T, count, FE_UPWARD, expression, result)
 
-/* Define the functions of one half (f16, bf16), and those over 32 lanes of one or two halves. */
+/* Define the functions of a half (f16, bf16), and over 32 lanes of one or two halves. */
 #define OF_HALVES(T, from, to, to_double, expression)                                              \
     static uint16_t HANDLER_OF(T)(uint16_t x, uint16_t y, uint16_t z)                              \
     {                                                                                              \

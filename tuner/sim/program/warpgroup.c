@@ -8,13 +8,13 @@ enum {
     LINES_OF_ATOM = 8
 };
 
-/* Returns the bytes along k of a row of a or a column of b. */
+/* Returns the bytes of a row of a or of a column of b. */
 static int row_bytes(const sim_warpgroup_product *x, sim_operand operand)
 {
     return operand == SIM_MATRIX_B && x->part.sparse ? MOST_BYTES : SIM_WARPGROUP_BYTES;
 }
 
-/* Returns the number of elements of a row of a that are held: half of them if a is sparse. */
+/* Returns the number of stored elements of a row of a: half of the row if a is sparse. */
 static int held_of(const sim_warpgroup_product *x)
 {
     return x->part.sparse ? x->part.k / 2 : x->part.k;
@@ -43,8 +43,8 @@ static layout layout_of(uint64_t descriptor)
                     .swizzle = bits[descriptor >> 62]};
 }
 
-/* Returns the address of a chunk: PTX ISA, "Strides" and "Canonical layouts". The lines of a group
- * of eight are 16 bytes apart without a swizzle, and a row of the swizzle apart with one. */
+/* Returns the address of a chunk: PTX ISA, "Strides" and "Canonical layouts". Without a swizzle,
+ * lines of a group of eight are 16 bytes apart; with one, a row of the swizzle. */
 static uint32_t address_of(const layout *x, bool turned, uint32_t line, uint32_t chunk)
 {
     const uint32_t within = (uint32_t)CHUNK << x->swizzle, reach = 1u << x->swizzle;

@@ -24,21 +24,20 @@ enum {
 };
 
 typedef struct sim_warpgroup_product {
-    sim_matrix part;   /* the product of one warp: m is its rows. Registers of a are 0 if a lies in
-                          shared memory. c is d and has no registers of its own */
-    int32_t negated;   /* add -a * b */
+    sim_matrix part;   /* the product of one warp: m is its rows. registers[] is 0 for a in shared
+                          memory, and for c, which is d */
+    int32_t negated;   /* adds -a * b instead of a * b */
     int32_t turned[2]; /* a and b are transposed (MN-major) */
 } sim_warpgroup_product;
 
-/* Returns the product of an instruction, which precedes the slots of d and a in sim_program.lists
- * at `list`. */
+/* Returns the product of an instruction. It is in sim_program.lists at `list`, before the slots of
+ * d and a. */
 static inline const sim_warpgroup_product *sim_warpgroup_product_of(const sim_program *p,
                                                                     const sim_instruction *c)
 {
     return (const sim_warpgroup_product *)(const void *)&p->lists[c->list];
 }
 
-/* Returns the slots of d or a. */
 static inline const int32_t *sim_warpgroup_slots(const sim_program *p, const sim_instruction *c,
                                                  sim_operand operand)
 {
@@ -50,20 +49,20 @@ static inline const int32_t *sim_warpgroup_slots(const sim_program *p, const sim
 /* Returns whether the layout of b is known: its swizzle must not be shorter than a column. */
 bool sim_warpgroup_layout_is_known(const sim_warpgroup_product *x, uint64_t b_descriptor);
 
-/* Computes the chunks of b, or those of a for one of the four warps: offsets in shared memory,
- * perhaps beyond its end, line by line. A line is a row of a or a column of b, or one step of k if
- * the matrix is transposed. Returns the number of chunks. */
+/* Computes the offsets in shared memory, perhaps beyond its end, of the chunks of b, or of a for
+ * one of the four warps. Chunks are sorted by line: a row of a or a column of b, or one step of k
+ * if the matrix is transposed. Returns the number of chunks. */
 int sim_warpgroup_chunks(const sim_warpgroup_product *x, sim_operand operand, uint64_t descriptor,
                          uint32_t warp, uint32_t chunks[SIM_WARPGROUP_CHUNKS]);
 
-/* Computes the product of a warp and writes the registers of d; adds old contents of d if `keeps`.
- * `a_chunks` is ignored if a is in registers. */
+/* Computes the product of a warp and writes the registers of d. If `keeps` is true, the old value
+ * of d is added. `a_chunks` is ignored if a is in registers. */
 void sim_warpgroup_multiply(const sim_program *p, const sim_instruction *c, const uint8_t *shared,
                             const uint32_t *a_chunks, const uint32_t *b_chunks, bool keeps,
                             uint8_t *registers);
 
-/* Does the same for undefined bits. `written` tells which bytes of shared memory are defined.
- * Returns whether any element of d is undefined. */
+/* Computes the undefined bits of d in `lacks`. `written` tells which bytes of shared memory are
+ * defined. Returns whether any element of d is undefined. */
 bool sim_warpgroup_mark_undefined(const sim_program *p, const sim_instruction *c,
                                   const uint8_t *written, const uint32_t *a_chunks,
                                   const uint32_t *b_chunks, bool keeps, uint8_t *lacks);
