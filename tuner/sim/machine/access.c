@@ -11,8 +11,8 @@
 #include "sim/program/operations.h"
 
 /* Executes an exchange with `operand`, or a compare-and-swap of `operand` and `other`, of 128 bits
- * (lower half first). Returns whether it wrote. Programs with such atomics run on one host thread,
- * since the atomics do not commute. */
+ * (lower half first). Returns whether it wrote. The halves may be accessed one by one, because
+ * programs with these atomics run on one host thread. */
 static bool exchange(uint8_t *at, sim_atomic_op op, const uint64_t operand[2],
                      const uint64_t other[2], uint64_t old[2])
 {
@@ -55,7 +55,7 @@ static bool apply_lane(const sim_instruction *c, const operands *o, ptx_space sp
 }
 
 /* Returns whether lanes execute an atomic in reverse order, as a GPU may. An adverse schedule
- * chooses at random if the last atomic's results may decide which lanes are active now. */
+ * decides at random if results of the last atomic may have selected the lanes of `mask`. */
 static bool runs_backwards(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     const uint32_t given = w->order.last_atomic;
@@ -64,7 +64,7 @@ static bool runs_backwards(sim_block *b, sim_warp *w, const sim_instruction *c, 
     return b->adverse && ((mask & ~given) || mask == given || rng_below(&b->order, 2));
 }
 
-/* Finds the bits without a value that a lane gets from an exchange. Returns whether any exist. */
+/* Sets `lost` to the uninitialised bits that an exchange reads. Returns whether there are any. */
 static bool find_missing(const sim_instruction *c, int lane, const sim_lane_memory *p,
                          uint32_t bytes, uint64_t lost[2][SIM_LANES])
 {
@@ -81,7 +81,7 @@ static bool execute_atomic(sim_block *b, sim_warp *w, const sim_instruction *c, 
 {
     const uint32_t total = bytes * c->vector;
     uint64_t old[2][SIM_LANES], lost[2][SIM_LANES];
-    uint32_t old32[SIM_LANES], losing = 0; /* lanes that get bits without a value */
+    uint32_t old32[SIM_LANES], losing = 0; /* lanes whose exchange reads uninitialised bits */
     bool changed = false;
     sim_race_access a = sim_race_access_of(b, w, c, 0);
     const bool backwards = runs_backwards(b, w, c, mask);
@@ -96,8 +96,7 @@ static bool execute_atomic(sim_block *b, sim_warp *w, const sim_instruction *c, 
         _Alignas(SIM_WRITE_BYTES) uint8_t older[SIM_WRITE_BYTES];
         const int from = sim_strong_choose(b, w, l, p, total, sought, older);
         uint8_t *const at = from == SIM_READS_MEMORY ? p->at[l] : older;
-        /* A failed compare-and-swap counts as a read: a kernel may mark nodes while threads read
-         * the nodes. */
+        /* A compare-and-swap that fails counts as a read, because it changes nothing. */
         const sim_touch touch =
             sought && memcmp(at, sought, total) != 0 ? SIM_TOUCH_READ : SIM_TOUCH_ATOMIC;
         if (b->launch->check && (!sim_touch_lane(&a, l, p, total, touch, NULL) ||
@@ -175,7 +174,7 @@ static void load_element(sim_warp *w, const sim_instruction *c, uint32_t mask,
     sim_put32(w, to, r32, mask);
 }
 
-/* Executes strong loads. Returns the lanes that loaded older writes than memory holds. */
+/* Executes strong loads. Returns the lanes that loaded an older value than memory holds. */
 static uint32_t load_strongly(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
                               const sim_lane_memory *p, uint32_t bytes)
 {
@@ -246,7 +245,7 @@ static inline bool store_elements(const sim_warp *w, const sim_instruction *c, u
     return changed != 0;
 }
 
-/* Returns the bytes that the lanes store, lane by lane: in the register itself, or in `packed`. */
+/* Returns the bytes that the lanes store, lane by lane, in the register or in `packed`. */
 static const uint8_t *pack_fresh(const sim_block *b, const sim_warp *w, const sim_instruction *c,
                                  uint32_t mask, uint32_t bytes, uint8_t *packed)
 {
@@ -282,8 +281,7 @@ static bool store(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t 
     const int32_t *slots = b->program->lists + c->list;
     const bool watch =
         b->launch->check && (p->space == PTX_SPACE_SHARED || p->space == PTX_SPACE_GLOBAL);
-    /* No other thread sees local memory. */
-    bool changed = p->space == PTX_SPACE_LOCAL, fine = true;
+    bool changed = false, fine = true;
     uint8_t packed[SIM_LANES * 64];
     const uint8_t *fresh = watch ? pack_fresh(b, w, c, mask, bytes, packed) : NULL;
     sim_race_access a = sim_race_access_of(b, w, c, 0);
@@ -297,7 +295,7 @@ static bool store(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t 
                            : store_elements(w, c, mask, p, slots[v], (uint32_t)v * bytes, bytes);
         SIM_EACH_OF(l, fine ? mask : 0) sim_mark_written(b, p->valid[l], total, p->space);
     } else {
-        /* Lanes may write the same bytes: each lane is compared with the lane before it. */
+        /* Lanes may write the same bytes, so the lanes are checked one after another. */
         SIM_EACH_OF(l, fine ? mask : 0)
         fine =
             fine &&
@@ -367,7 +365,7 @@ bool sim_access(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t ma
         return access_cluster(b, w, c, mask, &p);
     if (c->space != PTX_SPACE_GENERIC)
         return access_space(b, w, c, mask, &p);
-    /* The generic address of each lane tells its space. */
+    /* A generic address lies in the window of its space. Other addresses are in global memory. */
     static const struct {
         uint64_t window;
         ptx_space space;

@@ -5,7 +5,8 @@
 #include "sim/machine/paths.h"
 #include "sim/machine/products.h"
 
-/* Orders the warps that wait at a barrier: if possible, as a barrier of the whole block. */
+/* Orders the warps that wait at a barrier (order.h): if possible, by a barrier of the whole
+ * block. */
 static void order(sim_block *b, uint32_t id)
 {
     sim_barrier_state *state = &b->barriers[id];
@@ -53,8 +54,8 @@ static void release(sim_block *b, uint32_t id)
     *state = opened;
 }
 
-/* Checks that a warp knows of the last opening of a barrier for which not all warps waited. The
- * warps that waited know of it. Any other warp might be counted with the earlier warps: a fault. */
+/* Checks a warp that arrives at a barrier which opened last for only some warps (s->waited). The
+ * warp must be one of these or follow one of these: otherwise a GPU may count it with them. */
 static bool comes_after(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                         const sim_barrier_state *s)
 {
@@ -83,7 +84,7 @@ uint32_t sim_warps_left(const sim_block *b)
     return n;
 }
 
-/* Returns whether each warp has arrived or ended. A warp that arrived and ended counts once. */
+/* Returns whether each warp has arrived or ended. */
 static bool all_arrived(const sim_block *b, const sim_barrier_state *s)
 {
     for (uint32_t i = 0; i < b->warp_count; i++)
@@ -106,8 +107,8 @@ bool sim_barriers_open(sim_block *b)
     return opened;
 }
 
-/* Finds the number of warps that a barrier waits for, or 0 for all warps that have not ended. A
- * count excludes ended threads, even if it equals the block's size (PTX ISA, "barrier", "exit"). */
+/* Finds the number of warps that a barrier waits for, or 0 for all warps that have not ended. Ended
+ * threads do not arrive, even if the count is the block's size (PTX ISA, "barrier", "exit"). */
 static bool find_needed(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                         uint32_t *needed)
 {
@@ -190,7 +191,7 @@ bool sim_barrier_arrive(sim_block *b, sim_warp *w, const sim_instruction *c, uin
     } else {
         sim_wait(w, id, s->pc, mask);
     }
-    /* A later arrival belongs to the next round of this barrier. */
+    /* The barrier opens at once, because a later arrival belongs to its next use. */
     if (s->needed && s->arrived == s->needed && !b->launch->first_warp_only)
         release(b, id);
     return true;
@@ -210,7 +211,7 @@ static bool arrive(sim_block *b, sim_warp *w, const sim_instruction *c, int lane
     return true;
 }
 
-/* Notes that a warp passed the cluster's barrier. The next barrier also waits for this warp. */
+/* Notes that a warp has passed the barrier of its cluster. */
 static void pass(sim_block *b, sim_warp *w)
 {
     w->wait.waited++;

@@ -1,4 +1,4 @@
-/* Barriers of a block and of a cluster, for the scheduler. execute.h has their instructions. */
+/* Opens the barriers of a block and of a cluster. execute.h declares the barrier instructions. */
 #ifndef AUTOTUNE_SIM_MACHINE_BARRIER_H
 #define AUTOTUNE_SIM_MACHINE_BARRIER_H
 

@@ -28,7 +28,7 @@ static uint32_t kernel_shared_bytes(const sim_launch *launch)
     return launch->program->static_shared_bytes + launch->dynamic_shared_bytes;
 }
 
-/* Returns all shared memory of a block, in bytes: the kernel's and the bytes that CUDA reserves. */
+/* Returns the size of a block's shared memory in bytes, including the bytes that CUDA reserves. */
 static uint32_t block_shared_bytes(const sim_launch *launch)
 {
     const uint32_t own = kernel_shared_bytes(launch);
@@ -45,7 +45,7 @@ static void fill_special(const sim_block *b, const sim_warp *w, int special, uin
         fill32(w, slot, value);
 }
 
-/* Fills the special registers that are the same in all blocks of this rank. */
+/* Fills the special registers that depend on the block only by its rank in the cluster. */
 static void fill_fixed(sim_block *b, sim_warp *w, uint32_t number)
 {
     const sim_launch *launch = b->launch;
@@ -122,7 +122,7 @@ at_status sim_block_init(sim_block *b, const sim_launch *launch, sim_cluster *cl
     b->shared = calloc(1, b->shared_bytes + 16u);
     if (launch->check) {
         b->shared_valid = calloc(1, b->shared_bytes + 16u);
-        /* The last line has 32 cells, too, even if fewer are in use. */
+        /* Each line has SIM_LINE_CELLS cells, so the last line may have cells that are not used. */
         b->lines = calloc(sim_line_count(cells) + 1, sizeof *b->lines);
         b->cells = calloc((sim_line_count(cells) + 1) * SIM_LINE_CELLS, sizeof *b->cells);
         b->local_valid = calloc(1, b->warp_count * local + 1);
@@ -135,7 +135,7 @@ at_status sim_block_init(sim_block *b, const sim_launch *launch, sim_cluster *cl
                          b->thread_count);
     if (launch->check && p->reads_unwritten)
         sim_values_reserve(b);
-    /* Uninitialised registers hold no valid number or address, and differ between schedules. */
+    /* Results that depend on uninitialised registers must differ between schedules. */
     memset(b->memory, launch->schedule ? 0x5a : 0xff, b->warp_count * registers);
     for (uint32_t i = 0; i < b->warp_count; i++) {
         sim_warp *w = &b->warps[i];
@@ -250,7 +250,7 @@ void sim_block_start(sim_block *b, const uint32_t position[3])
     sim_values_start(b);
 }
 
-/* Instructions of a slice. A warp may spin on a value that another warp will write. */
+/* Instructions of a slice. A slice ends, because a warp may spin until another warp writes. */
 enum {
     SLICE_INSTRUCTIONS = 1 << 16,
     SHORTEST_SLICE_BITS = 3,
@@ -258,7 +258,7 @@ enum {
     SLICE_OF_TRACE = 32
 };
 
-/* The host's cost of an access to memory, as a number of other instructions. */
+/* An access to memory costs the host as much time as this number of other instructions. */
 enum { ACCESS_WORK = 16 };
 
 static uint64_t work_of(const sim_warp *w)
@@ -266,11 +266,11 @@ static uint64_t work_of(const sim_warp *w)
     return w->executed + (ACCESS_WORK - 1) * w->accesses;
 }
 
-/* Returns the instructions of a warp's next slice. Schedule 0 divides the block's limit equally. */
+/* Returns the instructions of a warp's next slice. Schedule 0 divides block_limit equally. */
 static uint64_t slice_of(sim_block *b)
 {
     const uint64_t most = b->launch->block_limit;
-    /* The warps of a GPU run side by side: one warp finds in a cache what another has loaded. */
+    /* A GPU's warps run side by side, so a warp finds in a cache what another warp has loaded. */
     if (b->launch->trace)
         return SLICE_OF_TRACE;
     if (b->adverse)
@@ -282,13 +282,13 @@ static uint64_t slice_of(sim_block *b)
     return share < SLICE_INSTRUCTIONS ? share : SLICE_INSTRUCTIONS;
 }
 
-/* Orders the warps of a turn by number. An adverse schedule orders them roughly in reverse. */
+/* Sorts the warps by number. An adverse schedule sorts them roughly in reverse order. */
 static void order_warps(sim_block *b, uint8_t order[SIM_MAX_WARPS])
 {
     enum { REACH = 3 };
     for (uint32_t i = 0; i < b->warp_count; i++)
         order[i] = (uint8_t)(b->adverse ? b->warp_count - 1 - i : i);
-    /* The first turn has the exact reverse order, so that all pairs are reversed. */
+    /* The first turn has exactly the reverse order, so that all pairs of warps are reversed. */
     if (!b->adverse || b->warps[0].executed == 0)
         return;
     for (uint32_t i = 0; i + 1 < b->warp_count; i++) {
@@ -302,10 +302,9 @@ static void order_warps(sim_block *b, uint8_t order[SIM_MAX_WARPS])
 
 enum {
     HOLDS_ONE_IN = 4, /* one turn in this many starts to hold warps back */
-    HELD_TURNS = 256, /* turns after which a held warp goes on: warps that wait for it may change
-                         memory */
-    HELD_POLLS = 8    /* polls of other warps after which a held warp goes on: fewer than
-                         POLLS_BEFORE_ASIDE */
+    HELD_TURNS = 256, /* turns after which a held warp goes on, even if other warps make progress */
+    HELD_POLLS = 8    /* idle polls of other warps after which a held warp goes on; fewer than
+                         POLLS_BEFORE_ASIDE in resident_blocks.c */
 };
 
 /* Begins to hold back one of the warps that can run, or a random set of these warps. */
@@ -326,7 +325,8 @@ static void hold_some(sim_block *b)
     b->held_turns = 0;
 }
 
-/* Lets a held warp go on if the other warps only poll or wait. Returns whether a warp went on. */
+/* Lets one held warp go on if the other warps only poll or wait, or after HELD_TURNS turns. Returns
+ * whether a warp goes on. */
 static bool resume_one(sim_block *b, bool others_ran)
 {
     if (!b->held ||
@@ -341,7 +341,8 @@ static bool resume_one(sim_block *b, bool others_ran)
     return true;
 }
 
-/* Records that the warp which executed most reached a limit. Returns false if all warps ended. */
+/* Records that a limit was reached, as a fault of the warp that executed most. Returns false if all
+ * warps have ended. */
 static bool fail_at_limit(sim_block *b, sim_fault_kind kind, const char *of)
 {
     const sim_warp *w = NULL;
@@ -350,12 +351,13 @@ static bool fail_at_limit(sim_block *b, sim_fault_kind kind, const char *of)
             w = &b->warps[i];
     const sim_path *top = w && w->flow.depth > 0 ? &w->flow.paths[w->flow.depth - 1] : NULL;
     return top && top->mask && (size_t)top->pc < b->program->code_count &&
-           !sim_fail(b, w, sim_loop_around(b->program, top->pc), __builtin_ctz(top->mask), kind,
-                     "a warp executed %llu instructions without an end, and no more of %s is tried",
-                     (unsigned long long)w->executed, of);
+           !sim_fail(
+               b, w, sim_loop_around(b->program, top->pc), __builtin_ctz(top->mask), kind,
+               "a warp executed %llu instructions without an end, so the rest of %s is not run",
+               (unsigned long long)w->executed, of);
 }
 
-/* Returns whether the block or the launch has reached a limit. Records this as a fault. */
+/* Returns whether the block or the launch has reached a limit. If so, records a fault. */
 static bool is_over(sim_block *b)
 {
     const sim_launch *l = b->launch;

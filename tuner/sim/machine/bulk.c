@@ -20,17 +20,17 @@ _Static_assert(sizeof(sim_tensor_map) <= SIM_TENSOR_MAP_BYTES, "a tensor map is 
 
 enum { BULK_BYTES = 16, BOX_ALIGNMENT = 128, SWIZZLED_BYTES = 16 };
 
-/* A part of a copy between shared memory (own or cluster address) and global memory. Of its `bytes`
- * in shared memory, only `moved` bytes from byte `skip` on lie in global memory. A copy to shared
- * memory fills the remaining bytes with zeros or NaN. */
+/* A part of a copy between shared memory (own or cluster address) and global memory. In shared
+ * memory the part has `bytes` bytes. Only `moved` of these, from byte `skip` on, exist in global
+ * memory. A copy to shared memory fills the other bytes with zeros or NaN. */
 typedef struct bulk_part {
     uint64_t shared, global;
     uint32_t bytes, skip, moved;
-    uint32_t nan_bytes; /* bytes of a NaN to fill with; 0 for zeros */
+    uint32_t nan_bytes; /* size of the NaN that fills the other bytes; 0 if zeros fill them */
     ptx_type type;      /* type of the elements of a reduction */
 } bulk_part;
 
-/* Finds the global memory of a copy, and counts it in requests of 512 bytes. */
+/* Finds the global memory of a copy. Counts the copy as requests of 512 bytes. */
 static bool resolve(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint64_t address,
                     uint32_t bytes, bool is_write, sim_lane_memory *p)
 {
@@ -64,7 +64,7 @@ static bool read_global(sim_block *b, sim_warp *w, const sim_instruction *c, int
     return true;
 }
 
-/* Writes shared memory from f->at on to the global memory of a copy. */
+/* Writes the data of a copy, which begin at byte f->at of shared memory, to global memory. */
 static bool write_global(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                          const bulk_part *part, sim_flight *f)
 {
@@ -130,7 +130,7 @@ static void fill_outside(const bulk_part *p, uint8_t *data)
         data[i - 1] = 0x7f;
 }
 
-/* Begins a copy to shared memory of block `rank`. If `rank` is -1, the address tells the block. */
+/* Begins a copy to block `rank` of the cluster. If `rank` is -1, p->shared tells the block. */
 static bool copy_in(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                     const bulk_part *p, int rank)
 {
@@ -213,7 +213,7 @@ static bool copy_bytes(sim_block *b, sim_warp *w, const sim_instruction *c, int 
     if (c->kind != SIM_BULK_MOVE && (other % BULK_BYTES || bytes % BULK_BYTES))
         return sim_fail(b, w, c, lane, SIM_FAULT_MISALIGNED,
                         "a bulk copy of %u bytes at global address 0x%" PRIx64
-                        ": both must be multiples of %d",
+                        ": the size and the address must be multiples of %d",
                         bytes, other, BULK_BYTES);
     if (bytes % BULK_BYTES)
         return sim_fail(b, w, c, lane, SIM_FAULT_MISALIGNED,
@@ -221,7 +221,6 @@ static bool copy_bytes(sim_block *b, sim_warp *w, const sim_instruction *c, int 
     return copy_part(b, w, c, lane, &all);
 }
 
-/* A row of a box. */
 typedef struct row {
     const sim_tensor_map *map;
     int64_t x;       /* coordinate x of the first element, which may be outside the tensor */
@@ -237,8 +236,8 @@ static bool find_map(sim_block *b, sim_warp *w, const sim_instruction *c, int la
         at -= SIM_PARAM_WINDOW;
     if (at % 64 != 0 || at + sizeof *out > b->program->parameter_bytes)
         return sim_fail(b, w, c, lane, SIM_FAULT_UNKNOWN,
-                        "the tensor map is not an argument of the kernel (__grid_constant__), "
-                        "which is not simulated");
+                        "only a tensor map that is an argument of the kernel (__grid_constant__) "
+                        "is simulated");
     memcpy(out, b->launch->parameters + at, sizeof *out);
     if (out->magic != SIM_TENSOR_MAGIC)
         return sim_fail(
@@ -250,7 +249,7 @@ static bool find_map(sim_block *b, sim_warp *w, const sim_instruction *c, int la
                     (int)c->target_count, out->rank);
 }
 
-/* Finds row `number` of a box at `at`. Rows are counted over the outer dimensions. */
+/* Returns row `number` of a box at `at`. Rows are numbered along dimension 1 first, then 2 ... */
 static row find_row(const sim_tensor_map *map, const int32_t at[SIM_TENSOR_RANK], uint32_t number)
 {
     row r = {.map = map, .x = at[0], .global = map->base};
@@ -263,13 +262,14 @@ static row find_row(const sim_tensor_map *map, const int32_t at[SIM_TENSOR_RANK]
     return r;
 }
 
-/* Swizzles an address: bits from 7 on change bits from 4 on (PTX ISA, "swizzling modes"). */
+/* Swizzles an address: changes `bits` bits from bit 4 on by exclusive-or with the bits from bit 7
+ * on (PTX ISA, "swizzling modes"). */
 static uint64_t swizzled(uint64_t address, uint32_t bits)
 {
     return address ^ (address >> 7 & ((1u << bits) - 1)) << 4;
 }
 
-/* Returns the part of a row that copies `bytes` from byte `from` on, from or to `shared`. */
+/* Returns the part of a row that has `bytes` from byte `from` on, at the address `shared`. */
 static bulk_part part_of(const row *r, uint32_t from, uint32_t bytes, uint64_t shared)
 {
     const sim_tensor_map *map = r->map;
@@ -303,7 +303,7 @@ static bool copy_row(sim_block *b, sim_warp *w, const sim_instruction *c, int la
 }
 
 /* Returns whether the reduction `op` exists for a type (PTX ISA, "cp.reduce.async.bulk.tensor"). */
-static bool is_added(ptx_type type, sim_atomic_op op)
+static bool reduction_exists(ptx_type type, sim_atomic_op op)
 {
     const bool compares = op == SIM_ATOMIC_MIN || op == SIM_ATOMIC_MAX;
     switch (type) {
@@ -332,7 +332,7 @@ static bool copy_box(sim_block *b, sim_warp *w, const sim_instruction *c, int la
     sim_tensor_map map;
     if (!find_map(b, w, c, lane, &map))
         return false;
-    if (c->reduction >= 0 && !is_added((ptx_type)map.type, (sim_atomic_op)c->reduction))
+    if (c->reduction >= 0 && !reduction_exists((ptx_type)map.type, (sim_atomic_op)c->reduction))
         return sim_fail(b, w, c, lane, SIM_FAULT_UNKNOWN,
                         "this reduction is not simulated for the elements of the tensor");
     if (shared % BOX_ALIGNMENT)
@@ -349,7 +349,7 @@ static bool copy_box(sim_block *b, sim_warp *w, const sim_instruction *c, int la
                         "the box begins at element %d of a row: the bytes before it in the row "
                         "must be a multiple of %d",
                         at[0], SWIZZLED_BYTES);
-    /* A swizzled row is as long as the swizzle pattern (measured on an H200). */
+    /* In shared memory, a swizzled row has the length of the pattern (measured on an H200). */
     const uint32_t pitch = map.swizzle ? (uint32_t)SWIZZLED_BYTES << map.swizzle
                                        : (uint32_t)map.box[0] * map.element_bytes;
     for (uint32_t n = 0; n < rows; n++) {
@@ -427,7 +427,7 @@ bool sim_bulk_group(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_
         size_t kept = 0;
         for (size_t i = 0; i < e->flight_count; i++) {
             sim_flight *f = &e->flights[i];
-            /* The wait includes committed copies only. */
+            /* The thread waits only for copies in committed groups. */
             bool over = f->leaving && f->thread == thread && f->group < committed &&
                         f->group + stay < committed;
             if (over)

@@ -8,7 +8,7 @@
 struct sim_clock {
     int references; /* atomic */
     uint32_t count;
-    /* Sorted by block, unit, and falling `until`. No lane of a unit is in two entries. */
+    /* Sorted by block, unit, and decreasing `until`. No lane of a unit is in two entries. */
     sim_known known[];
 };
 
@@ -85,7 +85,7 @@ static bool covers(const sim_clock *clock, const sim_known *known, uint32_t coun
             while (at < clock->count && compare_units(&clock->known[at], k) < 0)
                 at++;
         }
-        /* In both lists, entries of a unit have falling `until`. */
+        /* In both lists, the entries of a unit have decreasing `until`. */
         for (; at < clock->count && compare_units(&clock->known[at], k) == 0 &&
                clock->known[at].until >= k->until;
              at++)

@@ -1,12 +1,12 @@
 /* Sparse vector clocks of a launch. A clock holds the operations that happened before a given
  * operation.
  *
- * A clock is an immutable list of entries, sorted by block and unit, with an atomic count of its
- * references, since blocks on several host threads may share a clock. NULL is the empty clock.
- * Threads with the same history share entries: one entry stands for a whole block up to a barrier,
- * or for all lanes of a warp with the same last known operation. So the length of a clock grows
- * with the number of warps in it, not with the number of threads. (Clocks by block and warp:
- * Eizenberg et al., BARRACUDA, PLDI 2017; epochs: Flanagan and Freund, FastTrack, PLDI 2009.) */
+ * A clock is an immutable list of entries, sorted by block and unit. NULL is the empty clock.
+ * Blocks on several host threads share clocks, so the count of references is atomic. One entry
+ * stands for a whole block up to a barrier, or for all lanes of a warp with the same last known
+ * operation. So the length of a clock grows with the number of warps, not of threads. (Clocks by
+ * block and warp: Eizenberg et al., BARRACUDA, PLDI 2017; epochs: Flanagan and Freund, FastTrack,
+ * PLDI 2009.) */
 #ifndef AUTOTUNE_SIM_MACHINE_CLOCK_H
 #define AUTOTUNE_SIM_MACHINE_CLOCK_H
 
@@ -43,11 +43,11 @@ void sim_clock_join(sim_clock **into, sim_clock *other);
 /* Adds the entries of another clock, except the entries of one unit. */
 void sim_clock_join_others(sim_clock **into, sim_clock *other, uint32_t block, uint32_t unit);
 
-/* Returns those lanes of `lanes` of a unit whose operations up to `order` are in the clock. */
+/* Returns the lanes among `lanes` whose operations up to `order` in the unit are in the clock. */
 uint32_t sim_clock_lanes(const sim_clock *clock, uint32_t block, uint32_t unit, uint32_t lanes,
                          uint32_t order);
 
-/* Returns the last barrier of the block before which the clock has all its operations, or 0. */
+/* Returns the last barrier before which the clock has all operations of the block, or 0. */
 uint32_t sim_clock_epoch(const sim_clock *clock, uint32_t block);
 
 #endif

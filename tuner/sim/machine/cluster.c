@@ -7,7 +7,8 @@
 #include "sim/machine/fault.h"
 #include "sim/machine/repeat.h"
 
-/* Turns of polls alone before a deadlock is reported. A kernel may count polls and then give up. */
+/* Number of turns in which warps only poll, before a deadlock is reported. It is large, because a
+ * kernel may count its polls and then give up. */
 enum { STALLED_ROUNDS = 1000 };
 
 at_status sim_cluster_init(sim_cluster *cl, const sim_launch *launch, sim_watch *watch,
@@ -84,7 +85,7 @@ bool sim_cluster_turn(sim_cluster *cl)
         const uint32_t r = adverse ? cl->size - 1 - i : i;
         sim_block *b = &cl->blocks[(first + r) % cl->size];
         if (adverse && cl->size > 1 && !b->ended && rng_below(&b->order, 2)) {
-            polling = true; /* the block may get a turn next time */
+            polling = true; /* no standstill: the block may run in the next turn */
             cl->left++;
             continue;
         }
@@ -133,7 +134,8 @@ void sim_cluster_run(sim_cluster *cl, uint64_t position)
     }
 }
 
-/* Returns whether a warp polls memory that other clusters may change, or (`ever`) has polled it. */
+/* Returns whether a warp polls memory that other clusters may change. If `ever` is true, any
+ * earlier poll of such memory counts, too. */
 static bool polls_others(const sim_cluster *cl, bool ever)
 {
     for (uint32_t r = 0; r < cl->size; r++)
@@ -147,7 +149,8 @@ static bool polls_others(const sim_cluster *cl, bool ever)
     return false;
 }
 
-/* Returns whether the cluster ended because it waits for other clusters: even by its own trap. */
+/* Returns whether the cluster ended because it waited for other clusters. A kernel may give up such
+ * a wait by a trap or an assertion. */
 static bool waits_for_others(const sim_cluster *cl)
 {
     const sim_fault_kind kind = cl->fault.kind;

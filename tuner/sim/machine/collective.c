@@ -1,5 +1,5 @@
-/* Warp operations: lanes exchange values. All lanes in the operation's mask that have not exited
- * must execute it, and each of these lanes must be in its own mask. */
+/* Warp operations, in which lanes exchange values. Each lane that a mask names must execute the
+ * operation, unless the lane has exited. Each lane that executes it must be in its own mask. */
 #include "sim/machine/execute.h"
 
 #include <stdio.h>
@@ -35,11 +35,11 @@ static bool has_missing_members(const sim_warp *w, int32_t members_slot, uint32_
     return (named & w->live & ~mask) != 0;
 }
 
-/* A warp operation of lanes that have met. Each lane brings its values by its own instruction. */
+/* A warp operation of lanes that have met, perhaps at different instructions. */
 typedef struct exchange {
     const sim_instruction *of[SIM_LANES];
     uint32_t lanes;
-    uint64_t a[SIM_LANES]; /* values; 0 or 1 for a vote */
+    uint64_t a[SIM_LANES]; /* operand of each lane; 0 or 1 for a vote */
     uint32_t members[SIM_LANES];
     int8_t from[SIM_LANES];          /* the lane from which a shuffle reads */
     uint32_t result[SIM_LANES], yes; /* results that are predicates */
@@ -50,8 +50,8 @@ static int32_t members_slot(const sim_instruction *c)
     return c->kind == SIM_WARP_BARRIER ? c->a : c->e;
 }
 
-/* Finds the lane from which a lane reads in a shuffle, and whether it is in bounds. The control
- * word has a clamp (bits 0-4) and a segment mask (bits 8-12): PTX ISA, "shfl.sync". */
+/* Finds the lane that a lane reads in a shuffle, and whether it is in bounds. `control` has a clamp
+ * (bits 0-4) and a segment mask (bits 8-12): PTX ISA, "shfl.sync". */
 static void find_source(exchange *x, uint32_t operand, uint32_t control, int lane)
 {
     const uint32_t op = x->of[lane]->op;
@@ -104,7 +104,7 @@ static void put_results(const exchange *x, sim_warp *w, const sim_instruction *c
         sim_put_predicate(w, c->d2, x->yes, mask);
 }
 
-/* Marks a value read from an absent lane as missing: it is unpredictable (PTX ISA, "shfl.sync"). */
+/* Marks a value from an absent lane, which is unpredictable (PTX ISA, "shfl.sync"), as missing. */
 static void mark_absent(sim_block *b, sim_warp *w, const exchange *x, int lane, int from)
 {
     const sim_instruction *c = x->of[lane];
@@ -190,7 +190,7 @@ static void reduce(exchange *x, const sim_instruction *c)
     }
 }
 
-/* Computes the results of lanes that have met. Their instructions are alike. */
+/* Computes the results of all lanes, whose instructions have equal qualifiers. */
 static bool exchange_values(sim_block *b, sim_warp *w, exchange *x)
 {
     const sim_instruction *c = x->of[__builtin_ctz(x->lanes)];
@@ -228,7 +228,7 @@ static bool warp_barrier(sim_block *b, sim_warp *w, const sim_instruction *c, ui
     return true;
 }
 
-/* Returns whether the qualifiers agree, as they must (PTX ISA, "shfl.sync"). Masks may differ. */
+/* Returns whether the qualifiers agree, so that lanes may meet (PTX ISA, "shfl.sync"). */
 static bool are_alike(const sim_instruction *c, const sim_instruction *other)
 {
     return c->kind == other->kind &&
@@ -268,8 +268,8 @@ static bool let_go(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t
     return true;
 }
 
-/* Lets lanes that reach one operation by different instructions wait for the last lane. Sets *done
- * if the path has its result, or if another path runs. Returns false if there is a fault. */
+/* Lets lanes wait for missing lanes, which may reach another instruction. Sets *done if the lanes
+ * of `mask` have results, or another path runs. Returns false if there is a fault. */
 static bool wait_for_lanes(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
                            bool *done)
 {

@@ -30,7 +30,7 @@ bool sim_copy_async(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_
     }
     if (reading && !sim_check_alignment(b, w, c, reading, from.address, bytes))
         return false;
-    /* Bytes that are not read need not exist. The destination gets zeros. */
+    /* Source bytes beyond given[l] are not read, so these bytes need not exist. */
     for (uint32_t left = reading; left;) {
         const uint32_t first = given[__builtin_ctz(left)];
         uint32_t alike = 0;
@@ -78,8 +78,8 @@ bool sim_copy_commit(sim_block *b, sim_warp *w, const sim_instruction *c, uint32
     return true;
 }
 
-/* Lands a copy, as if the thread read and wrote the bytes now. If an mbarrier tracks the copy,
- * threads that saw its phase complete may also use the data. */
+/* Lands a copy: the thread reads the source and writes the destination at this time. If an mbarrier
+ * tracks the copy, other threads that see the mbarrier's phase complete may use the data. */
 static void land_copy(sim_block *b, sim_warp *w, const sim_copy *copy)
 {
     int lane = (int)copy->lane;
@@ -115,7 +115,7 @@ void sim_copy_land(sim_block *b, sim_warp *w, int lane, uint32_t before)
     w->copies.count = kept;
 }
 
-/* Lets the thread that waited for a tracked copy know this copy. */
+/* Adds a tracked copy to the operations that its waiting thread knows. */
 static void learn_of(sim_block *b, sim_warp *w, const sim_copy *copy)
 {
     sim_clock *landed = NULL;
@@ -131,8 +131,8 @@ bool sim_copy_wait(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t
     size_t kept = 0;
     for (size_t i = 0; i < w->copies.count; i++) {
         const sim_copy *copy = &w->copies.list[i];
-        /* c->offset groups may stay under way. If it is -1, copies that are not committed also
-         * land. */
+        /* The newest c->offset groups may stay under way. If c->offset is -1, all copies land, even
+         * if they are in no committed group. */
         uint64_t group = w->copies.groups[copy->lane];
         uint64_t landed = c->offset < 0                 ? UINT64_MAX
                           : (uint64_t)c->offset < group ? group - (uint64_t)c->offset

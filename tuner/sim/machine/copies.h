@@ -1,9 +1,9 @@
 /* Asynchronous copies: cp.async (copies.c), bulk copies (bulk.c), and the mbarriers in shared
- * memory on which copies complete (mbarrier.c). race.c knows which bytes may be accessed while a
- * copy is under way.
+ * memory on which copies complete (mbarrier.c). race.c checks accesses to bytes of a copy that is
+ * under way.
  *
  * Copies land as late as the rules allow: when a thread waits for their group, or tests their
- * mbarrier. A kernel that forgets to wait reads the old contents. */
+ * mbarrier. So a kernel that forgets to wait reads the old contents. */
 #ifndef AUTOTUNE_SIM_MACHINE_COPIES_H
 #define AUTOTUNE_SIM_MACHINE_COPIES_H
 
@@ -17,11 +17,11 @@ void sim_copy_land(sim_block *b, sim_warp *w, int lane, uint32_t before);
 
 enum { SIM_MOST_THREADS = 1024 };
 
-typedef struct sim_tracked { /* an arrival at an mbarrier that completes once a lane's cp.async
-                                copies have landed */
+typedef struct sim_tracked { /* an arrival at an mbarrier that counts once a lane's cp.async copies
+                                have landed */
     sim_warp *warp;
     int lane;
-    uint32_t before; /* a number above the numbers of these copies */
+    uint32_t before; /* upper bound of the numbers of these copies */
 } sim_tracked;
 
 /* The vector clocks (clock.h) that an mbarrier passes on. OWN: operations before arrivals of its
@@ -31,11 +31,11 @@ typedef enum sim_party { SIM_PARTY_OWN, SIM_PARTY_OTHERS, SIM_PARTY_READS, SIM_P
 
 typedef struct sim_mbarrier_state {
     uint32_t at;                /* offset in shared memory */
-    uint32_t expected, pending; /* arrivals of each phase; arrivals missing in this phase */
+    uint32_t expected, pending; /* arrivals that each phase needs; that this phase still needs */
     sim_tracked *tracked;       /* pending arrivals that wait for copies; owned */
     size_t tracked_count;
     int64_t due_bytes;               /* bytes expected minus bytes arrived */
-    uint64_t phase;                  /* completed phases */
+    uint64_t phase;                  /* number of completed phases */
     sim_clock *brought[SIM_PARTIES]; /* clocks of the arrivals at the current phase; owned */
     sim_clock *passed[SIM_PARTIES]; /* clocks for threads that see the last phase complete; owned */
 } sim_mbarrier_state;
@@ -52,8 +52,7 @@ typedef struct sim_flight { /* a bulk copy or asynchronous store under way */
     uint64_t offset;
     uint32_t moved;   /* bytes read or written in global memory */
     uint32_t from_at; /* copies between blocks: offset of the source in the shared memory of `by` */
-    sim_block *by;    /* block whose thread began the copy; the engine of the mbarrier's block holds
-                         the copy */
+    sim_block *by;    /* block whose thread began the copy */
     sim_warp *warp;   /* warp of the thread that began the copy */
     const sim_instruction *instruction;
     uint8_t *data; /* copies into shared memory: the bytes to write; owned */
@@ -78,13 +77,13 @@ struct sim_engine {
 /* Returns the block's engine. Makes the engine at the first call. */
 sim_engine *sim_engine_of(sim_block *b);
 
-/* Returns whether the block may end: false, with a fault, while a copy uses its shared memory. */
+/* Returns false, with a fault, if the block ends while a copy uses its shared memory. */
 bool sim_engine_allows_end(sim_block *b);
 void sim_engine_reset(sim_block *b);
 void sim_engine_free(sim_engine *engine); /* `engine` may be NULL */
 
-/* Finds the mbarrier at address `barrier` in block `owner`, on which the lane's copy completes. *at
- * is its offset in shared memory. Returns false, with a fault, if there is no such mbarrier. */
+/* Finds the mbarrier at `barrier`, on which the lane's copy into block `owner` completes. *at gets
+ * the mbarrier's offset in shared memory. Returns false, with a fault, if there is no mbarrier. */
 bool sim_mbarrier_find_report(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                               uint64_t barrier, sim_block *owner, uint32_t *at);
 

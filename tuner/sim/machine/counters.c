@@ -9,7 +9,7 @@ void sim_sectors_collect(const uint64_t *addresses, uint32_t mask, uint32_t byte
         uint64_t address = addresses[__builtin_ctz(mask)];
         uint64_t sector = address / SIM_SECTOR_BYTES;
         uint32_t used = lane_bytes << (address % SIM_SECTOR_BYTES);
-        /* Addresses are mostly ascending: a higher sector needs no search. */
+        /* Addresses mostly ascend, so a sector above all earlier sectors is new. */
         int at = n - 1;
         if (n == 0 || sector > highest)
             at = -1;
@@ -39,7 +39,7 @@ void sim_counter_add_sectors(sim_counter *c, const sim_sectors *s)
     c->fewest += (bytes + SIM_SECTOR_BYTES - 1) / SIM_SECTOR_BYTES;
 }
 
-/* Returns the wavefronts for the lanes of `mask`: the most distinct words in one bank. */
+/* Returns the wavefronts for the lanes of `mask`: the most distinct words in a bank. */
 static uint32_t wavefronts_of(const uint64_t *addresses, uint32_t mask, uint32_t words)
 {
     uint64_t lists[SIM_LANES][SIM_BANKS]; /* distinct words in each bank */
@@ -122,8 +122,8 @@ void sim_counter_add_shared_atomic(sim_counter *c, const uint64_t *addresses, ui
         c->conflicts += n - 1;
         return;
     }
-    /* The hardware loops over a compare-and-swap. Each half of the warp takes part, with two
-     * wavefronts a round, until its last lane is done. The hardware counts rounds as requests. */
+    /* The hardware loops over a compare-and-swap. Each half of the warp needs two wavefronts a
+     * round until its last lane is done. The hardware counts rounds as requests, not conflicts. */
     uint32_t low = mask & 0xffffu, high = mask & 0xffff0000u;
     uint32_t low_ends = queue_of(addresses, low), high_ends = queue_of(addresses, high);
     if (share_an_address(addresses, low, high))

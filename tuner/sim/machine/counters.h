@@ -7,11 +7,11 @@
  * and the same for st).
  *
  * Shared memory has 32 banks of 4 bytes. A wavefront serves one word of each bank to any number of
- * lanes. Accesses of 8 bytes are served in halves of a warp, and those of 16 bytes in quarters.
- * Loads are served in groups twice as large if throughout the warp neighbouring active lanes (all
- * at lane ^ 1, or all at lane ^ 2) request the same words. Each wavefront beyond one for every
- * group with active lanes is a conflict (l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum
- * and st). The rule was found from 469 access shapes on an H200 (tests/bench/shared_shapes.py). */
+ * lanes. Accesses of 8 bytes are served in halves of a warp, accesses of 16 bytes in quarters.
+ * Loads are served in groups twice as large if all active lanes l and l ^ 1, or all l and l ^ 2,
+ * request the same words. Each group needs one wavefront; each further one is a conflict
+ * (l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum and st). The rules were found from 469
+ * access shapes on an H200 (tests/bench/shared_shapes.py). */
 #ifndef AUTOTUNE_SIM_MACHINE_COUNTERS_H
 #define AUTOTUNE_SIM_MACHINE_COUNTERS_H
 
@@ -43,15 +43,14 @@ typedef struct sim_counter { /* the counters of one instruction, or the sum of s
 typedef struct sim_sectors {
     int count;
     uint64_t sector[SIM_LANES]; /* address / 32 */
-    uint32_t used[SIM_LANES];   /* a bit for each requested byte */
+    uint32_t used[SIM_LANES];   /* one bit for each requested byte of the sector */
     uint8_t lanes[SIM_LANES];   /* number of lanes that access each sector */
 } sim_sectors;
 
-/* Finds the sectors of an aligned access. `bytes`, of each lane, is a power of two up to 32. */
+/* Finds the sectors of an aligned access of `bytes` a lane: a power of two up to 32. */
 void sim_sectors_collect(const uint64_t *addresses, uint32_t mask, uint32_t bytes,
                          sim_sectors *out);
 
-/* Adds a request that accesses the sectors `s`. */
 void sim_counter_add_sectors(sim_counter *c, const sim_sectors *s);
 
 /* Adds an access to shared memory of `bytes` a lane (at most 16). */
@@ -65,11 +64,10 @@ void sim_counter_add_shared_atomic(sim_counter *c, const uint64_t *addresses, ui
  * another. The caller adds the atomic's sectors. */
 void sim_counter_add_turns(sim_counter *c, const uint64_t *addresses, uint32_t mask);
 
-/* Adds a load from constant memory. In each pass, its cache serves any number of lanes with one
- * address (CUDA C++ Programming Guide, "Constant Memory"). */
+/* Adds a load from constant memory. The constant cache serves any number of lanes with one address
+ * in each pass (CUDA C++ Programming Guide, "Constant Memory"). */
 void sim_counter_add_constant(sim_counter *c, const uint64_t *addresses, uint32_t mask);
 
-/* Adds the counter `from` to `to`. */
 void sim_counter_sum(sim_counter *to, const sim_counter *from);
 
 /* Sums over a program by memory space and kind of access. */

@@ -1,8 +1,8 @@
 /* The instructions that the interpreter of a warp (warp.c) leaves to other modules.
  *
- * Each function executes the instruction `c` for the lanes of `mask`, at least one. It returns
- * false if it has recorded a fault in b->fault (fault.h). An instruction that must wait for other
- * lanes of the warp lets another path run first. The waiting path fetches it again later. */
+ * Each function executes the instruction `c` for the lanes of `mask`, at least one. Returns false
+ * if it has recorded a fault in b->fault (fault.h). An instruction that must wait for other lanes
+ * of the warp lets another path run first. The waiting path executes it again later. */
 #ifndef AUTOTUNE_SIM_MACHINE_EXECUTE_H
 #define AUTOTUNE_SIM_MACHINE_EXECUTE_H
 

@@ -56,7 +56,7 @@ static bool find_shared(const sim_block *b, uint64_t offset, ptx_text *name, uin
     for (size_t i = 0; i < m->variable_count; i++) {
         const ptx_variable *v = &m->variables[i];
         const uint64_t from = b->program->addresses[i];
-        /* The launch gives the length of an unsized array. */
+        /* An unsized array extends to the end of shared memory, whose size the launch gives. */
         const uint64_t size = v->size_bytes ? v->size_bytes : b->shared_bytes - from;
         if (v->space != PTX_SPACE_SHARED || offset < from || offset - from >= size)
             continue;

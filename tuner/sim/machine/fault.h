@@ -4,12 +4,12 @@
 
 #include "sim/machine/machine.h"
 
-/* Records a fault of one lane in b->fault. Always returns false, which the caller returns. */
+/* Records a fault of one lane in b->fault. Always returns false, which the caller may return. */
 bool sim_fail(sim_block *b, const sim_warp *w, const sim_instruction *c, int lane,
               sim_fault_kind kind, const char *format, ...) __attribute__((format(printf, 6, 7)));
 
 /* Adds the address, and the buffer or variable that contains it, to the fault just recorded.
- * `owner` is the block of a shared address, otherwise it may be NULL. Returns false. */
+ * `owner` is the block of a shared address, otherwise it may be NULL. Always returns false. */
 bool sim_fault_add_address(sim_block *b, const sim_block *owner, ptx_space space, uint64_t address);
 
 /* Returns the name of a variable as the CUDA source declares it. PTX mangles the name of a variable

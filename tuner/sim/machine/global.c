@@ -13,7 +13,7 @@
 enum {
     STRIPES = 256,
     STRIPE_CELLS = 64,   /* neighbouring cells under one lock */
-    MOST_CELLS = 1 << 24 /* a larger region is not watched */
+    MOST_CELLS = 1 << 24 /* most cells of a region; no races are looked for in a larger region */
 };
 
 static size_t cell_count(const sim_watch *w, const sim_region *r)
@@ -66,13 +66,13 @@ static bool watch_region(sim_watched *r, size_t lines, bool whole_run)
         unwatch(r, lines);
         return false;
     }
-    /* Huge pages cost fewer page faults, and most cells of a touched page are touched. */
+    /* Huge pages cost fewer page faults. A whole run touches most cells of a touched page. */
     if (whole_run)
         madvise(r->cells, lines * SIM_LINE_CELLS * sizeof *r->cells, MADV_HUGEPAGE);
     return true;
 }
 
-/* Notes, once, that no races in the region are looked for. */
+/* Adds the region to launch->unwatched, once, because no races are looked for in it. */
 static void note_unwatched(const sim_launch *launch, const sim_region *r)
 {
     char all[SIM_UNWATCHED_BYTES + 8], one[SIM_UNWATCHED_BYTES];
@@ -103,8 +103,8 @@ at_status sim_watch_new(const sim_launch *launch, bool concurrent, sim_watch **o
         if ((count <= MOST_CELLS || launch->excerpt) &&
             watch_region(&w->regions[i], sim_line_count(count), !launch->excerpt))
             continue;
-        /* The memory may lack although an excerpt touches little of it: some systems do not
-         * overcommit. */
+        /* If a region of more than MOST_CELLS cannot be mapped, an excerpt runs without watching
+         * it. Some systems reserve memory even for pages that are never touched. */
         if (count <= MOST_CELLS) {
             sim_watch_free(w);
             *out = NULL;
@@ -140,7 +140,7 @@ static sim_lock *lock_of(const sim_watch *watch, size_t n)
     return &watch->locks[n / STRIPE_CELLS % STRIPES];
 }
 
-/* Locks and returns the cell of a byte of a region, with its lock and its number. */
+/* Locks and returns the cell of a byte of a region. *which gets the lock, *number the index. */
 static sim_cell *take_cell(sim_watch *watch, const sim_watched *p, uint64_t offset,
                            sim_lock **which, size_t *number)
 {
@@ -151,7 +151,8 @@ static sim_cell *take_cell(sim_watch *watch, const sim_watched *p, uint64_t offs
     lock(watch, *which);
     sim_line_split(&watch->pool, &p->lines[n / SIM_LINE_CELLS],
                    &cells[n / SIM_LINE_CELLS * SIM_LINE_CELLS], 0);
-    /* Write first: a page that is first read is mapped twice, which interrupts other processors. */
+    /* Writes first, because a page that is read first is mapped again when it is written. This
+     * interrupts other processors. */
     cells[n].touched = true;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     return &cells[n];
@@ -165,7 +166,8 @@ static void end_history(sim_watch *watch, sim_cell *cell, uint64_t address)
     cell->kept = false;
 }
 
-/* Returns whether a cell holds `value`. Another block's write may not be in memory yet. */
+/* Returns whether a cell holds `value`. If a write is recorded, the cell holds its value `before`,
+ * because a write of another block may not be in memory yet. */
 static bool is_same(const sim_cell *cell, const uint32_t *before, const sim_region *region,
                     uint64_t at, uint32_t value, uint32_t bytes)
 {
@@ -217,7 +219,7 @@ static bool write_line(sim_race_access *a, const sim_watched *p, size_t n, uint3
     sim_line *line = &p->lines[n / SIM_LINE_CELLS];
     if (!sim_line_join(&a->block->watch->pool, line, 0, first, shift))
         return false;
-    /* Without earlier accesses, the old values do not matter. */
+    /* If there are no earlier accesses, it does not matter whether values change. */
     const bool before = line->cell.reads.last.block != 0 || line->cell.writes.last.block != 0;
     for (uint32_t i = 0; i < SIM_LINE_CELLS; i++)
         memcpy(&values[i], fresh + (size_t)i * step, step);

@@ -11,7 +11,7 @@
 
 enum {
     ALIGNMENT = 16, /* alignment of pieces and least distance between pieces, in bytes */
-    ROOM = 64 << 20,
+    HEAP_BYTES = 64 << 20,
     MOST_HELD = 8 << 20 /* the default of cudaLimitMallocHeapSize */
 };
 
@@ -21,10 +21,10 @@ typedef struct piece {
 } piece;
 
 struct sim_heap {
-    uint8_t *bytes, *written, *held; /* an entry for each byte; owned */
+    uint8_t *bytes, *written, *held; /* an entry for each byte of the heap; owned */
     piece *pieces;                   /* sorted by address; owned */
     size_t piece_count;
-    uint64_t used; /* bytes of ROOM allocated so far, including freed bytes */
+    uint64_t used; /* bytes of HEAP_BYTES that were ever allocated, including freed bytes */
     uint64_t held_bytes;
 };
 
@@ -33,10 +33,10 @@ sim_heap *sim_heap_new(void)
     sim_heap *h = calloc(1, sizeof *h);
     if (!h)
         return NULL;
-    /* Only touched pages take memory on the host. */
-    h->bytes = calloc(1, ROOM);
-    h->written = calloc(1, ROOM);
-    h->held = calloc(1, ROOM);
+    /* The host provides memory only for touched pages. */
+    h->bytes = calloc(1, HEAP_BYTES);
+    h->written = calloc(1, HEAP_BYTES);
+    h->held = calloc(1, HEAP_BYTES);
     if (h->bytes && h->written && h->held)
         return h;
     sim_heap_free(h);
@@ -66,7 +66,7 @@ sim_region sim_heap_region(const sim_heap *h)
 {
     return (sim_region){.name = "the heap",
                         .base = SIM_HEAP_BASE,
-                        .size_bytes = ROOM,
+                        .size_bytes = HEAP_BYTES,
                         .bytes = h->bytes,
                         .valid = h->written,
                         .held = h->held};
@@ -86,22 +86,22 @@ static piece *find(const sim_heap *h, uint64_t address)
     return found ? &h->pieces[low] : NULL;
 }
 
-/* Allocates memory for a lane. Sets *address to 0 without memory or for an invalid alignment. */
+/* Allocates memory for a lane. Sets *address to 0 if the heap is full or `alignment` is invalid. */
 static bool allocate(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint64_t bytes,
                      uint64_t alignment, uint64_t *address)
 {
     sim_heap *h = b->launch->heap;
     *address = 0;
     if (bytes == 0 || bytes > MOST_HELD - h->held_bytes || alignment == 0 ||
-        (alignment & (alignment - 1)) || alignment > ROOM)
+        (alignment & (alignment - 1)) || alignment > HEAP_BYTES)
         return true;
     const uint64_t at = (h->used + alignment - 1) / alignment * alignment,
                    whole = at - h->used + (bytes + 2 * ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     const piece p = {.at = at, .bytes = bytes, .held = true};
-    if (whole > ROOM - h->used)
+    if (whole > HEAP_BYTES - h->used)
         return sim_fail(b, w, c, lane, SIM_FAULT_UNKNOWN,
                         "malloc() takes more than %d bytes in one launch, the simulator's limit",
-                        ROOM);
+                        HEAP_BYTES);
     memory_add(&h->pieces, &h->piece_count, &p, sizeof p);
     memset(h->held + p.at, 1, bytes);
     h->used += whole;
@@ -139,7 +139,7 @@ static bool free_piece(sim_block *b, sim_warp *w, const sim_instruction *c, int 
         return true;
     if (!p || !p->held)
         return sim_fail(b, w, c, lane, SIM_FAULT_BOUNDS, "free() of 0x%" PRIx64 ", which %s",
-                        address, p ? "was freed before" : "malloc() has not given");
+                        address, p ? "was freed before" : "malloc() did not return");
     if (!overwrite(b, w, c, lane, p))
         return false;
     memset(h->held + p->at, 0, p->bytes);

@@ -7,8 +7,9 @@
 
 enum { FIRST_CAPACITY = 64 };
 
-/* Returns the first slot to search: the same for overlapping strong accesses, which are aligned. */
-static size_t home(const sim_history *h, uint64_t at)
+/* Returns the first slot to search. It is the same for overlapping strong accesses, because these
+ * are aligned. */
+static size_t first_slot(const sim_history *h, uint64_t at)
 {
     return (size_t)((at / SIM_WRITE_BYTES * UINT64_C(0x9e3779b97f4a7c15)) >> 24) &
            (h->capacity - 1);
@@ -21,7 +22,7 @@ static size_t next(const sim_history *h, size_t slot)
 
 static size_t slot_of(const sim_history *h, uint64_t at)
 {
-    size_t i = home(h, at);
+    size_t i = first_slot(h, at);
     while (h->slots[i].at != 0 && h->slots[i].at != at)
         i = next(h, i);
     return i;
@@ -74,10 +75,10 @@ static void remove_slot(sim_history *h, size_t hole)
 {
     drop_location(&h->slots[hole]);
     h->count--;
-    /* Entries that were displaced by the removed entry move up. */
+    /* Entries that the removed entry had displaced move up. */
     for (size_t i = next(h, hole); h->slots[i].at; i = next(h, i)) {
-        const size_t from_home = (i - home(h, h->slots[i].at)) & (h->capacity - 1);
-        if (from_home < ((i - hole) & (h->capacity - 1)))
+        const size_t from_first = (i - first_slot(h, h->slots[i].at)) & (h->capacity - 1);
+        if (from_first < ((i - hole) & (h->capacity - 1)))
             continue;
         h->slots[hole] = h->slots[i];
         h->slots[i] = (sim_location){0};
@@ -87,7 +88,7 @@ static void remove_slot(sim_history *h, size_t hole)
 
 void sim_history_forget(sim_history *h, uint64_t at, uint32_t bytes)
 {
-    for (size_t i = h->count > 0 ? home(h, at) : 0; h->count > 0 && h->slots[i].at;) {
+    for (size_t i = h->count > 0 ? first_slot(h, at) : 0; h->count > 0 && h->slots[i].at;) {
         const sim_location *x = &h->slots[i];
         if (x->at < at + bytes && at < x->at + x->bytes)
             remove_slot(h, i);
@@ -131,7 +132,7 @@ sim_write *sim_location_insert(sim_location *x, uint32_t index)
         sim_location_drop(x, 1);
         index -= index > 0;
     }
-    /* A list of writes has room for 1, 2, 4 ... writes. */
+    /* A list has room for 1, 2, 4 ... writes, so it is full at a power of two. */
     if ((x->count & (x->count - 1)) == 0) {
         const size_t room = x->count > 0 ? 2 * (size_t)x->count : 1;
         sim_write *grown = memory_require(aligned_alloc(_Alignof(sim_write), room * sizeof *grown));

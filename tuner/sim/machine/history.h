@@ -2,19 +2,19 @@
  *
  * PTX ISA, "memory consistency model": the writes of a location have one order, the coherence
  * order, which may differ from the order of their execution. A strong read may return any write
- * that coherence and causality allow. So a location keeps its recent writes in coherence order,
- * each with its value, the clocks that a reader acquires, and its readers. Schedule 0 keeps only
- * the newest write, if it releases anything. (Luo and Demsky, C11Tester, ASPLOS 2021; Gao et al.,
- * PCTWM, ASPLOS 2023.)
+ * that coherence and causality allow. So a location keeps its recent writes in coherence order.
+ * Each write has its value, the clocks that a reader acquires, and its readers. Schedule 0 keeps
+ * only the newest write, and only if a reader can acquire something from it. (Luo and Demsky,
+ * C11Tester, ASPLOS 2021; Gao et al., PCTWM, ASPLOS 2023.)
  *
- * Memory holds the newest write's value. The write's record gets the value once another write
+ * Memory holds the value of the newest write. sim_write.value gets this value once another write
  * follows. */
 #ifndef AUTOTUNE_SIM_MACHINE_HISTORY_H
 #define AUTOTUNE_SIM_MACHINE_HISTORY_H
 
 #include "sim/machine/race.h"
 
-/* The threads that may acquire a release: of the block, of the cluster, or of the GPU. */
+/* The threads that may acquire a release: those of the block, of the cluster, or of the GPU. */
 typedef enum sim_reach { SIM_REACH_BLOCK, SIM_REACH_CLUSTER, SIM_REACH_GPU, SIM_REACHES } sim_reach;
 
 enum { SIM_WRITE_BYTES = 16, SIM_MOST_WRITES = 8, SIM_MOST_READERS = 16 };
@@ -29,12 +29,12 @@ typedef struct sim_write {
     const sim_instruction *update;  /* the read-modify-write that read the preceding write; NULL for
                                        a store */
     uint64_t operand;               /* operand of `update` */
-    bool movable;  /* no thread has used the old value that `update` read: a write may still be
-                      inserted before it */
+    bool movable;  /* no thread has used the old value that `update` read, so another write may
+                      still be inserted before this write */
     bool observed; /* a thread has read its value */
     uint32_t reader_count;
-    sim_stamp *readers; /* NULL or SIM_MOST_READERS stamps, whose `seen` counts stale reads;
-                           owned */
+    sim_stamp *readers; /* stamps of the readers; `seen` counts reads while a newer write existed;
+                           NULL or SIM_MOST_READERS entries; owned */
     _Alignas(SIM_WRITE_BYTES) uint8_t value[SIM_WRITE_BYTES];
 } sim_write;
 
@@ -59,7 +59,7 @@ void sim_history_forget(sim_history *h, uint64_t at, uint32_t bytes);
 void sim_history_clear(sim_history *h); /* keeps the allocated memory */
 void sim_history_deinit(sim_history *h);
 
-/* Inserts an empty write before the write with that index. Drops the oldest of SIM_MOST_WRITES. */
+/* Inserts an empty write before index `index`. Drops the oldest of SIM_MOST_WRITES writes. */
 sim_write *sim_location_insert(sim_location *x, uint32_t index);
 /* Drops the `count` oldest writes. */
 void sim_location_drop(sim_location *x, uint32_t count);

@@ -40,7 +40,7 @@ bool sim_check_alignment(sim_block *b, sim_warp *w, const sim_instruction *c, ui
     return true;
 }
 
-/* Finds the bytes of all lanes if they are in one region, as usual. Otherwise returns false. */
+/* Finds the bytes of all lanes if all lanes access region `r`, as usual. Returns false if not. */
 static bool resolve_within(const sim_region *r, uint32_t bytes, bool is_write, sim_lane_memory *p)
 {
     uint64_t low = UINT64_MAX, high = 0;
@@ -52,7 +52,7 @@ static bool resolve_within(const sim_region *r, uint32_t bytes, bool is_write, s
     if (r->held || low < r->base || high - r->base >= r->size_bytes ||
         bytes > r->size_bytes - (high - r->base) || (is_write && r->read_only))
         return false;
-    /* Chunks between the lanes' chunks must not be made. */
+    /* All chunks between the lanes are made, so the lanes must be close together. */
     if (r->made && high - low > (uint64_t)SIM_LANES * bytes)
         return false;
     if (r->made)
@@ -67,7 +67,7 @@ static bool resolve_within(const sim_region *r, uint32_t bytes, bool is_write, s
     return true;
 }
 
-/* Records the fault of an access that is forbidden, or leaves `r`, the region of its first byte. */
+/* Records the fault of a forbidden access. `r` is the region of its first byte, or NULL. */
 static bool refuse(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                    const sim_region *r, uint64_t address, uint32_t bytes, bool is_write)
 {
@@ -101,7 +101,7 @@ static bool find_in_regions(sim_block *b, sim_warp *w, const sim_instruction *c,
     uint64_t made = 0; /* the chunk of `made_of` that was made last */
     p->only = NULL;
     if (mask == UINT32_MAX) {
-        /* Kernels mostly read and write buffers by turns. */
+        /* Kernels alternate between buffers, so the last region is often the wrong one. */
         if (!r || p->address[0] - r->base >= r->size_bytes)
             r = sim_memory_find(memory, p->address[0]);
         if (r && resolve_within(r, bytes, is_write, p)) {
@@ -119,7 +119,7 @@ static bool find_in_regions(sim_block *b, sim_warp *w, const sim_instruction *c,
         if (!r || bytes > r->size_bytes - offset ||
             (r->held && memchr(r->held + offset, 0, bytes)) || (is_write && r->read_only))
             return refuse(b, w, c, l, r, p->address[l], bytes, is_write);
-        /* Neighbouring lanes mostly access one chunk. */
+        /* Neighbouring lanes mostly access the same chunk, which is then made already. */
         if (r->made && (r != made_of || offset / SIM_CHUNK_BYTES != made ||
                         (offset + bytes - 1) / SIM_CHUNK_BYTES != made)) {
             sim_region_make(r, offset, bytes);
@@ -156,13 +156,13 @@ static bool resolve_window(sim_block *b, sim_warp *w, const sim_instruction *c, 
     return true;
 }
 
-/* Checks that an access stays in its address's variable. On a GPU, other variables may follow. */
+/* Checks that an access stays in the variable that c->object names. A GPU does not check this. */
 static bool is_within_object(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
                              uint32_t bytes, const sim_lane_memory *p)
 {
     const ptx_variable *v = &b->program->module->variables[c->object];
     const uint64_t first = b->program->addresses[c->object],
-                   /* The launch gives the length of an unsized array. */
+                   /* An unsized array extends to the end of shared memory. */
         size = v->size_bytes ? v->size_bytes : b->shared_bytes - first;
     const bool shared = v->space == PTX_SPACE_SHARED;
     if (shared ? p->space != PTX_SPACE_SHARED
@@ -194,7 +194,7 @@ static bool find(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t m
         return resolve_window(b, w, c, mask, bytes, program->local_bytes, w->local, w->local_valid,
                               program->local_bytes, p);
     case PTX_SPACE_PARAM:
-        /* Only loads access parameters. The decoder refuses other accesses. */
+        /* The cast is safe: the decoder refuses stores to parameters. */
         return resolve_window(b, w, c, mask, bytes, program->parameter_bytes,
                               (uint8_t *)(uintptr_t)b->launch->parameters, NULL, 0, p);
     default:
@@ -284,8 +284,8 @@ bool sim_touch_lane(sim_race_access *a, int lane, const sim_lane_memory *p, uint
     return true;
 }
 
-/* Returns whether all lanes are active and their bytes are side by side. */
-static bool is_row(uint32_t mask, const sim_lane_memory *p, uint32_t bytes)
+/* Returns whether all lanes are active and each lane's bytes follow those of the lane before. */
+static bool are_contiguous(uint32_t mask, const sim_lane_memory *p, uint32_t bytes)
 {
     uint64_t apart = 0;
     if (mask != UINT32_MAX)
@@ -305,11 +305,12 @@ uint32_t sim_touch_together(sim_race_access *a, uint32_t mask, const sim_lane_me
             SIM_EACH_OF(l, mask) apart |= p->address[l] ^ word;
             return apart == 0 && sim_shared_read_word(a, mask, (uint32_t)word, bytes) ? 0 : mask;
         }
-        if (!is_row(mask, p, bytes))
+        if (!are_contiguous(mask, p, bytes))
             return mask;
         return mask & ~sim_shared_touch_row(a, (uint32_t)p->address[0], bytes, kind, fresh, fine);
     }
-    if (p->space != PTX_SPACE_GLOBAL || !is_row(mask, p, bytes) || p->region[0] != p->region[31])
+    if (p->space != PTX_SPACE_GLOBAL || !are_contiguous(mask, p, bytes) ||
+        p->region[0] != p->region[31])
         return mask;
     a->region = p->region[0];
     return mask &

@@ -12,17 +12,16 @@ typedef struct sim_lane_memory {
     sim_block *owner;            /* block whose shared memory is accessed */
     uint64_t address[SIM_LANES]; /* address of each lane in `space` */
     uint8_t *at[SIM_LANES];
-    uint8_t *valid[SIM_LANES]; /* map of written bytes; NULL if all are written, or nothing is
-                                  checked */
+    uint8_t *valid[SIM_LANES]; /* whether each byte was written; NULL if all bytes were written, or
+                                  nothing is checked */
     const sim_region *region[SIM_LANES]; /* global memory: region of each lane */
-    const sim_region *only; /* global memory: region that all lanes access; NULL if not known */
+    const sim_region *only; /* global memory: region of all lanes; NULL if there may be several */
 } sim_lane_memory;
 
 /* Computes each lane's address: the register at `slot`, of `width` bytes a lane, plus `offset`. */
 void sim_lane_addresses(const sim_warp *w, int32_t slot, uint32_t width, int64_t offset,
                         uint64_t *address);
 
-/* Computes the address of one lane. */
 static inline uint64_t sim_lane_address(const sim_warp *w, int32_t slot, uint32_t width,
                                         int64_t offset, int lane)
 {
@@ -39,7 +38,7 @@ bool sim_check_alignment(sim_block *b, sim_warp *w, const sim_instruction *c, ui
 bool sim_lane_memory_find(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
                           uint32_t bytes, bool is_write, sim_lane_memory *p);
 
-/* Does the same for global memory, without a check of the alignment. */
+/* Finds bytes in global memory as sim_lane_memory_find() does, but does not check the alignment. */
 bool sim_lane_memory_find_global(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
                                  uint32_t bytes, bool is_write, sim_lane_memory *p);
 
@@ -65,12 +64,12 @@ void sim_count_requests(sim_block *b, const sim_instruction *c, uint32_t mask, p
 bool sim_touch_lane(sim_race_access *a, int lane, const sim_lane_memory *p, uint32_t bytes,
                     sim_touch kind, const uint8_t *fresh);
 
-/* Shows the accesses of those lanes of `mask` that can be checked together. Returns the other
- * lanes. Sets *fine to false, with a fault, if there is a race. */
+/* Shows the accesses of many lanes of `mask` to the race detector at once. Returns the lanes that
+ * need sim_touch_lane(). Sets *fine to false, with a fault, if there is a race. */
 uint32_t sim_touch_together(sim_race_access *a, uint32_t mask, const sim_lane_memory *p,
                             uint32_t bytes, sim_touch kind, const uint8_t *fresh, bool *fine);
 
-/* Loads 1, 2, 4 or 8 bytes by a relaxed atomic of the host, since host threads that run other
+/* Loads 1, 2, 4 or 8 bytes by a relaxed atomic of the host, because host threads that run other
  * blocks may access the same bytes. */
 static inline uint64_t sim_load_bytes(const uint8_t *at, uint32_t bytes)
 {
@@ -86,7 +85,6 @@ static inline uint64_t sim_load_bytes(const uint8_t *at, uint32_t bytes)
     }
 }
 
-/* Stores the low 1, 2, 4 or 8 bytes of `v`, by a relaxed atomic of the host. */
 static inline void sim_store_bytes(uint8_t *at, uint32_t bytes, uint64_t v)
 {
     switch (bytes) {

@@ -1,5 +1,5 @@
-/* The state of a block, its warps and its cluster, which the modules of the interpreter share. No
- * other room includes this header. tuner/sim/README.md follows a launch through the modules. */
+/* The state of a block, its warps and its cluster, which the modules of the interpreter share. Only
+ * this folder includes this header. tuner/sim/README.md follows a launch through the modules. */
 #ifndef AUTOTUNE_SIM_MACHINE_MACHINE_H
 #define AUTOTUNE_SIM_MACHINE_MACHINE_H
 
@@ -46,7 +46,7 @@ typedef struct sim_warp_flow {
     size_t frame_count;
     uint32_t stalled;   /* times that a path let another path run since a path last made progress */
     uint32_t turned;    /* times that a path let another path run */
-    uint32_t split_far; /* splits since the last barrier that last until the lanes have to meet */
+    uint32_t split_far; /* splits since the last barrier that end where the lanes have to meet */
     sim_path paths[SIM_MAX_PATHS]; /* each path waits for the paths above it */
 } sim_warp_flow;
 
@@ -56,7 +56,7 @@ typedef struct sim_warp_wait {
     uint32_t barrier;         /* SIM_WAITING: number of the barrier, or SIM_BARRIER_OF_... */
     int32_t pc;               /* instruction at which the warp waits or polls */
     uint32_t mask;            /* lanes that wait */
-    uint32_t arrived, waited; /* cluster barriers at which it arrived; which it has passed */
+    uint32_t arrived, waited; /* number of cluster barriers reached; number passed */
 } sim_warp_wait;
 
 /* Lanes that wait at a warp operation for other lanes of its mask (collective.c). */
@@ -76,7 +76,7 @@ typedef struct sim_warp_order {
                            owned */
     uint32_t strong_accesses; /* strong accesses since the warp last let other warps run */
     uint32_t last_atomic;     /* lanes that executed the warp's last atomic with a result */
-    uint32_t chose_new; /* lanes whose last choice of a write was a new write of another thread */
+    uint32_t chose_new; /* lanes that last chose to read a new write of another thread (strong.c) */
 } sim_warp_order;
 
 /* The cp.async copies of a warp that have not landed (copies.c). */
@@ -94,13 +94,13 @@ typedef struct sim_warp_polls {
     uint64_t last_global; /* sim_warp.executed at the last poll of global memory; 0 before the first
                              poll */
     uint32_t count;       /* polls in this slice */
-    uint32_t fresh;       /* next polls that may still be a reaction to a new value */
+    uint32_t fresh;       /* polls that must repeat old values before the warp counts as polling */
     int32_t pc;           /* instruction of the last poll, executed by the lanes of `mask` */
     uint32_t mask;
     uint64_t seen[SIM_SEEN_POLLS]; /* hashes of the addresses and values of polls */
 } sim_warp_polls;
 
-/* The state with which a warp is compared at a backward branch (repeat.c). */
+/* The state of a warp at an earlier backward branch, to compare with (repeat.c). */
 typedef struct sim_warp_loop {
     uint32_t branches;              /* backward branches taken so far */
     const sim_instruction *branch;  /* the backward branch at which the state was kept; NULL if no
@@ -112,15 +112,15 @@ typedef struct sim_warp_loop {
     const sim_instruction *steered; /* the backward branch at which `steering` was kept; NULL if
                                        none was */
     uint64_t steering; /* hash of the paths and of the registers that decide branches */
-    uint32_t steering_interval, steering_comparisons; /* as above */
+    uint32_t steering_interval, steering_comparisons; /* the same for `steering` */
 } sim_warp_loop;
 
-/* The state with which a warp is compared at a poll (repeat.c). */
+/* The state of a warp at an earlier poll, to compare with (repeat.c). */
 typedef struct sim_warp_stuck {
     uint64_t change;                /* sim_cluster.changes when the members below were set */
     uint32_t polls;                 /* polls so far */
     uint32_t lanes;                 /* lanes that came to the same poll again in the same state */
-    uint32_t mask;                  /* lanes whose state at a poll is known */
+    uint32_t mask;                  /* lanes that executed this poll; 0 if no state is kept */
     int32_t pc;                     /* instruction of the poll */
     uint64_t state;                 /* hash of the registers at the poll */
     uint32_t interval, comparisons; /* as in sim_warp_loop */
@@ -128,10 +128,10 @@ typedef struct sim_warp_stuck {
 
 struct sim_warp {
     uint8_t *registers;
-    uint8_t *missing;    /* mask beside `registers`: bits without a value; NULL if all bits have one
-                          (values.h) */
-    uint16_t *origin_of; /* origin of missing values, by slot / SIM_SLOT_STEP */
-    uint8_t *local;      /* local memory of the warp, as [lane][local_bytes] */
+    uint8_t *missing;      /* bits of `registers` that have no value; NULL if all bits have a value
+                              (values.h) */
+    uint16_t *origin_of;   /* origin of missing values, by slot / SIM_SLOT_STEP */
+    uint8_t *local;        /* local memory of the warp, as [lane][local_bytes] */
     uint8_t *local_valid;  /* whether each byte of local memory was written; NULL if not checked */
     uint32_t first_thread; /* linear index of lane 0 */
     uint32_t whole;        /* lanes that exist; the last warp of a block may have fewer than 32 */
@@ -164,7 +164,6 @@ static inline bool sim_waits(const sim_warp *w, uint32_t barrier)
     return w->wait.state == SIM_WAITING && w->wait.barrier == barrier;
 }
 
-/* Makes the lanes of `mask` wait at the instruction at `pc`. */
 static inline void sim_wait(sim_warp *w, uint32_t barrier, int32_t pc, uint32_t mask)
 {
     w->wait.state = SIM_WAITING;
@@ -176,7 +175,6 @@ static inline void sim_wait(sim_warp *w, uint32_t barrier, int32_t pc, uint32_t 
 /* A warp that executes more instructions than this without a poll is computing, not waiting. */
 enum { SIM_BETWEEN_POLLS = 1 << 12 };
 
-/* A barrier of a block. */
 typedef struct sim_barrier_state {
     uint32_t arrived; /* number of warps that have arrived */
     uint32_t warps;   /* warps that have arrived, one bit for each */
@@ -185,10 +183,10 @@ typedef struct sim_barrier_state {
     int32_t pc;       /* instruction of the warp that arrived last */
     uint32_t count;   /* result of bar.red.popc */
     bool all, any;
-    bool passed;        /* a warp arrived that does not wait (bar.arrive) */
+    bool passed;        /* a warp arrived and does not wait (bar.arrive) */
     sim_clocks brought; /* operations that the arriving warps know; owned */
-    /* The last time that the barrier opened for only some warps: the warps that waited, the epoch
-     * of each warp afterwards, and the block's epoch before. */
+    /* The last opening for only some warps: the warps that waited, the epoch of each of these warps
+     * after the opening, and the block's epoch before the opening. */
     uint32_t waited, after[SIM_MAX_WARPS], epoch;
 } sim_barrier_state;
 
@@ -216,8 +214,8 @@ struct sim_block {
     sim_line *lines;       /* lines of `cells` */
     sim_set visits;        /* accesses to its shared memory by other blocks of the cluster */
     sim_history history;   /* recent writes to shared memory */
-    sim_clock *fenced;     /* operations known at sequentially consistent fences of its threads;
-                              owned */
+    sim_clock *fenced;     /* operations known at sequentially consistent fences of this block's
+                              threads; owned */
     uint32_t shared_bytes;
     uint32_t epoch;            /* number of barriers of the whole block so far */
     uint32_t moment;           /* grows with each mbarrier operation */
@@ -225,13 +223,13 @@ struct sim_block {
     uint64_t lanes;            /* thread-instructions of all its warps, as in sim_launch.lanes */
     bool learned;              /* at least one warp has clocks */
     sim_engine *engine;        /* copy engine (copies.h); NULL until an instruction needs it */
-    sim_warpgroup *warpgroups; /* state of every four warps; NULL until an instruction needs it */
+    sim_warpgroup *warpgroups; /* one for each four warps; NULL until an instruction needs it */
     sim_barrier_state barriers[SIM_BARRIERS];
     sim_counter *counters; /* counters of this host thread; NULL if nothing is counted */
     uint64_t limit;
     sim_fault fault;
     sim_printed printed;
-    bool print_cut;       /* the block printed more than fits */
+    bool print_cut;       /* the block printed more than SIM_PRINT_BYTES */
     uint8_t *memory;      /* registers of all warps */
     uint8_t *local;       /* local memory of all warps */
     uint8_t *local_valid; /* sim_warp.local_valid of all warps */
@@ -243,7 +241,7 @@ struct sim_block {
     sim_origin *origins;
     size_t origin_count;
     bool adverse;  /* the launch's schedule is not 0 */
-    bool holds;    /* some warps are held back, as in half of the blocks of an adverse schedule */
+    bool holds;    /* warps may be held back; true in half of the blocks of an adverse schedule */
     uint32_t held; /* warps held back until no other warp makes progress, one bit for each */
     uint32_t held_turns; /* turns since `held` was set */
     uint64_t let_go_at;  /* sim_cluster.changes + 1 when held warps last went on; 0 if they never
@@ -283,7 +281,7 @@ enum { SIM_SLICE_POLLS = 4 }; /* polls after which a slice ends */
 /* Values of sim_block.shared_valid. */
 enum { SIM_NEVER_WRITTEN, SIM_WRITTEN };
 
-/* A lock a cache line apart from the next one, so that threads do not wait for each other's. */
+/* A lock that fills a cache line, so that threads with different locks do not share a line. */
 typedef struct sim_lock {
     bool taken;
     char apart[63];
@@ -292,12 +290,12 @@ typedef struct sim_lock {
 /* The race detection of one region of global memory. */
 typedef struct sim_watched {
     sim_cell *cells;  /* NULL if the region is not watched */
-    sim_line *lines;  /* lines of these cells */
+    sim_line *lines;  /* lines of `cells` */
     uint32_t *values; /* last value written to each cell */
 } sim_watched;
 
 /* The race detection of a launch. Host threads share the cells of the regions that may be written.
- * Regions of more than a few million cells are not watched. */
+ * A very large region is not watched (MOST_CELLS in global.c). */
 struct sim_watch {
     sim_pool pool;
     const sim_memory *memory;
@@ -306,7 +304,7 @@ struct sim_watch {
     sim_clock *fenced;    /* operations known at sequentially consistent fences so far; owned */
     uint32_t cell_bytes;
     bool concurrent;
-    sim_lock *locks; /* of groups of cells */
+    sim_lock *locks; /* one lock for each group of cells */
 };
 static inline bool sim_is_watched(const sim_watch *w, const sim_region *r)
 {
@@ -351,7 +349,6 @@ static inline void sim_put_predicate(const sim_warp *w, int32_t slot, uint32_t v
     *p = (*p & ~mask) | (value & mask);
 }
 
-/* Write the lanes of `mask` of a register. */
 static inline void sim_put32(const sim_warp *w, int32_t slot, const uint32_t *value, uint32_t mask)
 {
     uint32_t *restrict d = sim_lanes32(w, slot);

@@ -150,7 +150,7 @@ static bool init_barrier(sim_block *b, sim_warp *w, const sim_instruction *c, in
     return true;
 }
 
-/* Lands all copies that complete on this mbarrier, since a thread tests it now. */
+/* Lands all copies that complete on this mbarrier, because a thread tests the mbarrier now. */
 static void land(sim_block *b, sim_mbarrier_state *m)
 {
     sim_engine *e = b->engine;
@@ -174,7 +174,7 @@ static void land(sim_block *b, sim_mbarrier_state *m)
             memcpy(b->shared + f.at, f.data, f.bytes);
         }
         free(f.data);
-        /* Threads that see this phase complete know the engine's accesses. */
+        /* Threads that see this phase complete know the access. */
         int lane = (int)(f.thread - f.warp->first_thread);
         sim_stamp landed = sim_race_access_of(f.by, f.warp, f.instruction, lane).stamp;
         landed.block = b->number;
@@ -239,17 +239,18 @@ static bool arrive(sim_block *b, sim_block *owner, sim_warp *w, const sim_instru
     return true;
 }
 
-/* Adds an arrival that counts once the thread's copies have landed. It releases only these. */
+/* Adds an arrival that counts once the thread's copies have landed, and releases only these. */
 static bool arrive_copied(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                           sim_mbarrier_state *m)
 {
     if (c->op == SIM_MBARRIER_ARRIVE_COPIED_MORE)
         m->pending++;
     if (m->tracked_count == m->pending || m->pending > MOST_DUE_BYTES)
-        return sim_fail(b, w, c, lane, SIM_FAULT_BARRIER,
-                        "the cp.async arrival is one too many: all %zu pending arrivals of the "
-                        "mbarrier, of %u, already wait for copies",
-                        m->tracked_count, m->expected);
+        return sim_fail(
+            b, w, c, lane, SIM_FAULT_BARRIER,
+            "the cp.async arrival is one too many: the mbarrier expects %u arrivals, and "
+            "all %zu that are missing wait for copies already",
+            m->expected, m->tracked_count);
     const sim_tracked fresh = {.warp = w, .lane = lane, .before = sim_copy_track(w, lane)};
     sim_order_copies(b, w, lane, fresh.before, &m->brought[SIM_PARTY_OWN]);
     b->moment++;
@@ -266,7 +267,7 @@ static bool test(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
             ? sim_lanes64(w, c->b)[lane] & ((UINT64_C(1) << SIM_MBARRIER_PENDING) - 1)
             : sim_lanes32(w, c->b)[lane];
     bool done = c->op == SIM_MBARRIER_TEST ? m->phase > asked : (m->phase & 1) != asked;
-    /* Other warps do not run, so the test must succeed. */
+    /* If only the first warp runs, no other warp can complete the phase. */
     done = done || b->launch->first_warp_only;
     sim_put_predicate(w, c->d, done ? UINT32_MAX : 0, 1u << lane);
     if (!done || !c->acquires)

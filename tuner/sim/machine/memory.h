@@ -20,15 +20,14 @@ enum { SIM_ADDRESS_TEXT_BYTES = 320 }; /* most bytes of a text that names an add
 /* Values of sim_region.valid; 0 is an uninitialised byte. */
 enum {
     SIM_BYTE_WRITTEN = 1,
-    SIM_BYTE_UPDATED, /* by an atomic: the parts of blocks that do not run are missing */
-    SIM_BYTE_LAST /* this value and above: written by the last launch of a plan of which only some
-                     blocks run */
+    SIM_BYTE_UPDATED, /* by an atomic; in an excerpt, updates of absent blocks are missing */
+    SIM_BYTE_LAST /* this value and above: written by the last launch of an excerpt (sim_excerpt) */
 };
 
 /* Values of sim_region.made. */
 enum { SIM_CHUNK_ABSENT, SIM_CHUNK_BEGUN, SIM_CHUNK_MADE };
 
-/* Makes the contents of a chunk, once. Any host thread may call it. */
+/* Makes the contents of a chunk. Called once for each chunk, by any host thread. */
 typedef void (*sim_make)(void *context, uint64_t chunk);
 
 typedef struct sim_region {
@@ -62,7 +61,7 @@ const sim_region *sim_memory_find(const sim_memory *m, uint64_t address);
 /* Returns the region that contains `address` or is nearest to it, or NULL if all are far away. */
 const sim_region *sim_memory_nearest(const sim_memory *m, uint64_t address);
 
-/* Makes the chunks that contain `bytes` at `offset`, inside the region, unless they are made. */
+/* Makes the chunks that contain `bytes` at `offset` of the region, unless they exist. */
 void sim_region_make(const sim_region *r, uint64_t offset, uint64_t bytes);
 
 /* Writes the name of a byte of a region, perhaps after its end: "dst[12][5] (byte 788 of dst)". */

@@ -113,7 +113,7 @@ sim_reach sim_order_reach(const sim_block *b, const sim_stamp *s)
 static void add_own(sim_block *b, const sim_warp *w, uint32_t mask, sim_clock **to)
 {
     uint32_t unit = w->first_thread / SIM_LANES, n = 0;
-    const sim_clock *before = NULL; /* lanes mostly have the same clock */
+    const sim_clock *before = NULL; /* the clock joined last: lanes mostly have the same clock */
     sim_known own[3];
     own[n++] =
         (sim_known){.block = b->number, .unit = unit, .lanes = mask, .until = w->order.epoch};
@@ -181,7 +181,7 @@ void sim_order_exchange(sim_block *b, sim_warp *w, uint32_t mask, const int8_t f
     SIM_EACH_OF(l, mask) any = any || known[from[l]] != known[l];
     if (!any)
         return;
-    /* A lane must not pass on what it learns in the same exchange. */
+    /* A lane must not pass on operations that it learns in the same exchange. */
     for (int l = 0; l < SIM_LANES; l++)
         sim_clock_keep(known[l]);
     SIM_EACH_OF(l, mask)
@@ -277,9 +277,9 @@ void sim_order_learn(sim_block *b, sim_warp *w, uint32_t unit, uint32_t until)
     sim_clock_drop(before);
 }
 
-/* Passes a sequentially consistent fence. Fences whose scopes include each other's threads have one
- * order (PTX ISA, "Fence-SC"): a fence knows what earlier fences of its block, cluster or GPU knew.
- * This matters only in adverse schedules, in which reads choose among writes. */
+/* Records a sequentially consistent fence. Fences have one order if the scope of each includes the
+ * other's thread (PTX ISA, "Fence-SC"). So a fence knows what earlier fences of its block, cluster
+ * or GPU knew. This matters only in adverse schedules, where reads choose among writes. */
 static void pass_sequential_fence(sim_block *b, sim_warp *w, int scope, uint32_t mask)
 {
     sim_clock *now = NULL;
@@ -365,7 +365,7 @@ bool sim_order_propagate(const sim_write *from, sim_write *to)
     const sim_clock *before[2] = {NULL, NULL};
     bool any = false;
     for (int i = 0; i < to->by.scope; i++) {
-        /* A release of another thread, which the write passes on, keeps its reach. */
+        /* A reader in reach i of `to` may be farther from the writer of `from`. */
         int reach = i;
         if (from && from->by.block != to->by.block && i < SIM_REACH_CLUSTER)
             reach = SIM_REACH_CLUSTER;

@@ -4,36 +4,37 @@
  *
  * A thread knows an operation that happened before the thread's next operation. The number of a
  * warp's operation is sim_warp_order.epoch, which grows whenever the warp synchronises or releases.
- * A thread knows all that its block did before the last barrier of the whole block
- * (sim_block.epoch), and all that its warp did before the last barrier of the whole warp
+ * A thread knows all operations of its block before the last barrier of the whole block
+ * (sim_block.epoch), and all operations of its warp before the last barrier of the whole warp
  * (sim_warp_order.barrier_epoch). Clocks hold the other known operations; most kernels never need
- * clocks. At a barrier, each participant learns what the others know.
+ * clocks. At a barrier, each thread learns the operations that the other threads know.
  *
  * Two rules are wider than the ISA's, because CUDA's documentation and samples rely on them and
  * GPUs keep them. First, a fence also works across a barrier: all threads fence and meet, then one
  * thread sets the flag; or one thread reads the flag, then all threads meet and fence. Second, an
- * atomic without a stated order, whose result is used, acquires loosely: all releases of its own
- * block, and releases of other blocks if no cache can hold an older value. So the last block to
- * take a ticket may add up results of other blocks that no thread has read yet. */
+ * atomic without a memory order acquires loosely if its result is used: all releases of its own
+ * block, and releases of other blocks for data of which no cache can hold an older value. So the
+ * last block to take a ticket may add up results of other blocks in memory that no thread has
+ * read. */
 #ifndef AUTOTUNE_SIM_MACHINE_ORDER_H
 #define AUTOTUNE_SIM_MACHINE_ORDER_H
 
 #include "sim/machine/history.h"
 
-/* The clocks of a thread: the operations that it knows, or will know after its next fence. */
+/* The clocks of a thread: operations that the thread knows, or will know after its next fence. */
 enum {
     SIM_CLOCK_KNOWN,  /* operations that happened before its next operation */
     SIM_CLOCK_FENCED, /* operations known at its last fence, by sim_reach of the fence */
     SIM_CLOCK_SEEN =
         SIM_CLOCK_FENCED +
-        SIM_REACHES, /* operations that it read from a release but has not acquired, by sim_reach */
+        SIM_REACHES, /* operations of releases that it read but has not acquired, by sim_reach */
     SIM_CLOCK_LOOSE =
         SIM_CLOCK_SEEN + SIM_REACHES, /* operations of other blocks that it acquired loosely */
     SIM_CLOCK_READ,       /* operations whose reads are over; their writes may not have arrived */
     SIM_CLOCK_PROXIED,    /* operations known at its last proxy fence */
     SIM_CLOCK_SEQUENTIAL, /* operations known at sequentially consistent fences before its own */
-    SIM_CLOCK_SEEN_SEQUENTIAL, /* operations of SIM_CLOCK_SEQUENTIAL, read from a release, by
-                                  sim_reach */
+    SIM_CLOCK_SEEN_SEQUENTIAL, /* operations for SIM_CLOCK_SEQUENTIAL, of releases that it read but
+                                  has not acquired, by sim_reach */
     SIM_CLOCK_COUNT = SIM_CLOCK_SEEN_SEQUENTIAL + SIM_REACHES
 };
 
@@ -50,10 +51,10 @@ void sim_clocks_deinit(sim_clocks *clocks); /* `clocks` may be all zeros */
 bool sim_order_follows(const sim_block *b, const sim_warp *w, int lane, const sim_stamp *access);
 /* Returns whether a completed access is in the lane's clock of the kind `clock`. */
 bool sim_order_knows(const sim_warp *w, int lane, int clock, const sim_stamp *access);
-/* Returns whether the lane may no longer read a value older than the write `access`: the lane
- * follows the write, acquired it loosely, or passed a sequentially consistent fence after a fence
- * that follows the write (PTX ISA, "Fence-SC"). An adverse schedule chooses the order of these
- * fences, and another order is possible. So their order does not make a race impossible. */
+/* Returns whether the lane may no longer read a value older than the write `access`. This is so in
+ * three cases: the lane follows the write, acquired it loosely, or passed a sequentially consistent
+ * fence after a fence that follows the write (PTX ISA, "Fence-SC"). The third case does not make a
+ * race impossible, because these fences may also have another order. */
 bool sim_order_has_reached(const sim_block *b, const sim_warp *w, int lane,
                            const sim_stamp *access);
 /* Returns the smallest reach that includes the block and the thread of the access. */
@@ -67,14 +68,14 @@ void sim_order_deinit(sim_block *b);
 void sim_order_warp(sim_block *b, sim_warp *w, uint32_t mask);
 /* Orders all warps of the block, which meet at `barrier`. */
 void sim_order_block(sim_block *b, uint32_t barrier);
-/* Add a warp's known operations to a barrier of some warps, and the barrier's to a warp. */
+/* Add a warp's known operations to a barrier's clocks *to; add a barrier's clocks to a warp. */
 void sim_order_arrive(sim_block *b, sim_warp *w, sim_clocks *to);
 void sim_order_leave(sim_block *b, sim_warp *w, const sim_clocks *from);
 /* Adds what a relaxed arrival passes on: the operations known at the warp's last fence. */
 void sim_order_arrive_relaxed(const sim_warp *w, sim_clocks *to);
 
-/* Notes that lane l got a value from lane from[l]. Lane l learns what that lane knows of other
- * warps, as cooperative groups require, but nothing of their own warp. */
+/* Notes that lane l got a value from lane from[l]. Lane l learns the operations of other warps that
+ * lane from[l] knows, as cooperative groups require, but none of its own warp. */
 void sim_order_exchange(sim_block *b, sim_warp *w, uint32_t mask, const int8_t from[SIM_LANES]);
 
 /* Adds the operations that a lane knows to the clock of an mbarrier. */
@@ -82,7 +83,7 @@ void sim_order_release(sim_block *b, sim_warp *w, int lane, sim_clock **to);
 /* Adds a clock of an mbarrier to one of the lane's clocks, SIM_CLOCK_KNOWN or SIM_CLOCK_READ. */
 void sim_order_acquire(sim_block *b, sim_warp *w, int lane, int clock, sim_clock *from);
 
-/* Adds the lane's copies that an mbarrier tracks and whose numbers are below `before` to *to. */
+/* Adds the lane's copies with numbers below `before`, which an mbarrier tracks, to *to. */
 void sim_order_copies(sim_block *b, const sim_warp *w, int lane, uint32_t before, sim_clock **to);
 
 /* Adds the operations of a unit of the block, up to number `until`, to the clocks of all lanes. */

@@ -16,7 +16,7 @@ static bool are_apart(const sim_path *a, const sim_path *b)
     return (a->mask & b->mask) == 0;
 }
 
-/* Moves the paths from index `middle` on below the paths from index `first` on. */
+/* Moves the paths from index `middle` on below the paths `first` ... `middle` - 1. */
 static void rotate(sim_warp_flow *f, int first, int middle)
 {
     sim_path above[SIM_MAX_PATHS];
@@ -26,7 +26,7 @@ static void rotate(sim_warp_flow *f, int first, int middle)
     memcpy(&f->paths[first], above, count * sizeof *above);
 }
 
-/* Returns the lowest sibling of the path at `at`: the start of its family. */
+/* Returns the index of the lowest sibling of the path at `at`, where its family starts. */
 static int find_siblings(const sim_warp_flow *f, int at)
 {
     int first = at;
@@ -35,7 +35,8 @@ static int find_siblings(const sim_warp_flow *f, int at)
     return first;
 }
 
-/* Splits off waiting lanes, since other lanes may wait for these. Returns whether it did. */
+/* Lets lanes of a waiting path run, since other lanes may wait for these. Returns whether any
+ * do. */
 static bool split_waiting(sim_warp_flow *f)
 {
     uint32_t above = 0;
@@ -60,8 +61,8 @@ static bool split_waiting(sim_warp_flow *f)
     return false;
 }
 
-/* Lists the families of the top path and of the paths that wait for it, innermost first. Only
- * families of several paths count. Each entry is the index of a family's highest path. */
+/* Lists the families of the top path and of the paths that wait for it, innermost first, by the
+ * index of their highest path. Leaves out families of one path. Returns their number. */
 static int find_families(const sim_warp_flow *f, int begins[SIM_MAX_PATHS])
 {
     int count = 0;
@@ -79,7 +80,7 @@ static bool switch_family(sim_block *b, sim_warp *w)
     int begins[SIM_MAX_PATHS], count = find_families(&w->flow, begins);
     if (count == 0)
         return false;
-    /* Families take turns: a path may wait for a path of another family. */
+    /* Families run in turn, because a path may wait for a path of another family. */
     const uint32_t spread = w->flow.turned++ * 0x9e3779b9u >>
                             16; /* hash of the turn, so that the choice does not depend on parity */
     uint32_t choice =
@@ -97,8 +98,9 @@ void sim_paths_switch(sim_block *b, sim_warp *w, bool polls)
     switch_family(b, w);
 }
 
-/* Merges siblings that are at the top path's instruction and wait for no other path. Paths that
- * leave a warp operation do not merge with paths that arrive there. Returns whether any merged. */
+/* Merges the top path with siblings that are at the same instruction and wait for no path. Paths
+ * that leave a warp operation do not merge with paths that arrive there. Returns whether any
+ * merged. */
 static bool merge(sim_warp *w)
 {
     const sim_path top = *sim_top(w);
@@ -123,7 +125,7 @@ static bool merge(sim_warp *w)
     return joined != 0;
 }
 
-/* Ends waiting lanes that would only exit next. Returns whether there were any. */
+/* Ends lanes of waiting paths whose next instruction is an exit. Returns whether any ended. */
 static bool end_waiting(const sim_block *b, sim_warp *w)
 {
     uint32_t above = sim_top(w)->mask, ended = 0;
@@ -191,7 +193,7 @@ bool sim_has_all_lanes(sim_block *b, sim_warp *w, const sim_instruction *c, uint
     return false;
 }
 
-/* Returns whether the next instruction always follows: split lanes may stay split. */
+/* Returns whether the next instruction always follows, so that split lanes may stay split. */
 static bool goes_straight(const sim_instruction *c)
 {
     return c->kind == SIM_COMPUTE || c->kind == SIM_COMPARE || c->kind == SIM_LOGIC ||
@@ -199,8 +201,8 @@ static bool goes_straight(const sim_instruction *c)
            c->kind == SIM_STORE || c->kind == SIM_ATOMIC || c->kind == SIM_FENCE;
 }
 
-/* Returns the end of straight code from `pc` on. Sets *shared to whether this code has atomics or
- * strong accesses. */
+/* Returns the index after the straight code (goes_straight) that follows `pc`, at most
+ * `reconverge`. Sets *shared to whether this code has atomics or strong accesses. */
 static int32_t find_end(const sim_program *p, int32_t pc, int32_t reconverge, bool *shared)
 {
     *shared = false;
@@ -223,9 +225,9 @@ bool sim_paths_split(sim_block *b, sim_warp *w)
 {
     enum {
         SPLITS_ONE_IN = 4,
-        IN_STEP_ONE_IN = 2, /* the same, where lanes may rely on running in step */
+        IN_STEP_ONE_IN = 2, /* replaces SPLITS_ONE_IN where lanes may rely on running in step */
         FAR_ONE_IN = 4,     /* one split in this many lasts until the lanes have to meet */
-        MOST_FAR = 2,       /* most such long splits between two barriers */
+        MOST_FAR = 2,       /* most long splits between two barriers */
         MOST_PATHS = 6 /* most paths that splits may make, since each path costs the time of its
                           code */
     };
@@ -258,8 +260,8 @@ bool sim_paths_split(sim_block *b, sim_warp *w)
     return true;
 }
 
-/* The frame of a call: the state of the caller of a function that may be called again while it
- * runs. All lanes of a path call together and share a frame. They may return at different times. */
+/* The frame of a call of a function that may be recursive: it keeps the caller's state. All lanes
+ * of a path call together and share a frame. They may return at different times. */
 
 struct sim_frame {
     const sim_instruction *call; /* NULL if the call has ended and the entry is free */
@@ -272,10 +274,10 @@ struct sim_frame {
     uint16_t *origin_of; /* sim_warp.origin_of of these registers, stored in `saved` */
 };
 
-/* The entries of a call in sim_program.lists. */
+/* The entries of a call in sim_program.lists, from sim_instruction.list on (SIM_CALL). */
 enum { LIST_CALLEE, LIST_CALLER, LIST_PARAMETERS, LIST_RESULTS, LIST_COPIES };
 
-/* Returns the address of a frame in local memory. At level 0 are the kernel's own variables. */
+/* Returns the address of a frame in local memory. Level 0 has the kernel's own variables. */
 static uint64_t base_of(const sim_program *p, uint32_t level)
 {
     return level ? p->frames_at + (uint64_t)(level - 1) * p->frame_bytes : 0;
@@ -330,7 +332,7 @@ static void save(sim_warp *w, const sim_body *caller, sim_frame *f)
     }
 }
 
-/* Fills a body's registers in the lanes of `mask` from `saved`, or with `value` if it is NULL. */
+/* Fills a body's registers in the lanes of `mask` from `saved`, or with `value` if that is NULL. */
 static void put_lanes(const sim_program *p, const sim_body *body, uint8_t *registers,
                       const uint8_t *saved, uint8_t value, uint32_t mask)
 {

@@ -1,4 +1,4 @@
-/* The paths of a diverged warp: the path that runs, and the calls of paths. */
+/* The paths of a diverged warp: which path runs, and which calls a path is in. */
 #ifndef AUTOTUNE_SIM_MACHINE_PATHS_H
 #define AUTOTUNE_SIM_MACHINE_PATHS_H
 
@@ -8,16 +8,17 @@
  * top path may be waiting for another path. */
 void sim_paths_switch(sim_block *b, sim_warp *w, bool polls);
 
-/* Lets another path run because the top path waits for other lanes at the instruction just fetched,
- * which it fetches again. Joins paths at the same instruction. Returns false if no path helps. */
+/* Lets another path run, because the top path waits for other lanes at the instruction just
+ * fetched. The top path fetches the instruction again later. Merges paths at the same instruction.
+ * Returns false if no path helps. */
 bool sim_paths_yield(sim_block *b, sim_warp *w);
 
-/* Splits a path if only some of its lanes have met their partners at a warp operation: these lanes
- * go on alone. Call this when sim_paths_yield() returned false. Returns whether it split a path. */
+/* Lets lanes go on whose warp operation is done, although other lanes of their path wait. Call this
+ * when sim_paths_yield() returned false. Returns whether any lanes go on. */
 bool sim_paths_let_go(sim_warp *w);
 
-/* Splits the top path at a strong access or at activemask, since lanes need not run in step. Some
- * lanes run ahead to the end of straight code with strong accesses, or until all lanes have to
+/* Splits the top path at a strong access or at activemask, because lanes need not run in step. Some
+ * lanes run ahead to the end of the straight code with strong accesses, or until all lanes have to
  * meet. Returns whether it split the path. */
 bool sim_paths_split(sim_block *b, sim_warp *w);
 

@@ -27,7 +27,8 @@ void sim_prints_deinit(sim_prints *p)
     pthread_mutex_destroy(&p->lock);
 }
 
-/* Takes a block's text, or frees it if it is not among the first. Any host thread may call it. */
+/* Takes a block's text. Drops the texts of the last blocks if all have too many bytes. Any host
+ * thread may call it. */
 static void add_block(sim_prints *p, const sim_printed *block, bool cut)
 {
     pthread_mutex_lock(&p->lock);
@@ -41,7 +42,7 @@ static void add_block(sim_prints *p, const sim_printed *block, bool cut)
     p->count++;
     p->bytes += block->bytes;
     p->cut = p->cut || cut;
-    /* The kept texts must not depend on the order in which blocks end. */
+    /* Drops the texts of the last blocks, so that the order in which blocks end does not matter. */
     while (p->count > 0 && p->bytes - p->blocks[p->count - 1].bytes >= SIM_PRINT_BYTES) {
         p->count--;
         p->bytes -= p->blocks[p->count].bytes;
@@ -74,7 +75,7 @@ char *sim_prints_text(const sim_prints *p, uint64_t last)
     return text;
 }
 
-/* Reads memory of any space as a thread sees it, unchecked. Returns false outside all memory. */
+/* Reads memory at a thread's generic address, unchecked. Returns false outside all memory. */
 static bool peek(const sim_block *b, const sim_warp *w, int lane, uint64_t address, void *to,
                  uint32_t bytes)
 {
@@ -110,7 +111,7 @@ static const char *peek_string(const sim_block *b, const sim_warp *w, int lane, 
     return text;
 }
 
-/* Returns the value of argument `i` of a call. */
+/* Returns argument `i` of a call, which has `bytes` bytes. */
 static uint64_t argument(const sim_block *b, const sim_warp *w, const sim_instruction *c, int lane,
                          int i, uint32_t bytes)
 {
@@ -153,7 +154,7 @@ static void put(sim_block *b, const char *text, size_t bytes)
     b->printed.bytes += bytes;
 }
 
-/* Returns the next value. Values are aligned to their size. Returns 0 after the last value. */
+/* Returns the next value. Values are aligned to their size. Returns 0 outside all memory. */
 static uint64_t take(printing *p, uint32_t bytes)
 {
     uint64_t v = 0;
@@ -176,7 +177,7 @@ static int take_field(printing *p, const char **at)
     return n > MOST_FIELD ? MOST_FIELD : n < -MOST_FIELD ? -MOST_FIELD : n;
 }
 
-/* Prints the conversion after the '%' before `at`. Returns the text after the conversion. All
+/* Prints the conversion at `at`, behind its '%'. Returns the text after the conversion. All
  * conversions of C work, except 'n'. Other letters are printed as they are, as in CUDA. */
 static const char *convert(printing *p, const char *at)
 {
@@ -199,7 +200,7 @@ static const char *convert(printing *p, const char *at)
     const char kind = *at;
     const bool is_signed = kind == 'd' || kind == 'i', is_unsigned = kind && strchr("uoxX", kind);
     const char *length =
-        is_signed || is_unsigned ? PRId64 : "d"; /* "ld": its last letter is replaced */
+        is_signed || is_unsigned ? PRId64 : "d"; /* "ld", of which only the 'l' is used */
     snprintf(form + n, sizeof form - n, "*.*%.*s%c",
              is_signed || is_unsigned ? (int)strlen(length) - 1 : 0, length, kind);
     if (is_signed) {

@@ -49,17 +49,17 @@ struct sim_warpgroup {
     size_t part_count;
 };
 
-typedef struct held { /* the products that use a register. Products are numbered from 1; 0 for no
+typedef struct held { /* the products that use a register, by their number from 1 on; 0 for no
                          product */
-    uint32_t filled;  /* last product that fills the register, or fills the register from which the
-                         value was moved */
+    uint32_t filled;  /* last product that fills the register, or the register from which the value
+                         was moved */
     uint32_t read;    /* last product that reads the register as a fragment of matrix a */
-    uint32_t fences;  /* 1 + number of fences before its value was computed; 0 for a value that is
-                         older than the first fence */
+    uint32_t fences;  /* 1 + number of wgmma.fence before the value was computed; 0 for a value from
+                         before the first wgmma instruction */
 } held;
 
 struct sim_products {
-    uint32_t begun, waited; /* products issued; products known to be complete */
+    uint32_t begun, waited; /* number of products issued; number of products known to be complete */
     uint32_t fences;
     uint32_t *groups; /* `begun` at the commit of each group that may still be under way; owned */
     size_t group_count;
@@ -116,7 +116,7 @@ void sim_warpgroups_free(sim_block *b)
     free(b->warpgroups);
 }
 
-/* Returns the instruction of the warp's product with that number, which is under way. */
+/* Returns the instruction of a product under way. `number` counts the warp's products from 1. */
 static const sim_instruction *find_product(const sim_block *b, const sim_warp *w, uint32_t number)
 {
     const sim_warpgroup *g = &b->warpgroups[group_of(w)];
@@ -178,7 +178,7 @@ bool sim_warpgroup_step(sim_block *b, sim_warp *w, const sim_instruction *c)
     return true;
 }
 
-/* Returns whether two products have one shape. Only then may they fill the same accumulators. */
+/* Returns whether two products have the same shape, so that they may fill the same accumulators. */
 static bool are_alike(const sim_block *b, const sim_instruction *c, const sim_instruction *other)
 {
     const sim_matrix *x = &sim_warpgroup_product_of(b->program, c)->part,
@@ -187,8 +187,8 @@ static bool are_alike(const sim_block *b, const sim_instruction *c, const sim_in
 }
 
 /* Checks the registers of a product, and marks them as used. A wgmma.fence must lie between earlier
- * writes to these registers and the product. Two products may fill the same registers only as
- * accumulators of one shape. */
+ * writes to these registers and the product. Two products under way may fill the same accumulators
+ * only if they have the same shape. */
 static bool take_registers(sim_block *b, sim_warp *w, const sim_instruction *c)
 {
     sim_products *s = w->products;

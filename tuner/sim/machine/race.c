@@ -138,7 +138,7 @@ static bool make_room(sim_pool *pool, sim_set *set)
     return true;
 }
 
-/* Does the same as sim_order_follows(). In the usual cases it makes no call. */
+/* Returns the result of sim_order_follows(), in the usual cases without a call. */
 static inline bool follows(const sim_race_access *a, const sim_stamp *s)
 {
     if (sim_race_is_past(a, s))
@@ -149,8 +149,8 @@ static inline bool follows(const sim_race_access *a, const sim_stamp *s)
     return sim_order_follows(a->block, a->warp, a->lane, s);
 }
 
-/* Returns whether all future accesses follow `old`: only the block itself accesses its shared
- * memory, and all its threads have passed the same barriers. */
+/* Returns whether all future accesses follow `old`. This is so in shared memory of a block without
+ * a cluster, once all threads of the block have passed a barrier after `old`. */
 static bool is_settled(const sim_race_access *a, const sim_stamp *old)
 {
     return !a->region && a->block->cluster->size == 1 && old->epoch < a->block->epoch &&
@@ -181,7 +181,7 @@ void sim_set_add(const sim_race_access *a, sim_set *set, const sim_stamp *stamp)
         sim_race_unite(&set->last, &fresh);
         return;
     }
-    /* Without clocks, this thread knows nothing of other blocks: their accesses stay in the set. */
+    /* Without clocks, this thread knows no accesses of other blocks, which stay in the set. */
     bool learned = a->warp->order.clocks != NULL;
     sim_more *more = set->more;
     uint32_t looked = 0;
@@ -197,7 +197,7 @@ void sim_set_add(const sim_race_access *a, sim_set *set, const sim_stamp *stamp)
         *old = more->stamps[--more->count];
     }
     if (set->last.block != 0 && !is_superfluous(a, &fresh, &set->last)) {
-        /* Without room, the oldest stamp is dropped: a race with it is not found. */
+        /* If the set is full, the oldest stamp is lost. A race with that access is not found. */
         if (make_room(&a->block->watch->pool, set))
             set->more->stamps[set->more->count++] = set->last;
         else
@@ -206,8 +206,8 @@ void sim_set_add(const sim_race_access *a, sim_set *set, const sim_stamp *stamp)
     set->last = fresh;
 }
 
-/* Notes volatile accesses by lanes of one warp, as in kernels that rely on lanes in step. Such
- * accesses are no race, and order nothing. Adverse schedules split the lanes there. */
+/* Marks volatile accesses by lanes of one warp. They are no race and order nothing, but the kernel
+ * may rely on lanes in step. So adverse schedules split the lanes there. */
 static void note_lanes_in_step(const sim_race_access *a, const sim_stamp *s)
 {
     uint8_t *ran = a->block->adverse ? NULL : a->block->launch->ran;
@@ -253,8 +253,8 @@ static bool was_observed(const sim_race_access *a, const sim_cell *cell, const s
     return false;
 }
 
-/* Returns whether both accesses write the same value. `same`: `a` writes the value that memory
- * holds now. A copy under way has not changed memory yet. */
+/* Returns whether both accesses write the same value. `same` says that `a` writes the value which
+ * memory holds now. A copy under way has not changed memory yet. */
 static bool writes_alike(const sim_race_access *a, const sim_stamp *s, bool same)
 {
     if (s->flags & SIM_STAMP_UNDER_WAY)
@@ -263,7 +263,7 @@ static bool writes_alike(const sim_race_access *a, const sim_stamp *s, bool same
     return (same || (landed && a->as_there)) && s->scope == 0;
 }
 
-/* Returns the newest access that conflicts with `a`, or NULL. If `same`, skips weak writes. */
+/* Returns the newest access of `set` that races with `a`, or NULL. `reads` is true if `a` reads. */
 static const sim_stamp *find_conflict(const sim_race_access *a, const sim_cell *cell,
                                       const sim_set *set, bool same, bool reads)
 {
@@ -273,8 +273,8 @@ static const sim_stamp *find_conflict(const sim_race_access *a, const sim_cell *
         const sim_stamp *s = sim_set_get(set, i - 1);
         if (!conflicts(a, cell, s, reads) || (set == &cell->writes && writes_alike(a, s, same)))
             continue;
-        /* A write after the end of a read is no race; neither is a write to a copy's destination
-         * after the data was read. */
+        /* A write does not race with a read that is known to be over. A write does not race with a
+         * bulk copy to the same bytes if reads of the copied data are known to be over. */
         const bool is_over = set == &cell->reads || (!reads && s->unit >= SIM_UNIT_ENGINE);
         if ((set == &cell->writes && was_observed(a, cell, s)) ||
             (is_over && sim_order_knows(a->warp, a->lane, SIM_CLOCK_READ, s)))
@@ -388,7 +388,6 @@ static void remove_at(sim_set *set, uint32_t i)
         removed->block = 0;
 }
 
-/* Removes the accesses of a set for which `goes` is true. */
 static void remove_if(const sim_race_access *a, sim_set *set,
                       bool (*goes)(const sim_race_access *, const sim_stamp *))
 {
@@ -399,9 +398,9 @@ static void remove_if(const sim_race_access *a, sim_set *set,
         remove_at(set, sim_set_older(set));
 }
 
-/* Forgets the accesses that a weak write of a new value replaces. The write follows all earlier
- * writes, and conflicts with each access that conflicts with an earlier write. Reads stay until all
- * later accesses follow them: a later write of the same value may race with the read. */
+/* Forgets accesses before a weak write `a` of a new value. Earlier writes are forgotten: `a`
+ * follows all of them, and conflicts with each access that one of them conflicts with. Reads stay
+ * until all later accesses follow: a later write of the same value may race with the read. */
 static void forget_replaced(const sim_race_access *a, sim_cell *cell)
 {
     cell->stale = cell->stale || cell->reads.last.block != 0;
@@ -433,8 +432,8 @@ bool sim_race_write(const sim_race_access *a, sim_cell *cell, bool same)
         stamp.seen = cell->strong;
         if (observes(a)) {
             cell->observed = cell->strong;
-            /* A later access follows the writes that this atomic observed, or also conflicts with
-             * this atomic. */
+            /* The writes that this atomic observed are not needed: a later access follows them, or
+             * also conflicts with this atomic. */
             remove_if(a, &cell->writes, is_morally_strong);
         }
     } else if (!same) {
@@ -445,7 +444,7 @@ bool sim_race_write(const sim_race_access *a, sim_cell *cell, bool same)
 }
 
 /* Checks that a proxy fence orders the writes of threads before a read by the copy engine. Writes
- * of other blocks outside the cluster are not checked, since their fences are not followed. */
+ * of blocks outside the cluster are not checked, because their fences are not recorded. */
 static bool check_proxies(const sim_race_access *a, const sim_cell *cell)
 {
     const sim_set *set = &cell->writes;
@@ -494,8 +493,8 @@ static void remove_under_way(const sim_race_access *a, sim_set *set, uint32_t nu
     }
 }
 
-/* Records a read by a product in the stamp of earlier products of its warpgroup, since a thread
- * that knows a product knows the earlier products. Returns false if there is no such stamp. */
+/* Records a read by a product in the stamp of earlier products of its warpgroup. A thread that
+ * knows a product knows the earlier products. Returns false if there is no such stamp. */
 static bool follow_product(sim_set *reads, const sim_stamp *landed)
 {
     for (uint32_t i = 0; i <= sim_set_older(reads); i++) {
@@ -527,7 +526,7 @@ bool sim_line_can_record(const sim_race_access *a, sim_touch touch)
     return touch != SIM_TOUCH_ATOMIC && a->stamp.scope == 0 && !a->warp->order.clocks;
 }
 
-/* Copies the set of a line's shared cell for one cell of the line, which `lanes` accessed. */
+/* Copies a set of a whole line for a single cell of the line, which `lanes` accessed. */
 static sim_set copy_of(sim_pool *pool, const sim_set *set, uint32_t lanes)
 {
     sim_set copy = {.last = set->last};

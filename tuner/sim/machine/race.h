@@ -3,13 +3,14 @@
  * Two accesses to a cell conflict if one of them writes, even if the write keeps the value. A
  * conflict is a race unless one access happened before the other (order.h), both are morally strong
  * (strong, each in the other's scope: PTX ISA, "memory consistency model"), or both write the same
- * value. Nothing happens after a copy that is still under way. But two cp.async of the same value
+ * value. No access happens after a copy that is still under way. But two cp.async of the same value
  * to the same bytes are no race: in cg::memcpy_async(), the lanes past the end of a tile copy its
  * last element.
  *
- * An access is forgotten once a later access follows it that conflicts with at least as many
- * accesses (FastTrack's rule). FastTrack keeps only the last write. A cell keeps a set of writes,
- * because unordered atomics, and unordered writes of one value, do not race with each other. */
+ * An access is forgotten once a second access follows it, if everything that conflicts with the
+ * first also conflicts with the second (FastTrack's rule). FastTrack keeps only the last write. A
+ * cell keeps a set of writes, because unordered atomics, and unordered writes of one value, do not
+ * race with each other. */
 #ifndef AUTOTUNE_SIM_MACHINE_RACE_H
 #define AUTOTUNE_SIM_MACHINE_RACE_H
 
@@ -37,11 +38,10 @@ typedef struct sim_pool {
 } sim_pool;
 void sim_pool_deinit(sim_pool *pool);
 
-/* Flags of a stamp. */
 enum {
     SIM_STAMP_UNDER_WAY = 1,   /* a copy that no thread has waited for: `order` is its number */
     SIM_STAMP_BULK = 2,        /* an access by the copy engine */
-    SIM_STAMP_VOLATILE = 4,    /* strong only because it is volatile, and no atomic */
+    SIM_STAMP_VOLATILE = 4,    /* a volatile load or store, which is strong for no other reason */
     SIM_STAMP_NONCOHERENT = 8, /* a read by ld.global.nc */
 };
 
@@ -75,7 +75,6 @@ typedef struct sim_set { /* the accesses that a cell remembers */
     sim_more *more;
 } sim_set;
 
-/* Returns the number of older accesses of a set. */
 static inline uint32_t sim_set_older(const sim_set *set)
 {
     return set->more ? set->more->count : 0;
@@ -98,7 +97,7 @@ typedef struct sim_cell {
     uint32_t strong; /* number of strong writes; several strong writes with no read between them may
                         count once */
     uint32_t observed;     /* `strong` at the last strong read */
-    uint8_t weakest_write; /* smallest scope of the writes, or a smaller scope */
+    uint8_t weakest_write; /* smallest scope of the writes, or a scope below it */
     bool noncoherent;      /* ld.global.nc has read the cell */
     bool stale;            /* read before it was written: a cache may hold the old value */
     bool touched;
@@ -109,13 +108,12 @@ enum { SIM_LINE_CELLS = 32 };
 
 typedef enum sim_line_state {
     SIM_LINE_UNTOUCHED,
-    SIM_LINE_TOGETHER, /* only whole warps have accessed the line, lane by
-                          lane */
+    SIM_LINE_TOGETHER, /* only whole warps have accessed the line, and each lane its own cells */
     SIM_LINE_APART     /* each cell has its own accesses */
 } sim_line_state;
 
-/* 32 cells side by side. While all accesses are by whole warps whose lanes access neighbouring
- * cells in the same way, one cell stands for all cells, which saves most of the time and memory. */
+/* 32 neighbouring cells. While only whole warps access a line, and each lane always accesses the
+ * same cells, one cell stands for all cells. This saves most of the time and memory. */
 typedef struct sim_line {
     uint32_t run;  /* as sim_cell.run */
     uint8_t state; /* sim_line_state */
@@ -156,7 +154,7 @@ static inline bool sim_race_is_past(const sim_race_access *a, const sim_stamp *s
            !(s->flags & SIM_STAMP_UNDER_WAY);
 }
 
-/* Returns whether the set has no accesses, or only one that sim_race_is_past(). */
+/* Returns whether the set is empty, or has a single access for which sim_race_is_past() is true. */
 static inline bool sim_race_is_over(const sim_race_access *a, const sim_set *set)
 {
     return (set->last.block == 0 || sim_race_is_past(a, &set->last)) && sim_set_older(set) == 0;
@@ -227,13 +225,13 @@ void sim_race_land(const sim_race_access *a, sim_cell *cell, bool writes, uint32
 void sim_set_add(const sim_race_access *a, sim_set *set, const sim_stamp *stamp);
 void sim_set_clear(sim_pool *pool, sim_set *set);
 
-/* Returns the number of lines that `cells` cells need. */
 static inline size_t sim_line_count(size_t cells)
 {
     return (cells + SIM_LINE_CELLS - 1) / SIM_LINE_CELLS;
 }
 
-/* Returns the lanes of line `j` of a row of 1 << shift cells a lane. *first is the lowest lane. */
+/* Returns the lanes that access line `j` of a row of cells, if each lane accesses 1 << shift cells.
+ * Sets *first to the lowest of these lanes. */
 static inline uint32_t sim_line_lanes(uint32_t j, uint32_t shift, uint32_t *first)
 {
     const uint32_t lanes = SIM_LANES >> shift;
@@ -241,8 +239,8 @@ static inline uint32_t sim_line_lanes(uint32_t j, uint32_t shift, uint32_t *firs
     return (lanes < SIM_LANES ? (1u << lanes) - 1 : UINT32_MAX) << *first;
 }
 
-/* Returns whether one cell of a line can record the access: the access is weak, and its warp knows
- * other warps only by barriers of the block. (Clocks may differ from lane to lane.) */
+/* Returns whether one cell may record the access for a whole line. The access must be weak. Its
+ * warp must have no clocks, because clocks may differ from lane to lane. */
 bool sim_line_can_record(const sim_race_access *a, sim_touch touch);
 
 /* Prepares an access to a line by a whole warp, whose lanes from `first` on access 1 << shift cells

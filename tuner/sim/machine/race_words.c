@@ -1,4 +1,4 @@
-/* Faults of races, in words: the operation, the place, the other thread, the missing order. */
+/* The messages of races: the operation, the address, the other thread, the missing order. */
 #include "sim/machine/race.h"
 
 #include <inttypes.h>
@@ -21,7 +21,7 @@ static void describe_address(const sim_race_access *a, char *text, size_t bytes)
                  owner->block[2]);
 }
 
-/* Returns a thread that made the access, if possible one whose access `a` does not follow. */
+/* Returns a thread that made access `s`: if possible, a thread that `a` does not follow. */
 static uint32_t thread_of(const sim_race_access *a, const sim_stamp *s)
 {
     if (s->unit >= SIM_UNIT_PRODUCTS)
@@ -82,7 +82,6 @@ static report_parts describe_all(const sim_race_access *a, const sim_stamp *s)
     return parts;
 }
 
-/* Adds the accessed address to the fault. Returns false. */
 static bool add_accessed_address(const sim_race_access *a)
 {
     return a->region ? sim_fault_add_address(a->block, NULL, PTX_SPACE_GLOBAL,
@@ -115,8 +114,8 @@ static const char *missing_order(const sim_race_access *a, const sim_stamp *s)
                                                  : "a barrier of the cluster between";
 }
 
-/* The column and row of a thread if the threads of a row of blocks access a row of data. In a grid
- * of one row of blocks, each block accesses a row. `step` leads to the thread's next column. */
+/* The matrix element that a thread probably accesses first. Threads with the same y access a row;
+ * if the launch has x only, each block does. `step` is the distance to the next column. */
 typedef struct coord {
     uint64_t column, row, step;
 } coord;
@@ -133,8 +132,8 @@ static coord find_coord(const sim_block *b, uint32_t block, uint32_t thread)
                    (uint64_t)grid[0] * size[0]};
 }
 
-/* Writes "; perhaps an index runs past its row ..." if the element lies in one thread's row, just
- * beyond the end of the other thread's earlier row. */
+/* Writes "; perhaps an index runs past its row ..." if the element is in one thread's row and also
+ * lies just beyond the end of the other thread's row. */
 static void describe_overrun(const sim_race_access *a, const sim_stamp *s, char *text, size_t bytes)
 {
     const sim_instruction *c = a->instruction;

@@ -12,8 +12,8 @@ enum {
     LOOK_FROM = 1 << 14,      /* instructions of a warp before the first comparison */
     STEER_FROM = 1 << 18,     /* the same for comparisons of the steering registers alone */
     POLLS_BEFORE = 1 << 13,   /* idle polls of a cluster before the first comparison */
-    POLLS_FOR_SOME = 1 << 14, /* idle polls after which some lanes may stand for their warp: the
-                                 other lanes may wait to meet them */
+    POLLS_FOR_SOME = 1 << 14, /* idle polls after which it is enough that some lanes of a warp
+                                 repeat: the other lanes may wait for them */
     ONE_POLL_IN = 31 /* one poll in this many is compared; a prime, so that each poll of a loop is
                         compared at some time */
 };
@@ -80,7 +80,7 @@ bool sim_repeat_branch(sim_block *b, sim_warp *w, const sim_instruction *c, uint
     return true;
 }
 
-/* Returns a hash of the registers that decide the control flow. Mere counters are left out. */
+/* Returns a hash of the registers that decide the control flow, and of b->moment. */
 static uint64_t state_of(const sim_block *b, const sim_warp *w)
 {
     const size_t steps = b->program->register_bytes / SIM_SLOT_STEP;
@@ -135,8 +135,8 @@ bool sim_repeat_is_stuck(const sim_cluster *cl)
     return true;
 }
 
-/* Returns whether the warp has found this hash lately, and notes it. The table has enough room for
- * the polls of almost any loop: polls that do not fit would seem new for ever. */
+/* Returns whether the warp has found this hash recently. Adds a new hash. The table has room for
+ * the polls of almost any loop: in a larger loop, every poll would seem new for ever. */
 static bool has_seen(sim_warp *w, uint64_t found)
 {
     enum { WAYS = 4 };
@@ -153,7 +153,7 @@ void sim_note_poll(const sim_block *b, sim_warp *w, const sim_instruction *c, ui
                    uint64_t found, bool is_global)
 {
     enum { FRESH_POLLS = 4 };
-    /* The number distinguishes this block's polls from those of an earlier block in `b`. */
+    /* The block's number tells its polls from those of an earlier block in `b`. */
     if (!has_seen(w, found ^ (uint64_t)b->number << 32)) {
         w->polls.fresh = FRESH_POLLS;
         return;

@@ -1,6 +1,6 @@
 /* Schedules clusters that may wait for one another, on one host thread. As on a GPU, clusters begin
  * in order when there is room, and stay resident until they end. A resident cluster that only polls
- * memory is put aside until other clusters have changed memory. Nothing is copied or run twice. */
+ * memory is put aside until other clusters have changed memory. */
 #include "sim/machine/schedule.h"
 
 #include <stdlib.h>
@@ -48,7 +48,7 @@ typedef struct resident_blocks {
     const sim_launch *launch;
     sim_watch *watch;
     uint64_t total, ended;
-    uint64_t begun;    /* number of admitted clusters */
+    uint64_t begun;
     uint64_t *waiting; /* admitted clusters that have not begun, ascending; the entries in
                           [waiting_first, waiting_end) */
     size_t waiting_first, waiting_end;
@@ -59,8 +59,8 @@ typedef struct resident_blocks {
     uint64_t holds;    /* number of clusters held back so far */
     uint64_t yields;
     size_t yielders; /* schedule 0: number of resident clusters that have yielded */
-    bool left; /* adverse schedules: the cluster that ran last yielded after it changed memory of
-                  all blocks */
+    bool left; /* adverse schedules: the cluster that ran last changed memory, and yielded after an
+                  access to global memory */
     rng order;
     sim_fault *fault;
 } resident_blocks;
@@ -77,7 +77,7 @@ static void admit(resident_blocks *r)
         r->waiting[r->waiting_end++] = r->begun++;
 }
 
-/* Takes the first cluster that waits to begin. Adverse schedules take one of the last quarter. */
+/* Takes the first cluster that waits to begin; in adverse schedules, one of the last quarter. */
 static uint64_t take_waiting(resident_blocks *r)
 {
     size_t count = r->waiting_end - r->waiting_first;
@@ -181,8 +181,8 @@ static resident *any_in(resident_blocks *r, resident_state state)
     return NULL;
 }
 
-/* In some adverse schedules, holds back a cluster that has just accessed global memory, until the
- * other clusters end, wait, or have changed memory several times. Returns whether it does. */
+/* In some adverse schedules, holds back a cluster that has just accessed global memory, until other
+ * clusters end, wait, or have changed memory several times. Returns whether it is held. */
 static bool hold(resident_blocks *r, resident *one)
 {
     const bool may = r->launch->schedule && one->cluster.yielded && r->in[IS_HELD] < MOST_HELD &&
@@ -194,7 +194,7 @@ static bool hold(resident_blocks *r, resident *one)
     return true;
 }
 
-/* Lets a held cluster go on, because others may wait for it: the first one or a random one. */
+/* Lets a held cluster go on, the first or a random one, because other clusters may wait for it. */
 static void resume_one(resident_blocks *r)
 {
     resident *one = any_in(r, IS_HELD);
@@ -220,7 +220,7 @@ static bool advance(resident_blocks *r)
     }
     if (hold(r, one))
         return true;
-    /* The cluster may wait for other clusters, which may not have begun. */
+    /* A cluster that yields may wait for clusters that have not begun, so one more may begin. */
     if (!r->launch->schedule && one->cluster.yielded) {
         r->yielders += one->yielded_as == 0;
         one->yielded_as = ++r->yields;
@@ -242,10 +242,11 @@ static bool try_resident(resident_blocks *r, resident *one, uint64_t most, bool 
             end(r, one);
             return true;
         }
-        /* A turn may have no poll. Many turns without polls show that the cluster goes on. */
-        bool has_polled = one->cluster.idle_polls >= before;
+        /* The count falls if a warp changed memory or computed for long. Then the cluster goes
+         * on. */
+        bool still_polls = one->cluster.idle_polls >= before;
         before = one->cluster.idle_polls;
-        if (one->cluster.changes != changes || (news && one->cluster.yielded) || !has_polled)
+        if (one->cluster.changes != changes || (news && one->cluster.yielded) || !still_polls)
             break;
         if (before >= most || sim_repeat_is_stuck(&one->cluster))
             return false;
@@ -264,8 +265,8 @@ static bool try_all(resident_blocks *r)
     return any;
 }
 
-/* In an adverse schedule, tries clusters that were put aside between two changes of memory. An
- * eager schedule tries many clusters, since few may be there in time to find a mistake. */
+/* In an adverse schedule, lets clusters aside poll between two changes of memory. An eager schedule
+ * tries many, because few of them may read at the moment that shows a mistake. */
 static void try_between(resident_blocks *r)
 {
     enum { TRIES_ONE_IN = 2, MANY = 8, RUNNING = 2 * ADVERSE_WIDTH, BETWEEN_POLLS = 4 };
@@ -278,7 +279,8 @@ static void try_between(resident_blocks *r)
         try_resident(r, any_in(r, IS_ASIDE), BETWEEN_POLLS, true);
 }
 
-/* Returns whether the checked clusters wait for ever. A kernel may count polls and then go on. */
+/* Returns whether the first clusters aside wait for ever. Each cluster gets many polls, because a
+ * kernel may count polls and then go on. */
 static bool wait_for_ever(resident_blocks *r)
 {
     size_t asked = 0;
@@ -293,7 +295,7 @@ static bool wait_for_ever(resident_blocks *r)
     return true;
 }
 
-/* Records that no resident cluster can go on. In an excerpt, they may wait for absent blocks. */
+/* Records that no resident cluster can go on. In an excerpt, all may wait for absent blocks. */
 static void give_up(resident_blocks *r)
 {
     resident *first = NULL;
@@ -311,13 +313,13 @@ static void give_up(resident_blocks *r)
         return;
     if (r->waiting_first < r->waiting_end)
         sim_cluster_report_waiting(&first->cluster, SIM_FAULT_UNKNOWN,
-                                   "the blocks that wait for others are more than the simulator "
-                                   "runs at a time: give a smaller problem in `simulated`");
+                                   "more blocks wait for others than the simulator runs at a time: "
+                                   "give a smaller problem in `simulated`");
     else
         sim_cluster_report_waiting(&first->cluster, SIM_FAULT_DEADLOCK,
                                    r->begun < r->total
                                        ? "it polls memory that no running block changes, and other "
-                                         "blocks cannot start before one ends"
+                                         "blocks cannot start before a running block ends"
                                        : SIM_NOBODY_CHANGES);
     *r->fault = first->cluster.fault;
 }
@@ -346,8 +348,9 @@ static at_status run(resident_blocks *r, at_error *error)
             if (r->fault->kind == SIM_FAULT_NONE)
                 try_between(r);
         }
-        /* The more clusters are aside, the less often they are tried: tries take a fixed share of
-         * the time. Running clusters alone might wait for ever for a cluster that was put aside. */
+        /* The more clusters are aside, the less often these are tried, so that tries take a fixed
+         * share of the time. They are tried while others run, because the others may wait for
+         * them. */
         const size_t share = r->in[IS_ASIDE] / 4;
         if (r->fault->kind == SIM_FAULT_NONE &&
             (r->in[RUNS] == 0 || since > share || turns / TRY_TURNS > share)) {

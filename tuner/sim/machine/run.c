@@ -7,9 +7,9 @@
 #include "sim/machine/schedule.h"
 #include "sim/machine/watch.h"
 
-/* Limit of the host threads: more threads would wait at the locks of a watched launch. On 16 cores
- * the proofs of 24 dot products took 14 to 16 s in two processes of 16 threads each, and 6.4 s in
- * eight of 4 threads. */
+/* Limit of the host threads, because more threads would wait at the locks of a watched launch. On
+ * 16 cores the proofs of 24 dot products took 14 to 16 s in two processes of 16 threads each, and
+ * 6.4 s in eight processes of 4 threads. */
 enum {
     MAX_HOST_THREADS = 4,
     MAX_BLOCK_THREADS = 1024,
@@ -50,7 +50,7 @@ static void *work(void *context)
     at_status status = sim_cluster_init(&cluster, launch, c->watch, &error);
     while (!status) {
         uint64_t at = __atomic_fetch_add(&c->next, 1, __ATOMIC_RELAXED);
-        /* Clusters before a faulty cluster must still run: the lowest fault is reported. */
+        /* The fault of the lowest cluster is reported, so clusters before a fault must run. */
         if (at >= c->total || at > __atomic_load_n(&c->fault_at, __ATOMIC_RELAXED))
             break;
         if (launch->excerpt) {
@@ -101,7 +101,7 @@ static at_status check_launch(const sim_launch *l, uint64_t *total, at_error *er
     for (int k = 0; l->cluster[0] > 0 && k < 3; k++)
         if (blocks == 0 || blocks > MAX_CLUSTER_BLOCKS || l->grid[k] % l->cluster[k] != 0)
             return error_set(error, AT_USAGE,
-                             "clusters of %u x %u x %u blocks are not possible: at most 8 blocks, "
+                             "clusters of %u x %u x %u blocks are not possible: at most 16 blocks, "
                              "which divide the grid",
                              l->cluster[0], l->cluster[1], l->cluster[2]);
     *total = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2] / blocks;
@@ -125,7 +125,6 @@ static long thread_count(const sim_launch *l, uint64_t total)
     return (uint64_t)n > total ? (long)total : n;
 }
 
-/* Runs the clusters on at most `wanted` host threads. */
 static at_status run_on_threads(crew *c, long wanted, at_error *error)
 {
     pthread_t helpers[MAX_HOST_THREADS];

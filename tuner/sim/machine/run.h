@@ -29,22 +29,22 @@ typedef enum sim_fault_kind {
     SIM_FAULT_LAUNCH, /* no GPU can make this launch */
     SIM_FAULT_BOUNDS, /* an access outside every buffer, array or window */
     SIM_FAULT_MISALIGNED,
-    SIM_FAULT_UNINITIALISED, /* a read of uninitialised memory */
-    SIM_FAULT_READ_ONLY,     /* a write to read-only memory */
-    SIM_FAULT_RACE,          /* unordered accesses to shared or global memory */
-    SIM_FAULT_BARRIER,       /* a diverged warp at a barrier, a barrier that never completes, or one
-                                barrier used in two ways */
+    SIM_FAULT_UNINITIALISED,
+    SIM_FAULT_READ_ONLY,
+    SIM_FAULT_RACE,    /* unordered accesses to shared or global memory */
+    SIM_FAULT_BARRIER, /* a diverged warp at a barrier, a barrier that never completes, or one
+                          barrier used in two ways */
     SIM_FAULT_SHUFFLE, /* a warp operation whose mask names absent lanes or not the lane itself,
                           or which reads from a lane outside the mask */
     SIM_FAULT_TRAP,
-    SIM_FAULT_ASSERTION, /* a failed assertion */
-    SIM_FAULT_ENDLESS,   /* a loop repeats its state: it has no end */
-    SIM_FAULT_BUDGET,    /* a warp or a block reached its limit of instructions */
-    SIM_FAULT_LATE,      /* all blocks together reached the limit of the launch */
-    SIM_FAULT_UNKNOWN,   /* an instruction that is not simulated: no verdict on the kernel */
-    SIM_FAULT_DEADLOCK,  /* all warps that still run poll memory that none of them will change */
-    SIM_FAULT_UNSEEN,    /* no error of the kernel: it needs values from blocks that a sim_excerpt
-                            leaves out */
+    SIM_FAULT_ASSERTION,
+    SIM_FAULT_ENDLESS,  /* a loop repeats its state: it has no end */
+    SIM_FAULT_BUDGET,   /* a warp or a block reached its limit of instructions */
+    SIM_FAULT_LATE,     /* all blocks together reached the limit of the launch */
+    SIM_FAULT_UNKNOWN,  /* an instruction that is not simulated: no verdict on the kernel */
+    SIM_FAULT_DEADLOCK, /* all warps that still run poll memory that none of them will change */
+    SIM_FAULT_UNSEEN,   /* no error of the kernel: it needs values from blocks that a sim_excerpt
+                           leaves out */
     SIM_FAULT_INTERNAL
 } sim_fault_kind;
 
@@ -130,7 +130,7 @@ typedef struct sim_launch {
     uint32_t schedule;          /* 0 for the natural order; other numbers select adverse orders */
     uint64_t resident_clusters; /* clusters that the chip holds at a time; 0 for all */
     const uint64_t *clusters;   /* linear indices of the clusters to run; NULL for all */
-    uint64_t cluster_count;     /* length of `clusters` */
+    uint64_t cluster_count;
     sim_excerpt *excerpt; /* not NULL if values from the blocks that do not run may be missing */
     uint64_t *work;  /* the run adds the instructions of all warps; an access to memory counts as
                         several; may be NULL */
@@ -142,7 +142,7 @@ typedef struct sim_launch {
     void *observer_context;
     bool first_warp_only; /* run one warp of each block, to sample addresses: barriers open at once,
                              and values of other warps are missing */
-    /* counts clusters; may be NULL */
+    /* called with the number of clusters that have run and of all clusters; may be NULL */
     void (*progress)(void *context, uint64_t done, uint64_t total);
     void *progress_context;
     sim_prints *prints; /* gets the text that threads print; may be NULL */
@@ -154,8 +154,8 @@ typedef struct sim_launch {
     struct sim_trace *trace; /* critical path of a sampled run; may be NULL. Its warps run in short
                                 slices */
     uint64_t access_limit;   /* accesses to memory after which a warp ends; 0 for no limit */
-    char *unwatched; /* SIM_UNWATCHED_BYTES that get the names of buffers in which no races are
-                        looked for; may be NULL */
+    char *unwatched; /* text of SIM_UNWATCHED_BYTES that gets the names of buffers in which no races
+                        are looked for; may be NULL */
 } sim_launch;
 
 /* Returns whether the schedule is eager, as every second adverse schedule is. After each access to

@@ -38,8 +38,8 @@ void sim_cluster_report_waiting(sim_cluster *cl, sim_fault_kind kind, const char
 /* Returns whether the excerpt (sim_excerpt) of a launch needs another cluster. */
 bool sim_excerpt_goes_on(const sim_launch *launch);
 
-/* Returns whether the cluster ended because it needs absent blocks (sim_excerpt), and counts it
- * there. */
+/* Returns whether the cluster ended because it needs absent blocks (sim_excerpt). If so, counts it
+ * in the excerpt. */
 bool sim_cluster_ended_for_others(const sim_cluster *cl);
 
 /* Adds the counters of the cluster's blocks to launch->counters. */
@@ -57,7 +57,6 @@ uint64_t sim_block_bytes(const sim_launch *launch);
 /* Makes `b` the block at `position` in the grid. Its warps are at their first instruction. */
 void sim_block_start(sim_block *b, const uint32_t position[3]);
 
-/* The result of a block's turn. */
 typedef enum sim_turn {
     SIM_TURN_FAULT,   /* b->fault has the fault */
     SIM_TURN_ON,      /* a warp made progress, or the block ended */

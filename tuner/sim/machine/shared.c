@@ -1,4 +1,4 @@
-/* Shared memory, also of other blocks. PTX ISA, "cluster of CTAs", "mapa" and "getctarank". */
+/* Shared memory of all blocks of a cluster. PTX ISA, "cluster of CTAs", "mapa", "getctarank". */
 #include "sim/machine/watch.h"
 
 #include <inttypes.h>
@@ -51,7 +51,7 @@ static void end_history(sim_block *owner, sim_cell *cell, uint32_t at)
 static inline bool all_written(const uint8_t *valid, uint32_t bytes)
 {
     static const uint64_t whole = UINT64_C(0x0101010101010101);
-    _Static_assert(SIM_WRITTEN == 1, "what `whole` has");
+    _Static_assert(SIM_WRITTEN == 1, "each byte of `whole` is SIM_WRITTEN");
     uint64_t found[2];
     switch (bytes) {
     case 4:
@@ -257,7 +257,7 @@ void sim_shared_land(sim_block *b, sim_block *owner, sim_warp *w, const sim_inst
         memset(owner->shared_valid + offset, SIM_WRITTEN, bytes);
 }
 
-/* Notes a lane's access to another block's memory, until this block knows that it is over. */
+/* Notes a lane's access to memory of `owner`, which must not end before the access is over. */
 static void visit(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruction *c, int lane)
 {
     if (!owner->cells)
@@ -268,7 +268,7 @@ static void visit(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruc
     sim_set_add(&a, &owner->visits, &a.stamp);
 }
 
-/* Returns the rank of the block that owns an address, which becomes an address in this block. */
+/* Returns the rank of the block that owns *address, which becomes an offset in that block. */
 static uint64_t take_rank(const sim_block *b, uint64_t *address)
 {
     uint64_t peer = *address / SIM_PEER_BYTES;

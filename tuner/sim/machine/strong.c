@@ -15,7 +15,7 @@ enum {
 };
 
 /* Returns the history of the memory that a lane accesses, or NULL if strong reads there can only
- * return the newest write. Blocks of several host threads do not communicate in global memory. */
+ * return the newest write. Blocks on several host threads do not communicate in global memory. */
 static sim_history *history_of(const sim_block *b, const sim_lane_memory *p, int lane)
 {
     if (!b->launch->check)
@@ -119,7 +119,7 @@ static void note_reader(sim_block *b, sim_warp *w, const sim_instruction *c, int
         write->readers[write->reader_count++] = a.stamp;
 }
 
-/* Returns whether a write may be inserted before the write with that index. */
+/* Returns whether a write may be inserted before the write with index `index`. */
 static bool may_precede(const sim_location *x, uint32_t index)
 {
     for (; index < x->count && x->writes[index].update; index++)
@@ -130,9 +130,9 @@ static bool may_precede(const sim_location *x, uint32_t index)
 
 typedef enum preference { TO_NEWEST, TO_NEWER, TO_OLDER, TO_OLDEST } preference;
 
-/* Draws whether an instruction's lanes prefer old or new writes; the schedule decides how. Some
- * outcomes need old values: at random (store buffering), or after a new value (message passing). No
- * interleaving of the accesses has these outcomes. */
+/* Draws whether the lanes of an instruction prefer old or new writes. The schedule selects a mode.
+ * AT_RANDOM finds mistakes in store buffering. AFTER_NEW prefers old writes after a new one, which
+ * finds mistakes in message passing. No interleaving of the accesses shows these mistakes. */
 static preference draw_preference(sim_block *b, const sim_warp *w, uint32_t mask, bool reads)
 {
     enum { AT_RANDOM, OLD, AFTER_NEW, MODES, OF = 8 };
@@ -254,7 +254,7 @@ static sim_location *open_location(sim_history *h, uint64_t at, uint32_t bytes, 
     return x;
 }
 
-/* Recomputes the read-modify-writes after a write from the write's value. */
+/* Recomputes the values of the read-modify-writes that follow the write at `index`. */
 static void pass_on(sim_location *x, uint32_t index, bool flush)
 {
     for (; index + 1 < x->count && x->writes[index + 1].update; index++) {
@@ -306,7 +306,7 @@ int sim_strong_choose(sim_block *b, const sim_warp *w, int lane, const sim_lane_
         return SIM_READS_MEMORY;
     memcpy(sim_location_newest(x)->value, p->at[lane], bytes);
     uint32_t index = draw_index(b, how, find_floor(b, w, lane, x), x->count - 1);
-    /* The new write replaces the oldest write if there is no room. */
+    /* If the list is full, the oldest write is dropped for the new one. */
     index += index == 0 && x->count == SIM_MOST_WRITES;
     for (; index + 1 < x->count; index++) {
         const sim_write *write = &x->writes[index];

@@ -2,11 +2,11 @@
  * order (history.h).
  *
  * In schedule 0 a read returns the newest write, and a write becomes the newest. In an adverse
- * schedule a read may return any write that coherence and causality order of the PTX ISA allow.
- * They determine the oldest write that each thread may still read from a location. A write may take
- * any position after that oldest write, but not between a read-modify-write and the write that it
- * has read. A polling thread reads each older write a few times at most, so that its loop ends. No
- * read returns a write that is executed later: load buffering does not occur. */
+ * schedule a read may return any write that the coherence and causality orders of the PTX ISA
+ * allow. These orders give the oldest write that each thread may still read from a location. A
+ * write may take any position after that write, but not between a read-modify-write and the write
+ * that it has read. A polling thread reads each older write a few times at most, so that its loop
+ * ends. No read returns a write that is executed later: load buffering does not occur. */
 #ifndef AUTOTUNE_SIM_MACHINE_STRONG_H
 #define AUTOTUNE_SIM_MACHINE_STRONG_H
 
@@ -42,8 +42,8 @@ void sim_strong_updated(sim_block *b, sim_warp *w, const sim_instruction *c, int
 void sim_strong_poll(const sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
                      const sim_lane_memory *p, uint32_t bytes, const uint32_t *offered);
 
-/* Returns whether an adverse schedule lets other warps run before a strong read. They may write,
- * but the read can still return older writes. */
+/* Returns whether an adverse schedule lets other warps run before a strong read. The read can then
+ * return their writes or still older writes. */
 bool sim_strong_waits(sim_block *b, const sim_warp *w, const sim_instruction *c);
 
 /* Ends the warp's slice after a strong access, because other warps may have to change memory first.

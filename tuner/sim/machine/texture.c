@@ -14,7 +14,6 @@
 
 enum { CHANNELS = 4, SIDES = 3 };
 
-/* A read through a texture by one lane. */
 typedef struct fetch {
     sim_block *block;
     sim_warp *warp;
@@ -110,7 +109,7 @@ static float texels_of(const sim_texture *t, float at, uint32_t axis)
     return fminf(fmaxf(at, -2), n + 2);
 }
 
-/* Finds on each axis the first of the two texels that a filter mixes, and the second's weight. */
+/* Finds the first of two texels that a filter mixes on each axis, and the second's weight. */
 static void find_footprint(uint32_t rank, const float at[SIDES], int64_t first[SIDES],
                            float part[SIDES])
 {
@@ -207,9 +206,8 @@ static const sim_texture *texture_of(sim_block *b, sim_warp *w, const sim_instru
                  "the instruction has %u coordinates, but the %s has %u dimensions",
                  c->source_width, kind, t->rank);
     else if (layered != (t->layers > 0))
-        sim_fail(b, w, c, lane, SIM_FAULT_BOUNDS,
-                 "a layer is %s by the instruction, and the %s has %s",
-                 layered ? "given" : "not given", kind, layered ? "none" : "some");
+        sim_fail(b, w, c, lane, SIM_FAULT_BOUNDS, "the instruction %s a layer, but the %s has %s",
+                 layered ? "gives" : "does not give", kind, layered ? "no layers" : "layers");
     else
         return t;
     return NULL;
@@ -310,9 +308,9 @@ bool sim_surface_find(sim_block *b, sim_warp *w, const sim_instruction *c, uint3
             address[l] += (uint64_t)s.at[i] * t->step_bytes[i];
         if (asked.at[0] % c->vector != 0)
             return sim_fail(b, w, c, l, SIM_FAULT_MISALIGNED,
-                            "x = %lld bytes in a row of the surface: for an access of %u bytes it "
-                            "must be a multiple of them",
-                            (long long)asked.at[0], c->vector);
+                            "x = %lld bytes in a row of the surface: an access of %u bytes needs a "
+                            "multiple of %u",
+                            (long long)asked.at[0], c->vector, c->vector);
         if (address[l] % c->vector != 0)
             return sim_fail(b, w, c, l, SIM_FAULT_UNKNOWN,
                             "an access of %u bytes to a surface whose rows have %llu bytes is not "

@@ -25,7 +25,7 @@ typedef struct traced_warp {
     uint64_t loads[LOADS]; /* ends of the last loads, one entry for each word, in a ring */
     uint32_t load_count;
     uint32_t passed[SIM_BARRIERS]; /* number of arrivals at each barrier */
-    int32_t waits; /* 2 * barrier + turn for which the warp waits; -1 if it does not wait */
+    int32_t waits;                 /* 2 * barrier + turn % 2 of the wait; -1 if it does not wait */
 } traced_warp;
 
 struct sim_trace {
@@ -38,7 +38,7 @@ struct sim_trace {
     uint32_t slots;
     traced_warp *warps; /* warps of the cluster's blocks; owned */
     uint64_t *ready;    /* [warp][slot]: end of the instruction that wrote the register; owned */
-    /* [rank][barrier][turn]: last arrivals; owned. No warp is two turns ahead of another warp. */
+    /* [rank][barrier][turn % 2]: last arrival; owned. No warp is two turns ahead of another. */
     uint64_t (*barriers)[SIM_BARRIERS][2];
     size_t ranks; /* blocks of a cluster */
     uint64_t mbarriers[MBARRIERS];
@@ -67,7 +67,7 @@ static bool is_constant(const sim_program *p, int32_t slot)
     return false;
 }
 
-/* Returns whether the loop from `first` to `last` only adds a constant to the register. */
+/* Returns whether a loop changes the register only by one addition of a constant. */
 static bool steps_evenly(const sim_program *p, int32_t first, int32_t last, int32_t slot)
 {
     int writes = 0;
@@ -271,7 +271,7 @@ static uint64_t *mbarrier_at(sim_trace *t, const sim_warp *w, int32_t slot, uint
     return &t->mbarriers[((address + (uint64_t)offset) / 8) % MBARRIERS];
 }
 
-/* Returns the end of the last committed group, without the newest `left` groups. */
+/* Returns the latest end of the committed groups, without the newest `left` groups. */
 static uint64_t group_end(const flights *f, uint32_t left)
 {
     uint64_t at = 0;
@@ -287,10 +287,10 @@ static void commit(flights *f)
     f->open = 0;
 }
 
-/* Adds a product of a warpgroup. Each of its warps has a tensor core. A product of any type takes n
- * / 2 clocks: 64 * n * 16 products of halves, at 512 a clock (sm_90; H100 white paper: 989
- * teraflops at 1.83 GHz on 132 SMs). m64n256k16 took 128 clocks in Luo et al., "Benchmarking and
- * Dissecting the Nvidia Hopper GPU Architecture via Microbenchmarking". Not measured here. */
+/* Adds a product of a warpgroup, whose four warps have a tensor core each. It takes n / 2 clocks:
+ * 64 * n * 16 products of halves, at 4 * 512 a clock (sm_90; H100 white paper: 989 teraflops at
+ * 1.83 GHz on 132 SMs). m64n256k16 took 128 clocks in Luo et al., "Benchmarking and Dissecting the
+ * Nvidia Hopper GPU Architecture via Microbenchmarking". This project has not measured it. */
 static void multiply(traced_warp *w, const sim_program *p, const sim_instruction *c, uint64_t at)
 {
     const int32_t clocks = sim_warpgroup_product_of(p, c)->part.n / 2;
@@ -302,7 +302,7 @@ static void synchronise(sim_trace *t, traced_warp *w, uint32_t rank, uint32_t id
 {
     uint64_t *last = &t->barriers[rank][id][w->passed[id] & 1];
     const uint64_t at = later(w->front, w->stored);
-    /* The first arrival of a turn overwrites the time of the turn before the last turn. */
+    /* Before the first arrival, *last is from two turns ago, so `at` is later. */
     *last = later(*last, at);
     w->waits = (int32_t)(id * 2 + (w->passed[id]++ & 1));
 }
@@ -314,9 +314,9 @@ static void resume(sim_trace *t, traced_warp *w, uint32_t rank)
     w->waits = -1;
 }
 
-/* Returns whether it is a branch forward in machine code, too, where a store before it has waited
- * for its operands. ptxas predicates up to eight skipped instructions of arithmetic instead (CUDA
- * 13, sm_90: the notes of 1 to 20 skipped multiply-adds). */
+/* Returns whether a forward branch is also a branch in machine code. There, the operands of stores
+ * before the branch must be ready. Instead of a branch over up to eight instructions of arithmetic,
+ * ptxas uses predicates (CUDA 13, sm_90: seen with 1 to 20 multiply-adds). */
 static bool is_jump(const sim_program *p, const sim_instruction *c)
 {
     enum { MOST_PREDICATED = 8 };

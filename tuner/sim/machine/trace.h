@@ -1,15 +1,15 @@
-/* The critical path of a block: the time at which it would end if it had an SM for itself.
+/* The critical path of a block: the time at which the block would end if it had an SM for itself.
  *
  * The input is each executed instruction of its warps, with the level of memory that an access
  * reaches. The output is the number of clocks from the start of the block to the end of its last
  * warp.
  *
  * An instruction begins when its operands are ready. It need not wait for the preceding
- * instructions of its loop iteration, since a compiler moves loads up. It waits for the last
- * branch, barrier, fence or wait, and for earlier iterations; but ptxas unrolls a short loop four
- * times if it knows the counter. The number of registers limits the words that a thread's loads
- * have under way. If notes in the PTX give the order of the machine code (ptx/parse.h), this order
- * limits them, too. A store before a branch stays before it. Bulk copies end at their mbarrier. */
+ * instructions of its loop iteration, because a compiler moves loads up. It waits for the last
+ * branch, barrier, fence or wait, and for earlier iterations. ptxas unrolls a short loop four times
+ * if it knows the counter. The number of registers limits the words that a thread's loads have
+ * under way. Notes on the machine code in the PTX (ptx/parse.h) may limit them further. A branch
+ * begins after the stores before it. A bulk copy ends at its mbarrier. */
 #ifndef AUTOTUNE_SIM_MACHINE_TRACE_H
 #define AUTOTUNE_SIM_MACHINE_TRACE_H
 
@@ -36,7 +36,6 @@ at_status sim_trace_new(const sim_launch *launch, const sim_latencies *latencies
                         sim_trace **out, at_error *error);
 void sim_trace_free(sim_trace *t); /* `t` may be NULL */
 
-/* Starts a cluster. */
 void sim_trace_begin(sim_trace *t);
 
 /* Notes that part of the current access reaches `level`. The launch's observer calls this. */

@@ -155,7 +155,7 @@ bool sim_find_unwritten(sim_block *b, sim_warp *w, const sim_instruction *c, int
     const sim_excerpt *x = b->launch->excerpt;
     if (region && x && x->later && !is_seen(region, p->valid[lane], bytes))
         return sim_fail(b, w, c, lane, SIM_FAULT_UNSEEN,
-                        "it reads memory that other blocks write, which were not run");
+                        "it reads memory that other blocks write, and these blocks were not run");
     if (!p->valid[lane] || (region && region->filled) || all_written(p->valid[lane], bytes))
         return true;
     if (sim_values_may_be_missing(c)) {
@@ -229,7 +229,7 @@ uint64_t sim_unwritten_bits(const sim_lane_memory *p, int lane, uint32_t bytes, 
     return bits;
 }
 
-/* Sets the address of the register's origin, if it has none, to that of a lane's missing byte. */
+/* Sets the address of the origin of a register's missing bits, unless the origin has an address. */
 static void locate_origin(sim_block *b, const sim_warp *w, int32_t slot, const sim_lane_memory *p,
                           uint64_t address)
 {

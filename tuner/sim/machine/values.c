@@ -216,7 +216,7 @@ static void compare(sim_warp *w, const sim_instruction *c, uint32_t mask)
     if ((a | b) & mask)
         inherit(w, c->d, a & mask ? c->a : c->b);
     if (c->c != SIM_NO_SLOT) {
-        /* The comparison, which has no value, may give either result. */
+        /* A comparison without a value may give either result, so both results are tried. */
         third = *sim_missing32(w, c->c);
         if (third & mask)
             inherit(w, c->d, c->c);
@@ -256,11 +256,10 @@ static void select_lanes(sim_warp *w, const sim_instruction *c, uint32_t mask)
 }
 
 static const char address[] = "the address", condition[] = "the condition",
-                  operand[] = "an operand",
-                  places_of_elements[] = "where elements of a sparse row are";
+                  operand[] = "an operand", metadata[] = "the metadata of a sparse row";
 
-/* Returns a lane's missing result bits and, in *from, their register. A shuffle reads one lane.
- * Votes, matches and reductions read all lanes of the mask, a bit of a ballot one lane. */
+/* Returns the missing bits of a lane's result. *from gets the register that they come from. A
+ * shuffle or a bit of a ballot reads one lane. Other operations read all lanes of the mask. */
 static uint64_t missing_in_exchange(const sim_warp *w, const sim_instruction *const of[], int lane,
                                     int source, uint32_t lost, int32_t *from)
 {
@@ -312,7 +311,7 @@ bool sim_values_exchange(sim_block *b, sim_warp *w, const sim_instruction *const
 bool sim_values_multiply(sim_block *b, sim_warp *w, const sim_instruction *c)
 {
     const sim_matrix *x = sim_matrix_of(b->program, c);
-    if (x->sparse && !need(b, w, c, sim_matrix_metadata_lanes(x), c->e, 4, places_of_elements))
+    if (x->sparse && !need(b, w, c, sim_matrix_metadata_lanes(x), c->e, 4, metadata))
         return false;
     const int32_t *slots = sim_matrix_slots(b->program, c, SIM_MATRIX_D), *first = slots;
     int all = 0;
@@ -348,7 +347,7 @@ static bool step_access(sim_block *b, sim_warp *w, const sim_instruction *c, uin
     return true;
 }
 
-/* Checks instructions that have another effect than their result. */
+/* Checks instructions that do more than compute a result from registers. */
 static bool step_other(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     bool fine = true;
@@ -406,7 +405,7 @@ static bool step_other(sim_block *b, sim_warp *w, const sim_instruction *c, uint
         fine = need(b, w, c, mask, c->a, 8, address) && need(b, w, c, mask, c->b, 8, address) &&
                need(b, w, c, mask, c->c, 0, operand) &&
                need(b, w, c, sim_matrix_metadata_lanes(sim_matrix_of(b->program, c)), c->e, 4,
-                    places_of_elements);
+                    metadata);
         break;
     case SIM_DISCARD:
         fine = need(b, w, c, mask, c->a, c->source_width, address);
@@ -460,7 +459,7 @@ static bool step(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t m
     case SIM_VOTE:
     case SIM_MATCH:
     case SIM_REDUCE:
-        return true; /* checked when the lanes have met */
+        return true; /* sim_values_exchange() checks these when the lanes have met */
     default:
         return step_other(b, w, c, mask);
     }

@@ -1,13 +1,13 @@
 /* Records which bits of registers and which bytes of memory have a value.
  *
- * values.c examines each instruction of a warp before it runs. Its fault says that an address, a
+ * values.c examines each instruction of a warp before it runs. It is a fault if an address, a
  * condition, an operand of a warp operation or barrier, or a stored value comes from an
- * uninitialised register or from uninitialised memory. An instruction may move or compute with
+ * uninitialised register or uninitialised memory. Other instructions may move or compute with
  * missing values. Each register has a mask of the bits without a value (Seward & Nethercote, "Using
  * Valgrind to detect undefined value errors with bit-precision", USENIX 2005).
  *
  * A block keeps no masks until it loads uninitialised bytes, unless its program may read a register
- * before it writes it (sim_program.reads_unwritten). */
+ * before writing it (sim_program.reads_unwritten). */
 #ifndef AUTOTUNE_SIM_MACHINE_VALUES_H
 #define AUTOTUNE_SIM_MACHINE_VALUES_H
 
@@ -18,11 +18,12 @@
  * false, with a fault, if a needed value is missing. Requires that w->missing is not NULL. */
 bool sim_values_step(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
 
-/* Does the same for an exchange: lane l executes of[l], and in a shuffle it reads lane from[l]. */
+/* sim_values_step() for an exchange: lane l executes of[l], and in a shuffle it reads lane
+ * from[l]. */
 bool sim_values_exchange(sim_block *b, sim_warp *w, const sim_instruction *const of[],
                          const int8_t from[SIM_LANES], uint32_t mask);
 
-/* Does the same for a product of matrices by one warp. */
+/* sim_values_step() for a product of matrices by one warp. */
 bool sim_values_multiply(sim_block *b, sim_warp *w, const sim_instruction *c);
 
 /* Computes the masks of the result of a product by a warpgroup, which reads the given pieces of
@@ -38,7 +39,7 @@ enum {
 };
 
 void sim_values_reserve(sim_block *b); /* allocates the masks of a block */
-/* Prepares a block that starts. It keeps masks if its program may read uninitialised registers. */
+/* Prepares a block that starts. Begins masks if its program may read unwritten registers. */
 void sim_values_start(sim_block *b);
 void sim_values_free(sim_block *b);
 
@@ -65,20 +66,20 @@ static inline uint64_t sim_low_bits(uint32_t bytes)
     return bytes < 8 ? (UINT64_C(1) << 8 * bytes) - 1 : UINT64_MAX;
 }
 
-/* Records the fault of a lane that needs a register for `what` ("the address"). Returns false. */
+/* Records a fault: a register that a lane needs for `what` has no value. Returns false. */
 bool sim_values_fail(sim_block *b, const sim_warp *w, const sim_instruction *c, int lane,
                      int32_t slot, const char *what);
 
-/* Returns whether the instruction may read uninitialised bytes. Such a load is a fault only if its
- * value is used: the copy of a structure includes gaps. An exchange may be meant as a store. */
+/* Returns whether the instruction may read uninitialised bytes: a load, because a copied structure
+ * may have gaps (only a use is a fault), or an exchange, because it may be meant as a store. */
 static inline bool sim_values_may_be_missing(const sim_instruction *c)
 {
     return c->kind == SIM_LOAD || c->kind == SIM_WARPGROUP_PRODUCT ||
            (c->kind == SIM_ATOMIC && c->op == SIM_ATOMIC_EXCH);
 }
 
-/* Notes that a lane's register got `bits` without a value; `where` names their source. `local` is
- * the byte's entry in local_valid for local memory, otherwise NULL. */
+/* Notes that a lane's register got `bits` without a value from the source `where`. `local` is the
+ * entry of the source byte in local_valid for local memory, otherwise NULL. */
 void sim_values_mark_missing(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                              int32_t slot, uint64_t bits, const char *where, const uint8_t *local);
 
@@ -94,18 +95,19 @@ static inline bool sim_check_written(sim_block *b, sim_warp *w, const sim_instru
            sim_find_unwritten(b, w, c, lane, p, bytes, what);
 }
 
-/* Returns whether all these bytes are written and no launch changes them. */
+/* Returns whether the bytes that the lanes of `mask` access are all written and never change. */
 bool sim_is_constant(uint32_t mask, const sim_lane_memory *p);
 
-/* Marks the uninitialised bytes of the loaded elements of `bytes` as bits without a value. */
+/* Marks uninitialised bytes as missing in loaded registers. Each element has `bytes` bytes. */
 void sim_mark_missing_bytes(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
                             const sim_lane_memory *p, uint32_t bytes);
 
-/* Returns the uninitialised bits of a lane's `bytes` from byte *first on. Moves *first to the
- * first. */
+/* Returns the uninitialised bits among the `bytes` that a lane accesses from byte *first on. If
+ * there are any, sets *first to the first uninitialised byte. */
 uint64_t sim_unwritten_bits(const sim_lane_memory *p, int lane, uint32_t bytes, uint32_t *first);
 
-/* Marks `bits` (0 for none) of a lane's register as missing. They come from byte `first` on. */
+/* Marks `bits` of a lane's register as missing; `bits` may be 0. The first byte without a value is
+ * byte `first` of the access. */
 void sim_mark_missing_bits(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                            const sim_lane_memory *p, uint32_t first, int32_t slot, uint64_t bits);
 

@@ -136,7 +136,7 @@ static void select_lanes(sim_warp *w, const sim_instruction *c, uint32_t mask)
     }
 }
 
-/* Returns four cycles an instruction. In adverse schedules, clocks start apart and run faster. */
+/* Counts four cycles an instruction. In adverse schedules, clocks start apart and run faster. */
 static bool put_clock(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     const uint64_t begun =
@@ -166,8 +166,8 @@ static bool test_space(sim_block *b, sim_warp *w, const sim_instruction *c, uint
     return true;
 }
 
-/* Splits the top path into `count` groups of lanes. The old path stays below them as their meeting
- * point, unless it would meet other lanes at the same instruction anyway. */
+/* Splits the top path into `count` groups of lanes. The old path stays below the groups and waits
+ * where they meet, unless it would meet other lanes at the same instruction anyway. */
 static bool split(sim_block *b, sim_warp *w, const sim_instruction *c, const sim_path *groups,
                   int count)
 {
@@ -200,8 +200,8 @@ static void reverse(sim_path *groups, int count)
     }
 }
 
-/* Returns whether the code from `pc` on soon ends the thread. Such a path runs first: its lanes
- * have ended when the other lanes reach a barrier. */
+/* Returns whether the code from `pc` on soon ends the thread. Such a path runs first, so that its
+ * lanes have ended when the other lanes reach a barrier. */
 static bool ends_at(const sim_program *p, int32_t pc)
 {
     for (int n = 0; n < 64 && (size_t)pc < p->code_count; n++, pc++) {
@@ -275,7 +275,7 @@ static bool is_outside(const ptx_module *m, uint64_t address)
     return outside;
 }
 
-/* Finds each lane's function: its index in the list of functions that the call may reach. */
+/* Sets d to the index of each lane's function among the functions that the call may reach. */
 static bool find_callee(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     const uint64_t *address = sim_lanes64(w, c->a);

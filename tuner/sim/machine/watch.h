@@ -11,13 +11,14 @@
 bool sim_shared_touch(sim_race_access *a, uint32_t offset, uint32_t bytes, sim_touch touch,
                       const uint8_t *fresh);
 
-/* Does the same for a whole warp whose lanes access `bytes` each, side by side from `offset` on.
- * Checks line by line (sim_line). Returns the checked lanes; the caller checks the other lanes one
- * by one. Sets *fine to false if there is a fault. */
+/* sim_shared_touch() for a whole warp whose lanes access `bytes` each, side by side from `offset`
+ * on. Checks line by line (sim_line). Returns the checked lanes; the caller checks the other lanes
+ * one by one. Sets *fine to false if there is a fault. */
 uint32_t sim_shared_touch_row(sim_race_access *a, uint32_t offset, uint32_t bytes, sim_touch touch,
                               const uint8_t *fresh, bool *fine);
 
-/* Does the same for lanes that all read one word. Returns false if the lanes need single checks. */
+/* sim_shared_touch() for lanes that all read one word. Returns false if lanes need single
+ * checks. */
 bool sim_shared_read_word(sim_race_access *a, uint32_t mask, uint32_t offset, uint32_t bytes);
 
 /* Begins a copy that reads or writes shared memory of `owner`. sim_shared_land() ends the copy.
@@ -27,7 +28,7 @@ bool sim_shared_begin(sim_block *b, sim_block *owner, sim_warp *w, const sim_ins
                       bool bulk);
 /* Begins a cp.async, which has read its data already. Returns false, with a fault, at a race. */
 bool sim_shared_begin_async(sim_block *b, sim_warp *w, const sim_copy *copy);
-/* Ends a copy. It becomes the access `landed`, by the thread or by the copy engine. */
+/* Ends a copy, which becomes the access `landed`, by the thread or by the copy engine. */
 void sim_shared_land(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruction *c,
                      int lane, uint32_t offset, uint32_t bytes, bool writes, uint32_t number,
                      const sim_stamp *landed);
@@ -35,9 +36,9 @@ void sim_shared_land(sim_block *b, sim_block *owner, sim_warp *w, const sim_inst
 /* Prepares the shared memory of a block that starts. No byte counts as written. */
 void sim_shared_reset(sim_block *b);
 
-/* Finds the block that owns a shared address. Changes *address to an address in that block.
- * `visits`: the thread itself accesses the memory, so the owner must not end before it knows that
- * the access is over. Returns NULL, with a fault, if the access is not allowed. */
+/* Finds the block that owns a shared address. Changes *address to an address in that block. If
+ * `visits` is true, the thread itself accesses the memory, so the owner must not end before it
+ * knows that the access is over. Returns NULL, with a fault, if the access is not allowed. */
 sim_block *sim_cluster_owner(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                              uint64_t *address, bool visits);
 
@@ -48,7 +49,7 @@ bool sim_shared_find(sim_block *b, sim_warp *w, const sim_instruction *c, int la
                      uint64_t address, uint32_t bytes, uint32_t alignment, const char *what,
                      bool visits, sim_block **owner, uint32_t *offset);
 
-/* Does the same where only the block's own shared memory is allowed. */
+/* sim_shared_find() for accesses that may only use the block's own shared memory. */
 bool sim_shared_find_own(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                          uint64_t address, uint32_t bytes, uint32_t alignment, const char *what,
                          uint32_t *offset);
@@ -62,7 +63,7 @@ at_status sim_watch_new(const sim_launch *launch, bool concurrent, sim_watch **o
                         at_error *error);
 void sim_watch_free(sim_watch *watch); /* `watch` may be NULL */
 
-/* Do the same for a region of global memory. values.h has the checks of uninitialised bytes. */
+/* The functions above for a region of global memory. values.h checks for uninitialised bytes. */
 bool sim_global_touch(sim_race_access *a, uint64_t offset, uint32_t bytes, sim_touch touch,
                       const uint8_t *fresh);
 uint32_t sim_global_touch_row(sim_race_access *a, uint64_t offset, uint32_t bytes, sim_touch touch,

@@ -166,7 +166,7 @@ static void metadata_of(int lanes, sim_fault_kind kind)
              "\"=f\"(d));\n"
              "out[threadIdx.x] = (int)d;",
              lanes);
-    assert_fault(body, 1, 32, kind, kind ? "where elements of a sparse row are" : NULL);
+    assert_fault(body, 1, 32, kind, kind ? "the metadata of a sparse row" : NULL);
 }
 
 TEST(missing_metadata_is_a_fault)

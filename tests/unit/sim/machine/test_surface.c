@@ -241,7 +241,7 @@ TEST(accesses_outside_surfaces_and_wrong_handles_are_faults)
     assert_refused(load, &shapes[1], true, crooked, SIM_FAULT_MISALIGNED, "x = 2 bytes");
     assert_refused(load, &shapes[2], true, fine, SIM_FAULT_BOUNDS,
                    "the instruction has 2 coordinates, but the surface has 3 dimensions");
-    assert_refused(load, &shapes[4], true, fine, SIM_FAULT_BOUNDS, "a layer is not given");
+    assert_refused(load, &shapes[4], true, fine, SIM_FAULT_BOUNDS, "does not give a layer");
     assert_refused(load, &shapes[1], false, fine, SIM_FAULT_BOUNDS,
                    "is not the handle of a surface");
     assert_refused(store, &shapes[1], true, fine, SIM_FAULT_RACE, "surface");
