@@ -343,7 +343,7 @@ void sim_matrix_multiply(const sim_program *p, const sim_instruction *c, uint8_t
     scatter(p, c, of, registers);
 }
 
-void sim_matrix_mark_undefined(const sim_program *p, const sim_instruction *c, uint8_t *lacks)
+void sim_matrix_mark_undefined(const sim_program *p, const sim_instruction *c, uint8_t *undefined)
 {
     const sim_matrix *x = sim_matrix_of(p, c);
     bool of_row[SIM_MATRIX_SIDE] = {false}, of_column[SIM_MATRIX_SIDE] = {false};
@@ -357,7 +357,7 @@ void sim_matrix_mark_undefined(const sim_program *p, const sim_instruction *c, u
                 SIM_EACH_LANE(l)
                 {
                     int32_t row, column;
-                    if (!bits_in(lacks, slots[i], bits, e, l))
+                    if (!bits_in(undefined, slots[i], bits, e, l))
                         continue;
                     find_place(x, (sim_operand)operand, f, i, e, l, &row, &column);
                     of_row[row] = of_row[row] || operand == SIM_MATRIX_A;
@@ -371,5 +371,5 @@ void sim_matrix_mark_undefined(const sim_program *p, const sim_instruction *c, u
     for (int i = 0; i < x->m; i++)
         for (int j = 0; j < x->n; j++)
             of[i][j] = of[i][j] || of_row[i] || of_column[j] ? UINT64_MAX >> (64 - bits) : 0;
-    scatter(p, c, of, lacks);
+    scatter(p, c, of, undefined);
 }

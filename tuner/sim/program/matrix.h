@@ -92,8 +92,8 @@ uint32_t sim_element_bits(sim_element element);
 double sim_element_value(sim_element element, uint64_t bits);
 uint64_t sim_element_encode(sim_element element, double v, bool saturate);
 
-/* Return the elements of a register, and the registers of a lane for an operand; or 0 registers if
- * the shape does not fill whole registers. */
+/* Return the number of elements in a register; the number of registers that a lane has for an
+ * operand, or 0 if the shape does not fill whole registers. */
 int32_t sim_matrix_elements(const sim_matrix *x, sim_operand operand);
 int32_t sim_matrix_least(const sim_matrix *x, sim_operand operand);
 
@@ -122,8 +122,9 @@ bool sim_matrix_metadata_is_valid(const sim_program *p, const sim_instruction *c
 /* Computes the product and writes the registers of d. */
 void sim_matrix_multiply(const sim_program *p, const sim_instruction *c, uint8_t *registers);
 
-/* Computes the undefined bits `lacks` of d. An element is undefined if it is computed from any
- * undefined element. All metadata must be defined. */
-void sim_matrix_mark_undefined(const sim_program *p, const sim_instruction *c, uint8_t *lacks);
+/* Computes the bits of d in the registers `undefined`, from the bits of a, b and c there. An
+ * element is undefined if it is computed from any undefined element. The metadata must be
+ * defined. */
+void sim_matrix_mark_undefined(const sim_program *p, const sim_instruction *c, uint8_t *undefined);
 
 #endif

@@ -401,8 +401,8 @@ typedef struct sim_instruction {
     int32_t d, d2;     /* slots */
     int32_t a, b, c, e;
     int64_t offset; /* bytes added to the address */
-    int32_t object; /* accesses and copies to shared memory: variable of the module that the address
-                       (of copies: b) is computed from; negative if unknown */
+    int32_t object; /* accesses to shared memory: index of the module's variable from which the
+                       address is computed (copies: address b); negative if unknown */
     int32_t list;   /* vector loads and stores: index in sim_program.lists of their slots */
     int32_t drops;  /* loads: index of the instruction whose predicate says which lanes do not use
                        the loaded value; -1 if it is unknown */

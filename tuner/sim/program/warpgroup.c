@@ -252,7 +252,7 @@ static bool has_any(const uint8_t *row, int bytes)
 
 bool sim_warpgroup_mark_undefined(const sim_program *p, const sim_instruction *c,
                                   const uint8_t *written, const uint32_t *a_chunks,
-                                  const uint32_t *b_chunks, bool keeps, uint8_t *lacks)
+                                  const uint32_t *b_chunks, bool keeps, uint8_t *undefined)
 {
     const sim_warpgroup_product *x = sim_warpgroup_product_of(p, c);
     const int32_t *slots = sim_warpgroup_slots(p, c, SIM_MATRIX_D);
@@ -263,7 +263,7 @@ bool sim_warpgroup_mark_undefined(const sim_program *p, const sim_instruction *c
     const int of_b = row_bytes(x, SIM_MATRIX_B);
     bool of_row[SIM_WARPGROUP_ROWS], of_column[SIM_WARPGROUP_COLUMNS], any = false;
     image a, b;
-    take(p, c, written, a_chunks, b_chunks, lacks, a, b);
+    take(p, c, written, a_chunks, b_chunks, undefined, a, b);
     for (int i = 0; i < x->part.m; i++) {
         for (int k = 0; a_is_shared && k < SIM_WARPGROUP_BYTES; k++)
             a[i][k] = !a[i][k];
@@ -277,7 +277,7 @@ bool sim_warpgroup_mark_undefined(const sim_program *p, const sim_instruction *c
     for (int i = 0; i < x->part.registers[SIM_MATRIX_D]; i++) {
         const sim_fragment f = sim_matrix_fragment(&x->part, SIM_MATRIX_D, i);
         for (int l = 0; l < SIM_LANES; l++) {
-            uint32_t *word = &words_of(lacks, slots[i])[l], lost = 0;
+            uint32_t *word = &words_of(undefined, slots[i])[l], lost = 0;
             for (int e = 0; e < each; e++) {
                 const position s = position_of(f, bits, l, e);
                 if (of_row[s.row] || of_column[s.column] || (keeps && (*word >> s.shift & mask)))

@@ -49,9 +49,9 @@ static inline const int32_t *sim_warpgroup_slots(const sim_program *p, const sim
 /* Returns whether the layout of b is known: its swizzle must not be shorter than a column. */
 bool sim_warpgroup_layout_is_known(const sim_warpgroup_product *x, uint64_t b_descriptor);
 
-/* Computes the offsets in shared memory, perhaps beyond its end, of the chunks of b, or of a for
- * one of the four warps. Chunks are sorted by line: a row of a or a column of b, or one step of k
- * if the matrix is transposed. Returns the number of chunks. */
+/* Computes the offset of each chunk of b, or of each chunk of a for one of the four warps. Offsets
+ * may lie beyond the end of shared memory. Chunks are sorted by line: a row of a or a column of b,
+ * or one step of k if the matrix is transposed. Returns the number of chunks. */
 int sim_warpgroup_chunks(const sim_warpgroup_product *x, sim_operand operand, uint64_t descriptor,
                          uint32_t warp, uint32_t chunks[SIM_WARPGROUP_CHUNKS]);
 
@@ -61,10 +61,10 @@ void sim_warpgroup_multiply(const sim_program *p, const sim_instruction *c, cons
                             const uint32_t *a_chunks, const uint32_t *b_chunks, bool keeps,
                             uint8_t *registers);
 
-/* Computes the undefined bits of d in `lacks`. `written` tells which bytes of shared memory are
- * defined. Returns whether any element of d is undefined. */
+/* Computes the undefined bits of d, in `undefined`. `written` tells which bytes of shared memory
+ * are defined. Returns whether any element of d is undefined. */
 bool sim_warpgroup_mark_undefined(const sim_program *p, const sim_instruction *c,
                                   const uint8_t *written, const uint32_t *a_chunks,
-                                  const uint32_t *b_chunks, bool keeps, uint8_t *lacks);
+                                  const uint32_t *b_chunks, bool keeps, uint8_t *undefined);
 
 #endif
