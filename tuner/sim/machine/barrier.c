@@ -277,9 +277,9 @@ void sim_report_deadlock(sim_block *b)
         if (w->wait.state != SIM_WAITING)
             continue;
         if (w->wait.barrier == SIM_BARRIER_OF_CLUSTER) {
-            sim_fail(
-                b, w, &b->program->code[w->wait.pc], __builtin_ctz(w->wait.mask), SIM_FAULT_BARRIER,
-                "the barrier of its cluster is not reached by all warps: others wait elsewhere");
+            sim_fail(b, w, &b->program->code[w->wait.pc], __builtin_ctz(w->wait.mask),
+                     SIM_FAULT_BARRIER,
+                     "not all warps reach the barrier of its cluster: the others wait elsewhere");
             return;
         }
         if (w->wait.barrier == SIM_BARRIER_OF_WARPGROUP) {

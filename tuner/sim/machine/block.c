@@ -358,7 +358,7 @@ static bool fail_at_limit(sim_block *b, sim_fault_kind kind, const char *of)
 }
 
 /* Returns whether the block or the launch has reached a limit. If so, records a fault. */
-static bool is_over(sim_block *b)
+static bool is_at_limit(sim_block *b)
 {
     const sim_launch *l = b->launch;
     return (((l->work_limit && __atomic_load_n(l->work, __ATOMIC_RELAXED) > l->work_limit) ||
@@ -408,7 +408,7 @@ static sim_turn run_warps(sim_block *b)
 
 sim_turn sim_block_turn(sim_block *b)
 {
-    if (is_over(b))
+    if (is_at_limit(b))
         return SIM_TURN_FAULT;
     const uint64_t before = b->work, lanes_before = b->lanes;
     const sim_turn turn = run_warps(b);

@@ -217,7 +217,8 @@ static bool copy_bytes(sim_block *b, sim_warp *w, const sim_instruction *c, int 
                         bytes, other, BULK_BYTES);
     if (bytes % BULK_BYTES)
         return sim_fail(b, w, c, lane, SIM_FAULT_MISALIGNED,
-                        "a bulk copy of %u bytes: it must be a multiple of %d", bytes, BULK_BYTES);
+                        "a bulk copy of %u bytes: the size must be a multiple of %d", bytes,
+                        BULK_BYTES);
     return copy_part(b, w, c, lane, &all);
 }
 

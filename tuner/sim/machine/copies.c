@@ -116,7 +116,7 @@ void sim_copy_land(sim_block *b, sim_warp *w, int lane, uint32_t before)
 }
 
 /* Adds a tracked copy to the operations that its waiting thread knows. */
-static void learn_of(sim_block *b, sim_warp *w, const sim_copy *copy)
+static void learn_copy(sim_block *b, sim_warp *w, const sim_copy *copy)
 {
     sim_clock *landed = NULL;
     if (!copy->tracked)
@@ -141,7 +141,7 @@ bool sim_copy_wait(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t
             w->copies.list[kept++] = *copy;
         else {
             land_copy(b, w, copy);
-            learn_of(b, w, copy);
+            learn_copy(b, w, copy);
         }
     }
     if (kept < w->copies.count)

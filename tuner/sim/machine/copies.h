@@ -21,7 +21,7 @@ typedef struct sim_tracked { /* an arrival at an mbarrier that counts once a lan
                                 have landed */
     sim_warp *warp;
     int lane;
-    uint32_t before; /* upper bound of the numbers of these copies */
+    uint32_t before; /* these copies have lower numbers */
 } sim_tracked;
 
 /* The vector clocks (clock.h) that an mbarrier passes on. OWN: operations before arrivals of its

@@ -52,7 +52,7 @@ static bool resolve_within(const sim_region *r, uint32_t bytes, bool is_write, s
     if (r->held || low < r->base || high - r->base >= r->size_bytes ||
         bytes > r->size_bytes - (high - r->base) || (is_write && r->read_only))
         return false;
-    /* All chunks between the lanes are made, so the lanes must be close together. */
+    /* All chunks between the lanes would be made, so the lanes must be close together. */
     if (r->made && high - low > (uint64_t)SIM_LANES * bytes)
         return false;
     if (r->made)

@@ -320,7 +320,7 @@ void sim_order_fence(sim_block *b, sim_warp *w, const sim_instruction *c, uint32
     {
         sim_clock *now = NULL;
         add_own(b, w, 1u << l, &now);
-        /* `now` includes the operations that were known at earlier fences. */
+        /* `now` includes all operations known at earlier fences, so it replaces their clock. */
         for (int i = 0; i < c->scope; i++)
             put(&clocks[l].of[SIM_CLOCK_FENCED + i], now);
         sim_clock_drop(now);

@@ -392,8 +392,8 @@ bool sim_frames_call(sim_block *b, sim_warp *w, const sim_instruction *c, uint32
                    .reconverge = top->reconverge};
     if (level > p->most_levels)
         return sim_fail(b, w, c, __builtin_ctz(mask), SIM_FAULT_UNKNOWN,
-                        "calls nest %u levels deep with %u bytes of local memory each, and the "
-                        "simulator follows %u levels",
+                        "calls nest %u levels deep with %u bytes of local memory each, but the "
+                        "simulator follows only %u levels",
                         level, p->frame_bytes, p->most_levels);
     if (list[LIST_CALLER] >= 0)
         save(w, &p->bodies[list[LIST_CALLER]], &f);

@@ -49,14 +49,14 @@ struct sim_warpgroup {
     size_t part_count;
 };
 
-typedef struct held { /* the products that use a register, by their number from 1 on; 0 for no
-                         product */
-    uint32_t filled;  /* last product that fills the register, or the register from which the value
-                         was moved */
-    uint32_t read;    /* last product that reads the register as a fragment of matrix a */
-    uint32_t fences;  /* 1 + number of wgmma.fence before the value was computed; 0 for a value from
-                         before the first wgmma instruction */
-} held;
+typedef struct register_use { /* the products that use a register, by their number from 1 on; 0 for
+                         no product */
+    uint32_t filled; /* last product that fills the register, or the register from which the value
+                        was moved */
+    uint32_t read;   /* last product that reads the register as a fragment of matrix a */
+    uint32_t fences; /* 1 + number of wgmma.fence before the value was computed; 0 for a value from
+                        before the first wgmma instruction */
+} register_use;
 
 struct sim_products {
     uint32_t begun, waited; /* number of products issued; number of products known to be complete */
@@ -65,8 +65,8 @@ struct sim_products {
     size_t group_count;
     uint64_t hash; /* hash of all products so far and their operands */
     const sim_instruction *last;
-    held *registers; /* state of each register, by slot / SIM_SLOT_STEP; NULL if races are not
-                        checked; owned */
+    register_use *registers; /* state of each register, by slot / SIM_SLOT_STEP; NULL if races are
+                        not checked; owned */
 };
 
 static uint32_t group_of(const sim_warp *w)
@@ -133,11 +133,11 @@ static bool report_misuse(sim_block *b, const sim_warp *w, const sim_instruction
     ptx_format_location(b->program->module, find_product(b, w, number)->location, place,
                         sizeof place);
     return sim_fail(b, w, c, 0, SIM_FAULT_RACE,
-                    "it %s of the wgmma at %s, which no wgmma.wait_group has waited for", what,
+                    "it %s of the wgmma at %s, for which no wgmma.wait_group has waited", what,
                     place);
 }
 
-static held *held_in(const sim_products *s, int32_t slot)
+static register_use *use_of(const sim_products *s, int32_t slot)
 {
     return &s->registers[slot / SIM_SLOT_STEP];
 }
@@ -156,10 +156,10 @@ bool sim_warpgroup_step(sim_block *b, sim_warp *w, const sim_instruction *c)
         return true;
     const bool only_moves = moves(c);
     sim_operands o;
-    held now = {.fences = only_moves ? 0 : s->fences + 1};
+    register_use now = {.fences = only_moves ? 0 : s->fences + 1};
     sim_operands_of(b->program, c, &o);
     for (int i = 0; i < o.read_count; i++) {
-        const held *h = held_in(s, o.reads[i]);
+        const register_use *h = use_of(s, o.reads[i]);
         if (h->filled > s->waited && !only_moves)
             return report_misuse(b, w, c, h->filled, "uses an accumulator");
         if (only_moves && h->filled > s->waited && h->filled > now.filled)
@@ -168,7 +168,7 @@ bool sim_warpgroup_step(sim_block *b, sim_warp *w, const sim_instruction *c)
             now.fences = h->fences;
     }
     for (int i = 0; i < o.write_count; i++) {
-        held *h = held_in(s, o.writes[i]);
+        register_use *h = use_of(s, o.writes[i]);
         if (h->filled > s->waited && now.filled == 0)
             return report_misuse(b, w, c, h->filled, "writes to an accumulator");
         if (h->read > s->waited && !only_moves)
@@ -201,21 +201,21 @@ static bool take_registers(sim_block *b, sim_warp *w, const sim_instruction *c)
     for (int operand = SIM_MATRIX_D; operand <= SIM_MATRIX_A; operand++) {
         const int32_t *slots = sim_warpgroup_slots(b->program, c, (sim_operand)operand);
         for (int i = 0; i < x->part.registers[operand]; i++) {
-            held *h = held_in(s, slots[i]);
+            register_use *h = use_of(s, slots[i]);
             if (h->fences > s->fences)
                 return sim_fail(b, w, c, 0, SIM_FAULT_RACE,
                                 "%s was computed after the last wgmma.fence",
                                 operand == SIM_MATRIX_D ? "an accumulator" : "a fragment of a");
             if (operand == SIM_MATRIX_A && h->filled > s->waited)
-                return report_misuse(b, w, c, h->filled, "takes as a fragment an accumulator");
+                return report_misuse(b, w, c, h->filled, "reads, as a fragment, an accumulator");
             if (operand == SIM_MATRIX_D && h->filled > s->waited &&
                 !are_alike(b, c, find_product(b, w, h->filled)))
                 return report_misuse(b, w, c, h->filled,
-                                     "adds, by another shape, to an accumulator");
+                                     "adds with another shape to an accumulator");
             if (operand == SIM_MATRIX_A)
                 h->read = s->begun + 1;
             else
-                *h = (held){.filled = s->begun + 1};
+                *h = (register_use){.filled = s->begun + 1};
         }
     }
     return true;
@@ -234,9 +234,9 @@ static bool take_metadata(sim_block *b, sim_warp *w, const sim_instruction *c, u
             "this layout of operand b is not simulated: its swizzle is shorter than a column");
     if (!check_metadata(b, w, c))
         return false;
-    const held *h = b->launch->check ? held_in(s, c->e) : NULL;
+    const register_use *h = b->launch->check ? use_of(s, c->e) : NULL;
     return !h || h->filled <= s->waited ||
-           report_misuse(b, w, c, h->filled, "takes as metadata an accumulator");
+           report_misuse(b, w, c, h->filled, "reads, as metadata, an accumulator");
 }
 
 static bool begin(sim_block *b, sim_warp *w, const sim_instruction *c, const uint32_t *pieces,

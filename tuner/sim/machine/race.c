@@ -258,9 +258,9 @@ static bool was_observed(const sim_race_access *a, const sim_cell *cell, const s
 static bool writes_alike(const sim_race_access *a, const sim_stamp *s, bool same)
 {
     if (s->flags & SIM_STAMP_UNDER_WAY)
-        return a->as_under_way && !(s->flags & SIM_STAMP_BULK);
+        return a->same_as_under_way && !(s->flags & SIM_STAMP_BULK);
     const bool landed = s->pc >= 0 && a->block->program->code[s->pc].kind == SIM_COPY_ASYNC;
-    return (same || (landed && a->as_there)) && s->scope == 0;
+    return (same || (landed && a->same_as_memory)) && s->scope == 0;
 }
 
 /* Returns the newest access of `set` that races with `a`, or NULL. `reads` is true if `a` reads. */
@@ -472,7 +472,7 @@ bool sim_race_begin(const sim_race_access *a, sim_cell *cell, sim_touch touch, u
         return false;
     copy.stamp.order = number;
     copy.stamp.flags = (uint8_t)(SIM_STAMP_UNDER_WAY | (bulk ? SIM_STAMP_BULK : 0));
-    if (touch == SIM_TOUCH_WRITE && !a->as_there && !a->as_under_way)
+    if (touch == SIM_TOUCH_WRITE && !a->same_as_memory && !a->same_as_under_way)
         forget_replaced(a, cell);
     if (writes)
         note_write(&copy, cell, &copy.stamp);

@@ -131,9 +131,9 @@ typedef struct sim_race_access {
     sim_block *owner;         /* block that owns the shared memory */
     const sim_region *region; /* region of global memory; NULL for shared memory */
     uint64_t offset;          /* offset in shared memory or in the region */
-    bool as_under_way; /* start of a cp.async: all cp.async under way to these bytes write the same
-                          value */
-    bool as_there;     /* start of a cp.async: memory holds the same value already */
+    bool same_as_under_way;   /* start of a cp.async: it writes the same value as all cp.async under
+                                 way to these bytes */
+    bool same_as_memory;      /* start of a cp.async: it writes the value that memory holds */
     sim_stamp stamp;
 } sim_race_access;
 

@@ -108,7 +108,7 @@ static const char *missing_order(const sim_race_access *a, const sim_stamp *s)
 {
     sim_reach reach = sim_order_reach(a->block, s);
     if (a->stamp.scope && s->scope && (a->stamp.scope <= (int)reach || s->scope <= (int)reach))
-        return "a scope that has both";
+        return "a scope that includes both";
     return reach == SIM_REACH_BLOCK              ? "a barrier between"
            : a->region && reach == SIM_REACH_GPU ? "a fence and an atomic between"
                                                  : "a barrier of the cluster between";

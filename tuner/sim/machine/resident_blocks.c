@@ -37,8 +37,8 @@ typedef struct resident {
     sim_cluster cluster;
     uint64_t position;
     resident_state state;
-    uint64_t held_as;    /* IS_HELD: number of clusters that were held back before */
-    uint64_t yielded_as; /* schedule 0: number of its last yield, counted over all clusters; 0
+    uint64_t hold_number;  /* IS_HELD: number of clusters held back before it */
+    uint64_t yield_number; /* schedule 0: number of its last yield, counted over all clusters; 0
                             before its first yield */
 } resident;
 
@@ -58,9 +58,9 @@ typedef struct resident_blocks {
     size_t in[STATES]; /* number of members of `all` in each state */
     uint64_t holds;    /* number of clusters held back so far */
     uint64_t yields;
-    size_t yielders; /* schedule 0: number of resident clusters that have yielded */
-    bool left; /* adverse schedules: the cluster that ran last changed memory, and yielded after an
-                  access to global memory */
+    size_t yielders;          /* schedule 0: number of resident clusters that have yielded */
+    bool changed_and_yielded; /* adverse schedules: the cluster that ran last changed memory, and
+                  yielded after an access to global memory */
     rng order;
     sim_fault *fault;
 } resident_blocks;
@@ -134,7 +134,7 @@ static at_status begin(resident_blocks *r, at_error *error)
     if (status)
         return status;
     one->position = take_waiting(r);
-    one->yielded_as = 0;
+    one->yield_number = 0;
     enter(r, one, RUNS);
     if (r->launch->excerpt)
         r->launch->excerpt->begun++;
@@ -145,7 +145,7 @@ static at_status begin(resident_blocks *r, at_error *error)
 static void end(resident_blocks *r, resident *one)
 {
     enter(r, one, IS_FREE);
-    r->yielders -= one->yielded_as > 0;
+    r->yielders -= one->yield_number > 0;
     if (!sim_cluster_ended_for_others(&one->cluster) && one->cluster.fault.kind != SIM_FAULT_NONE)
         *r->fault = one->cluster.fault;
     r->ended++;
@@ -158,8 +158,8 @@ static void end(resident_blocks *r, resident *one)
  * number. The others follow in the order of their last yields. */
 static bool comes_first(const resident *a, const resident *b)
 {
-    return a->yielded_as != b->yielded_as ? a->yielded_as < b->yielded_as
-                                          : a->position < b->position;
+    return a->yield_number != b->yield_number ? a->yield_number < b->yield_number
+                                              : a->position < b->position;
 }
 
 static resident *first_running(const resident_blocks *r)
@@ -189,7 +189,7 @@ static bool hold(resident_blocks *r, resident *one)
                      r->launch->schedule / HOLDING_SCHEDULES % 2 == 0;
     if (!may || (r->holds > 0 && rng_below(&r->order, HOLDS_ONE_OF)))
         return false;
-    one->held_as = r->holds++;
+    one->hold_number = r->holds++;
     enter(r, one, IS_HELD);
     return true;
 }
@@ -202,7 +202,7 @@ static void resume_one(resident_blocks *r)
         return;
     const bool is_first = rng_below(&r->order, 2);
     for (size_t i = 0; is_first && i < r->count; i++)
-        if (r->all[i]->state == IS_HELD && r->all[i]->held_as < one->held_as)
+        if (r->all[i]->state == IS_HELD && r->all[i]->hold_number < one->hold_number)
             one = r->all[i];
     enter(r, one, RUNS);
 }
@@ -213,7 +213,8 @@ static bool advance(resident_blocks *r)
     resident *one = r->launch->schedule ? any_in(r, RUNS) : first_running(r);
     const uint64_t changes = one->cluster.changes;
     const bool goes_on = sim_cluster_turn(&one->cluster);
-    r->left = r->launch->schedule && one->cluster.yielded && one->cluster.changes != changes;
+    r->changed_and_yielded =
+        r->launch->schedule && one->cluster.yielded && one->cluster.changes != changes;
     if (!goes_on) {
         end(r, one);
         return true;
@@ -222,8 +223,8 @@ static bool advance(resident_blocks *r)
         return true;
     /* A cluster that yields may wait for clusters that have not begun, so one more may begin. */
     if (!r->launch->schedule && one->cluster.yielded) {
-        r->yielders += one->yielded_as == 0;
-        one->yielded_as = ++r->yields;
+        r->yielders += one->yield_number == 0;
+        one->yield_number = ++r->yields;
     }
     if (one->cluster.idle_polls < POLLS_BEFORE_ASIDE)
         return false;
@@ -265,13 +266,13 @@ static bool try_all(resident_blocks *r)
     return any;
 }
 
-/* In an adverse schedule, lets clusters aside poll between two changes of memory. An eager schedule
- * tries many, because few of them may read at the moment that shows a mistake. */
+/* In an adverse schedule, lets clusters that were put aside poll between two changes of memory. An
+ * eager schedule tries many, because few of them may read at the moment that shows a mistake. */
 static void try_between(resident_blocks *r)
 {
     enum { TRIES_ONE_IN = 2, MANY = 8, RUNNING = 2 * ADVERSE_WIDTH, BETWEEN_POLLS = 4 };
     const bool is_eager = sim_is_eager(r->launch);
-    if (!r->left || (!is_eager && rng_below(&r->order, TRIES_ONE_IN)))
+    if (!r->changed_and_yielded || (!is_eager && rng_below(&r->order, TRIES_ONE_IN)))
         return;
     for (size_t n = is_eager ? MANY : 1;
          n > 0 && r->in[IS_ASIDE] > 0 && r->in[RUNS] < RUNNING && r->fault->kind == SIM_FAULT_NONE;
@@ -279,8 +280,8 @@ static void try_between(resident_blocks *r)
         try_resident(r, any_in(r, IS_ASIDE), BETWEEN_POLLS, true);
 }
 
-/* Returns whether the first clusters aside wait for ever. Each cluster gets many polls, because a
- * kernel may count polls and then go on. */
+/* Returns whether the first SURE_CLUSTERS clusters that were put aside wait for ever. Each of them
+ * gets many polls, because a kernel may count polls and then go on. */
 static bool wait_for_ever(resident_blocks *r)
 {
     size_t asked = 0;
@@ -343,12 +344,12 @@ static at_status run(resident_blocks *r, at_error *error)
             quiet = 0;
             since += advance(r);
             turns++;
-            if (r->left && rng_below(&r->order, GOES_ON_ONE_IN) == 0)
+            if (r->changed_and_yielded && rng_below(&r->order, GOES_ON_ONE_IN) == 0)
                 resume_one(r);
             if (r->fault->kind == SIM_FAULT_NONE)
                 try_between(r);
         }
-        /* The more clusters are aside, the less often these are tried, so that tries take a fixed
+        /* If many clusters were put aside, they are tried less often, so that tries take a fixed
          * share of the time. They are tried while others run, because the others may wait for
          * them. */
         const size_t share = r->in[IS_ASIDE] / 4;

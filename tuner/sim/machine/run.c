@@ -102,7 +102,7 @@ static at_status check_launch(const sim_launch *l, uint64_t *total, at_error *er
         if (blocks == 0 || blocks > MAX_CLUSTER_BLOCKS || l->grid[k] % l->cluster[k] != 0)
             return error_set(error, AT_USAGE,
                              "clusters of %u x %u x %u blocks are not possible: at most 16 blocks, "
-                             "which divide the grid",
+                             "and each extent must divide the grid",
                              l->cluster[0], l->cluster[1], l->cluster[2]);
     *total = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2] / blocks;
     for (uint64_t i = 0; l->clusters && i < l->cluster_count; i++)

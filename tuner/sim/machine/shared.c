@@ -234,9 +234,9 @@ bool sim_shared_begin_async(sim_block *b, sim_warp *w, const sim_copy *copy)
     for (uint32_t at = copy->to; at < copy->to + copy->bytes; at += step) {
         sim_cell *cell = cell_of(b, at);
         a.offset = at;
-        a.as_there = b->shared_valid[at] == SIM_WRITTEN &&
-                     memcmp(b->shared + at, copy->data + (at - copy->to), step) == 0;
-        a.as_under_way = is_under_way_to(cell) && all_bring_same(b, copy, at, step);
+        a.same_as_memory = b->shared_valid[at] == SIM_WRITTEN &&
+                           memcmp(b->shared + at, copy->data + (at - copy->to), step) == 0;
+        a.same_as_under_way = is_under_way_to(cell) && all_bring_same(b, copy, at, step);
         if (!sim_race_begin(&a, cell, SIM_TOUCH_WRITE, copy->number, false))
             return false;
     }

@@ -278,8 +278,8 @@ static bool clamp_all(const sim_texture *t, position *s, uint32_t bytes)
     return clamp(&s->layer, t->layers ? (int64_t)t->layers - 1 : 0) && inside;
 }
 
-static bool leave(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
-                  const sim_texture *t, const position *s)
+static bool report_outside(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                           const sim_texture *t, const position *s)
 {
     return sim_fail(b, w, c, lane, SIM_FAULT_BOUNDS,
                     "%u bytes at x = %lld (in bytes), y = %lld, z = %lld, layer %lld of a surface "
@@ -302,7 +302,7 @@ bool sim_surface_find(sim_block *b, sim_warp *w, const sim_instruction *c, uint3
         position s = asked;
         const bool inside = clamp_all(t, &s, c->vector);
         if (!inside && !(c->op & (SIM_SURFACE_CLAMP | SIM_SURFACE_ZERO)))
-            return leave(b, w, c, l, t, &asked);
+            return report_outside(b, w, c, l, t, &asked);
         address[l] = t->base + (uint64_t)s.layer * t->layer_bytes + (uint64_t)s.at[0];
         for (uint32_t i = 1; i < t->rank; i++)
             address[l] += (uint64_t)s.at[i] * t->step_bytes[i];

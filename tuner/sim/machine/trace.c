@@ -25,7 +25,7 @@ typedef struct traced_warp {
     uint64_t loads[LOADS]; /* ends of the last loads, one entry for each word, in a ring */
     uint32_t load_count;
     uint32_t passed[SIM_BARRIERS]; /* number of arrivals at each barrier */
-    int32_t waits;                 /* 2 * barrier + turn % 2 of the wait; -1 if it does not wait */
+    int32_t waits;                 /* 2 * barrier + arrivals % 2; -1 if the warp does not wait */
 } traced_warp;
 
 struct sim_trace {
@@ -38,7 +38,8 @@ struct sim_trace {
     uint32_t slots;
     traced_warp *warps; /* warps of the cluster's blocks; owned */
     uint64_t *ready;    /* [warp][slot]: end of the instruction that wrote the register; owned */
-    /* [rank][barrier][turn % 2]: last arrival; owned. No warp is two turns ahead of another. */
+    /* [rank][barrier][arrivals % 2]: time of the last arrival; owned. No warp is two arrivals ahead
+     * of another warp. */
     uint64_t (*barriers)[SIM_BARRIERS][2];
     size_t ranks; /* blocks of a cluster */
     uint64_t mbarriers[MBARRIERS];
@@ -302,7 +303,7 @@ static void synchronise(sim_trace *t, traced_warp *w, uint32_t rank, uint32_t id
 {
     uint64_t *last = &t->barriers[rank][id][w->passed[id] & 1];
     const uint64_t at = later(w->front, w->stored);
-    /* Before the first arrival, *last is from two turns ago, so `at` is later. */
+    /* *last may still have the time of two arrivals ago, which is earlier. */
     *last = later(*last, at);
     w->waits = (int32_t)(id * 2 + (w->passed[id]++ & 1));
 }

@@ -18,12 +18,11 @@
  * false, with a fault, if a needed value is missing. Requires that w->missing is not NULL. */
 bool sim_values_step(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
 
-/* sim_values_step() for an exchange: lane l executes of[l], and in a shuffle it reads lane
- * from[l]. */
+/* Like sim_values_step(), for an exchange: lane l executes of[l]; a shuffle reads lane from[l]. */
 bool sim_values_exchange(sim_block *b, sim_warp *w, const sim_instruction *const of[],
                          const int8_t from[SIM_LANES], uint32_t mask);
 
-/* sim_values_step() for a product of matrices by one warp. */
+/* Like sim_values_step(), for a product of matrices by one warp. */
 bool sim_values_multiply(sim_block *b, sim_warp *w, const sim_instruction *c);
 
 /* Computes the masks of the result of a product by a warpgroup, which reads the given pieces of

@@ -299,7 +299,7 @@ static bool find_callee(sim_block *b, sim_warp *w, const sim_instruction *c, uin
     return true;
 }
 
-static bool leave(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
+static bool exit_lanes(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     (void)b, (void)c;
     w->live &= ~mask;
@@ -357,7 +357,7 @@ static sim_executor *const executors[] = {
     [SIM_CALLEE] = find_callee,
     [SIM_CALL] = sim_frames_call,
     [SIM_RETURN] = sim_frames_return,
-    [SIM_EXIT] = leave,
+    [SIM_EXIT] = exit_lanes,
     [SIM_TRAP] = trap,
     [SIM_UNKNOWN] = refuse,
     [SIM_PRINT] = sim_print,

@@ -11,14 +11,13 @@
 bool sim_shared_touch(sim_race_access *a, uint32_t offset, uint32_t bytes, sim_touch touch,
                       const uint8_t *fresh);
 
-/* sim_shared_touch() for a whole warp whose lanes access `bytes` each, side by side from `offset`
- * on. Checks line by line (sim_line). Returns the checked lanes; the caller checks the other lanes
- * one by one. Sets *fine to false if there is a fault. */
+/* Like sim_shared_touch(), for a whole warp whose lanes access `bytes` each, side by side from
+ * `offset` on. Checks line by line (sim_line). Returns the checked lanes; the caller checks the
+ * other lanes one by one. Sets *fine to false if there is a fault. */
 uint32_t sim_shared_touch_row(sim_race_access *a, uint32_t offset, uint32_t bytes, sim_touch touch,
                               const uint8_t *fresh, bool *fine);
 
-/* sim_shared_touch() for lanes that all read one word. Returns false if lanes need single
- * checks. */
+/* Like sim_shared_touch(), for lanes that all read one word. Returns false if it did not check. */
 bool sim_shared_read_word(sim_race_access *a, uint32_t mask, uint32_t offset, uint32_t bytes);
 
 /* Begins a copy that reads or writes shared memory of `owner`. sim_shared_land() ends the copy.
@@ -49,7 +48,7 @@ bool sim_shared_find(sim_block *b, sim_warp *w, const sim_instruction *c, int la
                      uint64_t address, uint32_t bytes, uint32_t alignment, const char *what,
                      bool visits, sim_block **owner, uint32_t *offset);
 
-/* sim_shared_find() for accesses that may only use the block's own shared memory. */
+/* Like sim_shared_find(), for accesses that may only use the block's own shared memory. */
 bool sim_shared_find_own(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                          uint64_t address, uint32_t bytes, uint32_t alignment, const char *what,
                          uint32_t *offset);
@@ -63,7 +62,7 @@ at_status sim_watch_new(const sim_launch *launch, bool concurrent, sim_watch **o
                         at_error *error);
 void sim_watch_free(sim_watch *watch); /* `watch` may be NULL */
 
-/* The functions above for a region of global memory. values.h checks for uninitialised bytes. */
+/* Like the functions above, for a region of global memory. values.h checks uninitialised bytes. */
 bool sim_global_touch(sim_race_access *a, uint64_t offset, uint32_t bytes, sim_touch touch,
                       const uint8_t *fresh);
 uint32_t sim_global_touch_row(sim_race_access *a, uint64_t offset, uint32_t bytes, sim_touch touch,
