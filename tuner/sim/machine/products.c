@@ -50,7 +50,7 @@ struct sim_warpgroup {
 };
 
 typedef struct register_use { /* the products that use a register, by their number from 1 on; 0 for
-                         no product */
+                                 no product */
     uint32_t filled; /* last product that fills the register, or the register from which the value
                         was moved */
     uint32_t read;   /* last product that reads the register as a fragment of matrix a */
@@ -66,7 +66,7 @@ struct sim_products {
     uint64_t hash; /* hash of all products so far and their operands */
     const sim_instruction *last;
     register_use *registers; /* state of each register, by slot / SIM_SLOT_STEP; NULL if races are
-                        not checked; owned */
+                                not checked; owned */
 };
 
 static uint32_t group_of(const sim_warp *w)

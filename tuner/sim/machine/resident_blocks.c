@@ -39,7 +39,7 @@ typedef struct resident {
     resident_state state;
     uint64_t hold_number;  /* IS_HELD: number of clusters held back before it */
     uint64_t yield_number; /* schedule 0: number of its last yield, counted over all clusters; 0
-                            before its first yield */
+                              before its first yield */
 } resident;
 
 /* Clusters with positions below `begun` are admitted: each of them waits to begin, is resident, or
@@ -60,7 +60,7 @@ typedef struct resident_blocks {
     uint64_t yields;
     size_t yielders;          /* schedule 0: number of resident clusters that have yielded */
     bool changed_and_yielded; /* adverse schedules: the cluster that ran last changed memory, and
-                  yielded after an access to global memory */
+                                 then yielded after an access to global memory */
     rng order;
     sim_fault *fault;
 } resident_blocks;
