@@ -16,8 +16,8 @@ enum {
     RECHECK_LAUNCHES = 8, /* launches per slot for a finalist, to show rare errors */
 };
 
-/* Extra time of a first launch: loading the kernel and allocating memory for its stack take a
- * millisecond or two each. The device's clock does not show this part. */
+/* Most extra time of a first launch: loading the kernel and allocating memory for its stack take a
+ * millisecond or two each, and the device's clock does not show this part separately. */
 static const int64_t first_launch_ns = 10 * 1000000;
 
 static at_status try_samples(device_bench *b, loaded_variant *v, size_t count,
@@ -266,7 +266,7 @@ static at_status seed_slots(device_bench *b, device_stage *stage, uint64_t seed,
     return status;
 }
 
-/* Checks the data of all problems: a write far out of bounds may hit another problem or results. */
+/* Checks that no problem's data have changed: a write far out of bounds may hit any of them. */
 static at_status check_elsewhere(device_bench *b, outcome *result, at_error *error)
 {
     at_status status = AT_OK;

@@ -1,7 +1,7 @@
 /* The requests of a device worker: set-up, tries, held variants, blocks.
  *
  * Works on an open device through device_api. Every function fills in an answer; a failure of the
- * variant is part of the answer, not an error. If `usable` is false, the device's context is
+ * variant is part of the answer, not an error. If answer->usable is false, the device's context is
  * lost. */
 #ifndef AUTOTUNE_BENCH_BENCH_H
 #define AUTOTUNE_BENCH_BENCH_H
@@ -12,7 +12,7 @@
 
 enum { DEVICE_TEXT_BYTES = 3072 };
 
-/* The problems of one layout. Variants are timed on slot 0. */
+/* The problems of one layout, called slots. Variants are timed on slot 0. */
 typedef struct device_stage {
     device_slot slots[DEVICE_SLOTS];
     device_context context; /* kernels that run before the samples on slot 0 */
@@ -50,10 +50,10 @@ typedef struct device_bench {
     size_t held_count;
     int64_t *samples_ns; /* samples of the current answer */
     size_t sample_capacity;
-    /* counters of the current answer; PLAN_MAX_LAUNCHES times DEVICE_MAX_METRICS */
+    /* counters of the current answer: room for PLAN_MAX_LAUNCHES times DEVICE_MAX_METRICS */
     double *counters;
     char text[DEVICE_TEXT_BYTES]; /* message of the current answer */
-    device_fault fault;           /* the fault in that message, as fields */
+    device_fault fault;           /* the fault in `text`, as fields */
     uint32_t failed_slot;         /* slot of the last failed check */
     void *results;                /* owned; results in the last answer */
     char *printed;                /* owned; output of the variant in the last check, or NULL */
@@ -62,9 +62,9 @@ typedef struct device_bench {
 /* Frees all problems, variants and memory. The caller closes the device. */
 void device_bench_deinit(device_bench *b);
 
-/* The requests of bench/wire.h. Each function reads `asked`, the fields after number and id, and
- * fills in *answer, which has the request's id. Returns AT_FORMAT if the request is invalid.
- * bench/client.h documents the requests. */
+/* The requests of bench/wire.h, documented in bench/client.h. Each function reads the fields after
+ * the request's number and id from `asked`. It fills in *answer, which already has the id. Returns
+ * AT_FORMAT if the request is invalid. */
 typedef at_status device_request(device_bench *b, pack *asked, device_answer *answer);
 device_request device_bench_setup;
 device_request device_bench_try;

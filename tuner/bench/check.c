@@ -97,8 +97,8 @@ static void report_difference(check *c, const buffer_plan *all, const buffer_pla
 
 static const char all_near[] = "all are near: ";
 
-/* Adds the tolerance that allows the difference to the message: the order of a sum may be
- * legitimate, but the pattern must allow it. */
+/* Adds to the message which tolerance would allow the difference. A sum in another order may be
+ * intended, but only the pattern can allow it. */
 static void suggest_tolerance(check *c, const char *near, dtype type)
 {
     text_add(c->how->text, c->how->text_bytes,
@@ -187,8 +187,8 @@ static at_status check_inputs(check *c, at_error *error)
     return AT_OK;
 }
 
-/* Checks that the results of all launches are equal bit for bit, except buffers with an exact
- * comparison, which were checked already. */
+/* Checks that the results of all launches are equal bit for bit. Skips buffers that need not
+ * repeat, and buffers with an exact comparison, which were checked already. */
 static at_status sum_outputs(check *c, int pattern, at_error *error)
 {
     device_slot *s = c->slot;
@@ -228,8 +228,8 @@ static void note_printed(check *c, bool is_wrong)
     }
 }
 
-/* Launches once and gets the device's complaint. If the complaint may depend on other parallel work
- * of the device, launches again without such work, so that it is the same each time. */
+/* Launches once and gets the device's complaint. If the complaint may vary with other parallel work
+ * of the device, launches again without such work, because a complaint must be repeatable. */
 static at_status launch_once(check *c, int pattern, uint32_t schedule, device_kernel *k,
                              at_error *error)
 {
@@ -306,8 +306,8 @@ static void free_copies(const check *c, device_buffer *copies[PLAN_MAX_BUFFERS])
             c->slot->api->buffer_free(c->slot->device, copies[i]);
 }
 
-/* Sets *differ if the results of the last launch differ from the copies by more than the tolerance,
- * which may be needed for sums in another order. */
+/* Sets *differ if the results of the last launch differ from the copies by more than the tolerance.
+ * Sums in another order may differ within the tolerance. */
 static at_status compare_copies(const check *c, device_buffer *const copies[PLAN_MAX_BUFFERS],
                                 bool *differ, at_error *error)
 {
@@ -324,8 +324,8 @@ static at_status compare_copies(const check *c, device_buffer *const copies[PLAN
     return status;
 }
 
-/* Determines whether an output that is wrong under this schedule is different under another
- * schedule. If launches under other schedules were correct, it is. */
+/* Adds to the message if the wrong result depends on the order of threads. This is so if launches
+ * under earlier schedules were right, or if a launch under another schedule gives other results. */
 static at_status report_order(check *c, uint32_t schedule, device_kernel *k, at_error *error)
 {
     char text[1024];
@@ -359,8 +359,8 @@ static at_status report_order(check *c, uint32_t schedule, device_kernel *k, at_
     return AT_OK;
 }
 
-/* Returns the cost of a launch: the work of the device and the bytes of the buffers. Many bytes are
- * filled and compared in the time of a unit of work. */
+/* Returns the cost of a launch: the work of the device and the bytes of the buffers.
+ * BYTES_OF_A_UNIT bytes are filled and compared in about the time of a unit of work. */
 static uint64_t cost_of(const device_slot *s)
 {
     enum { BYTES_OF_A_UNIT = 16 };

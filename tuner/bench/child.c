@@ -31,7 +31,7 @@ static at_status send_note(int fd, const device_note *note)
     return message_post(fd, &m, NULL);
 }
 
-/* Sends a note with the current request's number. If that fails, the next answer will too. */
+/* Sends a note with the current request's number. If this fails, the next answer fails, too. */
 static void number_note(const child *c, device_note note)
 {
     note.number = c->number;
@@ -170,7 +170,7 @@ static at_status serve(child *c, bool *go, at_error *error)
             begin_work(c);
         c->steady = m.type == REQUEST_ENERGY;
         status = handlers[m.type](&c->bench, &m.body, &answer);
-        /* Rests now for this request, before the next request, so that the answer need not wait. */
+        /* Only counts the work. The next request rests, so that this answer need not wait. */
         gpu_pace_rest(&c->pace, clock_now_ns());
         if (on_device)
             gpu_turn_give(c->turn);

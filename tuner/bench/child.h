@@ -1,6 +1,6 @@
-/* The device worker: the program of its process. It opens the device, answers requests from the
- * socket (bench/wire.h), and sends a note before everything that may hang. It ends when the socket
- * closes, or after an answer that reports a lost context. */
+/* The program of the device worker's process. It opens the device, answers requests from the socket
+ * (bench/wire.h), and sends a note before each step that may hang. It ends when the socket closes,
+ * or after an answer that reports a lost context. */
 #ifndef AUTOTUNE_BENCH_CHILD_H
 #define AUTOTUNE_BENCH_CHILD_H
 
@@ -14,8 +14,8 @@ extern const worker_program device_proof_program;
 /* Packs the options as settings for both programs. */
 void device_child_put_options(pack *p, const device_worker_options *options);
 
-/* Confines this process after its device is open (process/confine.h): it may run no program and,
- * unless it uses a driver (`in_process` is false), open no file and no socket. */
+/* Confines this process after its device is open: no program, and if `in_process` (a simulated
+ * device without a driver) no file and no socket (process/confine.h). */
 void device_child_confine(bool in_process);
 
 /* Answers with the devices of the kind in its settings (a string; "" means all kinds) and ends. */

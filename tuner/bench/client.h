@@ -8,13 +8,13 @@
  * Answers are matched to requests by kind and number. A caller that waits for a particular answer
  * claims its question, and then only this caller gets the answer.
  *
- * A worker that dies, exceeds a time limit, reports an unusable context or sends an invalid message
- * is replaced: the request in progress is answered with `crashed` or `timeout`, the set-up is
+ * A worker is replaced if it dies, exceeds a time limit, reports an unusable context or sends an
+ * invalid message. The request in progress is answered with `crashed` or `timeout`, the set-up is
  * replayed, held variants are loaded again and queued requests are sent again. A request is blamed
  * only for deaths of workers that were working on it: for the third that dies by itself, or the
  * eighth that is killed from outside. For a held variant, these are deaths in a row; a later
- * request that names the lost variant is answered with `crashed`. DEVICE_FAILED is the last event;
- * it comes only if no worker completes the set-up any more, or none answers any request after it.
+ * request that names the lost variant is answered with `crashed`. DEVICE_FAILED is the last event.
+ * It comes only if new workers do not complete the set-up, or do not answer any request after it.
  *
  * Ownership: requests are copied, so the caller may free its images and plans at once. Events own
  * their memory (device_event_deinit). A device_worker is used by one thread. */
@@ -34,7 +34,7 @@
 
 enum {
     DEVICE_SLOTS = 5, /* problems per layout, called slots: slot 0 is the tuned problem, up to three
-                         are ragged; in proofs, an excerpt of one runs */
+                         are ragged. In proofs, one may be `sampled` (device_problem) */
     DEVICE_MAX_SAMPLES = 256, /* samples of a try */
     DEVICE_MAX_BLOCK = 65536, /* variants in a block of a race */
     DEVICE_LABEL_BYTES = 160,
@@ -49,7 +49,7 @@ typedef struct device_worker_options {
     const worker_host *host; /* host of the device; borrowed; NULL for this host */
     bool proves; /* proofs only: nothing is timed, and variants are tried without samples. The
                     process is then called "autotune-proof" instead of "autotune-device" */
-    bool waits;  /* has no process before device_worker_begin() */
+    bool waits;  /* starts no process before device_worker_begin() */
     device_cache cache;        /* state of the cache before every sample */
     double share;              /* share of the device's time that the worker may use; 0 means all */
     int64_t watchdog_floor_ns; /* shortest time limit of a launch, in ns; the limit is 100 times the
@@ -74,11 +74,11 @@ typedef struct device_problem {
                      blocks, and no results are compared */
     bool absent;  /* no configuration is valid for it, and no kernel makes expected results: it gets
                      no buffers, and no variant is checked on it */
-    bool proves;  /* for proofs: errors of a baseline oracle are reported for each variant, which
-                   * runs all the same because it may have other errors. Without `proves`, such an
-                   * error fails the set-up */
+    bool proves;  /* for proofs: an error of a baseline oracle is reported for each variant. The
+                     variant still runs, because it may have other errors. Without `proves`, such an
+                     error fails the set-up */
     device_whole whole; /* if `sampled`: when the problem is run completely anyway */
-    bool brief;         /* if `proves`: launches that take longer than most are ended early */
+    bool brief;         /* if `proves`: launches have a smaller limit of work */
     problem_plan plan;
     device_image reference;
     launch_plan reference_launch;
@@ -161,9 +161,9 @@ typedef struct device_event {
                             ceiling */
     double sm_clock_khz; /* TRIED, BLOCK: SM clock during the samples; 0 if unknown */
     int64_t check_ns, measure_ns; /* TRIED: wall time spent by the worker */
-    int64_t low_ns, high_ns;      /* TRIED: interval that holds nine in ten times if samples are
-                                     predicted; 0 otherwise */
-    int restarts;                 /* number of workers replaced so far */
+    int64_t low_ns, high_ns; /* TRIED: for predicted samples, the interval that holds the real time
+                                in nine of ten cases; otherwise 0 */
+    int restarts;            /* number of workers replaced so far */
     device_properties properties; /* OPENED */
     energy_estimate energy;       /* ENERGY */
     uint64_t throttle;            /* ENERGY: reasons, in the form of board_throttle_text() */
@@ -183,7 +183,6 @@ typedef struct device_question {
     uint64_t number;
 } device_question;
 
-/* Frees the memory of an event. */
 void device_event_deinit(device_event *e);
 
 typedef struct device_worker device_worker;
@@ -208,7 +207,7 @@ void device_worker_free(device_worker *w);
  * takes events instead, the process is replaced as after any other death. `w` may be NULL. */
 void device_worker_kill(const device_worker *w);
 
-/* Returns the progress of a launch of the complete tuned problem in thousandths, otherwise 0. */
+/* Returns the progress of a launch of the complete tuned problem in thousandths, or 0. */
 uint64_t device_worker_permille(const device_worker *w);
 
 /* Adds the sockets and deadlines to wait for before the next device_worker_take(): the worker's
@@ -267,8 +266,8 @@ at_status device_worker_block(device_worker *w, const uint64_t *ids, size_t coun
 /* Checks a held variant on data of another seed. */
 at_status device_worker_recheck(device_worker *w, uint64_t id, uint64_t seed, at_error *error);
 
-/* Measures the energy of a launch of a held variant over `chunks` of a fifth of a second each
- * (ENERGY_LEAST_CHUNKS to ENERGY_CHUNKS; more are more precise), after a first chunk that is not
+/* Measures the energy of a launch of a held variant over `chunks` periods of a fifth of a second
+ * (ENERGY_LEAST_CHUNKS to ENERGY_CHUNKS; more are more precise). One period before them is not
  * counted. With 0 chunks, only reads from the board why it throttles and which other processes use
  * it. The answer is DEVICE_ENERGY. If the energy cannot be measured (no NVML, a simulated device),
  * the outcome is ok, the energy is unknown, and the message has the reason. */

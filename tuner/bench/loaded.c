@@ -26,7 +26,7 @@ void bench_answer_failure(device_bench *b, at_status status, const at_error *err
     answer->found.status = status;
     bool refused = status == AT_COMPILE || status == AT_FORMAT || status == AT_NO_MEMORY;
     bool unknown = status == AT_NO_DEVICE;
-    bool lost = status == AT_WORKER; /* with an earlier worker */
+    bool lost = status == AT_WORKER; /* an earlier worker held the variant */
     answer->found.outcome = refused   ? OUTCOME_LAUNCH_ERROR
                             : unknown ? OUTCOME_NOT_SIMULATED
                                       : OUTCOME_CRASHED;
@@ -55,7 +55,7 @@ at_status bench_sm_clock(device_bench *b, double *khz, at_error *error)
     return b->api->hardware ? b->api->hardware->sm_clock(b->device, khz, error) : AT_OK;
 }
 
-/* Factor for the time limit of kernels that a limit of counted work ends first. */
+/* Factor for the time limit on a device that counts work: its limit of work ends a kernel first. */
 enum { LAST_RESORT = 30 };
 
 void loaded_free(device_bench *b, loaded_variant *v)
@@ -223,7 +223,7 @@ bool loaded_is_idle(const device_slot *const *slots, size_t count, const device_
     return !any && oracle_is_own(slots[0]->plan.oracle);
 }
 
-/* Names the first output that the oracle changes in no slot that runs completely, or NULL. */
+/* Returns the name of an output that the oracle changes in no completely run slot, or NULL. */
 static const char *find_unused(const device_slot *const *slots, size_t count)
 {
     const problem_plan *plan = &slots[0]->plan;
@@ -236,8 +236,8 @@ static const char *find_unused(const device_slot *const *slots, size_t count)
     return NULL;
 }
 
-/* Explains why agreement with the oracle proves nothing: it changes no result, or a store or an
- * output is never reached. With a reference, agreement always means something. */
+/* Explains why agreement with the oracle proves nothing: the oracle changes no result, or a store
+ * or an output is never reached. Agreement with a reference always proves something. */
 static void explain_agreement(const device_slot *const *slots, size_t count, device_coverage *out)
 {
     const bool agrees = slots[0]->plan.oracle == ORACLE_BASELINE;

@@ -24,7 +24,7 @@ int64_t bench_median_ns(const int64_t *samples_ns, size_t count);
 /* Measures the SM clock; 0 if it is unknown. */
 at_status bench_sm_clock(device_bench *b, double *khz, at_error *error);
 
-enum { LOADED_CHECK_ROUNDS = 2 }; /* rounds of a check: it is repeated if the slot was damaged */
+enum { LOADED_CHECK_ROUNDS = 2 }; /* a check runs again if the slot was damaged */
 
 /* Loads a variant for the slots in variant->present. After a failure nothing is loaded. */
 at_status loaded_make(device_bench *b, const device_variant *variant, loaded_variant *v,
@@ -42,7 +42,6 @@ device_slot *loaded_slot_at(const device_bench *b, size_t i);
 at_status loaded_check_within(device_bench *b, const loaded_variant *v, int launches,
                               int64_t most_ns, int64_t *slow_ns, outcome *result, at_error *error);
 
-/* Like loaded_check_within(), without a limit of time. */
 at_status loaded_check(device_bench *b, const loaded_variant *v, int launches, outcome *result,
                        at_error *error);
 

@@ -152,11 +152,10 @@ static at_status restore_context(device_context *c, at_error *error)
 enum { SHORT_TICKS = 200, SHORT_FLOORS = 20, SHORT_NS = 20000 };
 
 enum {
-    BATCH_SHORTS = 4, /* duration of a batch, in limits below which batches are used */
+    BATCH_SHORTS = 4, /* duration of a batch, in times of find_short_ns() */
     BATCH_MOST = 1000,
-    /* Least duration of a batch of slower kernels, in limits below which batches are used. */
-    BATCH_SLOW_SHORTS = 16,
-    CACHES = 3, /* the sets of buffers add up to three times the L2 */
+    BATCH_SLOW_SHORTS = 16, /* the same for the batch of a slow kernel */
+    CACHES = 3,             /* the sets of buffers add up to three times the L2 */
     /* Assumed ratio of the reference's time to a good variant's time. A slower reference only makes
      * batches longer than necessary. */
     REFERENCE_SLOWNESS = 16
@@ -180,7 +179,7 @@ static uint64_t footprint_bytes(const problem_plan *plan)
     return size;
 }
 
-/* Returns the number of sets with which no launch of a batch finds data of an earlier one in L2. */
+/* Returns the number of sets with which a launch of a batch finds no earlier data in the L2. */
 static size_t choose_set_count(const device_meter *m)
 {
     if (m->batch == 1 || m->cache == DEVICE_CACHE_WARM)
@@ -246,7 +245,7 @@ static at_status restore(device_meter *m, at_error *error)
     return status;
 }
 
-/* Chooses a ceiling that this room can measure. A simulated device can only copy. */
+/* Chooses a ceiling that this file can measure. A simulated device can only copy. */
 static ceiling_kind choose_ceiling(const device_meter *m)
 {
     ceiling_kind kind = plan_ceiling(&m->slot->plan);
@@ -308,7 +307,7 @@ static void free_ceiling(device_meter *m)
     m->owned_count = 0;
 }
 
-/* Prepares the ceiling of transfers. There is none if the host has no memory to pin. */
+/* Prepares the ceiling of transfers. If the host has no memory to pin, there is no ceiling. */
 static at_status make_transfer_ceiling(device_meter *m, at_error *error)
 {
     int64_t ignored_ns;
@@ -397,7 +396,7 @@ static uint32_t choose_batch(int64_t short_ns, int64_t estimate_ns)
     return launches < BATCH_MOST ? (uint32_t)launches : BATCH_MOST;
 }
 
-/* Returns the number of launches that take `batch_ns`. Fast kernels use m->batch instead. */
+/* Returns the number of launches that take `batch_ns`, at most m->batch. */
 static uint32_t own_batch(const device_meter *m, int64_t launch_ns)
 {
     int64_t launches = launch_ns > 0 ? (m->batch_ns + launch_ns - 1) / launch_ns : m->batch;

@@ -20,7 +20,8 @@
  *
  * A context contains the kernels that a program runs before the tuned kernel, and the buffers that
  * all of them share: buffers with the same name are one buffer. Samples use buffers of the context,
- * copied from the slot's buffers, so that a check's data stay. A zeroed context has no kernels. */
+ * copied from the slot's buffers, so that samples do not change the data of checks. A zeroed
+ * context has no kernels. */
 
 enum { CONTEXT_BUFFERS = (DEVICE_MAX_BEFORE + 1) * PLAN_MAX_BUFFERS };
 
@@ -62,13 +63,13 @@ typedef struct device_meter {
     device_cache cache;
     device_slot *slot;
     device_context *context; /* kernels that run before each sample; NULL if there are none */
-    uint32_t batch;          /* most launches per sample */
-    int64_t batch_ns;        /* duration of a batch of slower kernels */
-    size_t set_count; /* sets of buffers over which a batch rotates; 1 for only the slot's own */
+    uint32_t batch;          /* most launches in a batch */
+    int64_t batch_ns; /* a batch of a slow kernel has only the launches that take this time */
+    size_t set_count; /* sets of buffers over which a batch rotates; 1 if only sets[0] */
     device_buffer *(*sets)[PLAN_MAX_BUFFERS]; /* [0] is the slot's own */
     device_buffer *const **views;             /* the sets in the form of device_api */
     uint64_t ceiling_bytes; /* bytes that a launch of the ceiling copies, reads or writes */
-    /* One per set; NULL if the ceiling only reads or only writes. */
+    /* Destination and source of the ceiling, one per set; NULL if it only reads or only writes. */
     device_buffer **copy_to, **copy_from;
     device_buffer **owned; /* buffers of the ceiling that belong to no set */
     size_t owned_count;
@@ -89,8 +90,8 @@ void device_meter_deinit(device_meter *m);
 
 /* Prepares a kernel that was launched before: *out is its batch, or NULL if a sample is one launch.
  * `launch_ns` is the time of a launch, or 0 to measure it if needed. A slow kernel gets a smaller
- * batch, which limits the time of a sample; the launch overhead stays below a quarter of a percent.
- * The caller calls device_meter_release(). Returns AT_COMPILE, AT_DEVICE, AT_NO_MEMORY. */
+ * batch, which limits the time of a sample. The caller calls device_meter_release(). Returns
+ * AT_COMPILE, AT_DEVICE, AT_NO_MEMORY. */
 at_status device_meter_prepare(device_meter *m, device_kernel *k, const launch_plan *launch,
                                int64_t launch_ns, device_batch **out, at_error *error);
 void device_meter_release(device_meter *m, device_batch *batch); /* `batch` may be NULL */
@@ -101,7 +102,7 @@ at_status device_meter_sample(device_meter *m, device_kernel *k, const launch_pl
 /* Takes a sample of the ceiling: the time in which the device copies as many bytes as the traffic
  * of the problem, or only reads or writes them if the problem does only that. For transfers: the
  * time of one pinned copy in each direction, all at once. *time_ns is 0 if the problem has no
- * traffic, or its ceiling is not measured in runs. */
+ * traffic, or if tuning runs do not measure its kind of ceiling. */
 at_status device_meter_ceiling(device_meter *m, int64_t *time_ns, at_error *error);
 
 /* ---- energy ----

@@ -30,8 +30,7 @@ static at_status launch(device_slot *s, const char *name, device_kernel *k, cons
     outcome result;
     at_status status = device_slot_launch(s, k, plan, buffers, most_work, error);
     if (s->api->analysis)
-        free(s->api->analysis->take_printed(s->device)); /* The kernel's printed text is not
-                                                          * needed. */
+        free(s->api->analysis->take_printed(s->device)); /* not needed */
     const char *complaint = status ? NULL : s->api->complaint(s->device, &result);
     if (complaint && result == OUTCOME_TIMEOUT && s->proves)
         status = error_set(error, AT_NO_DEVICE, "%s" DEVICE_PROOF_ENDED, complaint);
@@ -127,16 +126,14 @@ static at_status run_reference(device_slot *s, int pattern, uint64_t most_work, 
 /* ---- in-outs that hold the results before the launch ----
  *
  * If a launch was captured after the program had run the kernel on the same data, its buffers hold
- * the results already, and a variant that writes nothing would be right. So each element that holds
- * its result before the launch, and that the oracle writes independently of its contents, is
- * replaced. */
+ * the results already, and a variant that writes nothing would be right. So elements that hold
+ * their results before the launch are replaced, if the oracle's results do not depend on them. */
 
 typedef struct inout {
-    uint64_t count;                /* compared elements; 0 if none holds its result before a
-                                    * launch */
-    size_t size;                   /* bytes per element */
-    double magnitude;              /* largest magnitude in `after` */
-    const unsigned char *most;     /* the element of `after` with this magnitude */
+    uint64_t count;            /* compared elements; 0 if all of them are wrong before a launch */
+    size_t size;               /* bytes per element */
+    double magnitude;          /* largest magnitude in `after` */
+    const unsigned char *most; /* the element of `after` with this magnitude */
     unsigned char *before, *after; /* owned; contents before and after a launch of the oracle */
     unsigned char *now;            /* owned; contents after a launch from altered contents */
 } inout;
@@ -215,8 +212,8 @@ static at_status read_inout(device_slot *s, uint32_t i, inout *x, at_error *erro
     return status;
 }
 
-/* Replaces an element by a wrong value: the element of `altered`, the largest result or its
- * opposite. */
+/* Makes an element of `altered` wrong. If its value is right, tries the largest result, then a
+ * value that differs from the largest result. */
 static void replace(const device_slot *s, uint32_t i, const inout *x, uint64_t element,
                     unsigned char *altered)
 {
@@ -247,8 +244,8 @@ static uint64_t keep_independent(const device_slot *s, uint32_t i, const inout *
     return kept;
 }
 
-/* Runs the oracle from altered contents of one in-out. Leaves in s->replacement[i] the contents
- * that replace the filled ones, or NULL. A launch that fails depends on the altered contents. */
+/* Runs the oracle from altered contents of one in-out. Leaves in s->replacement[i] the contents to
+ * use instead, or NULL. If the launch fails, the oracle depends on the altered contents. */
 static at_status try_altered(device_slot *s, uint32_t i, int pattern, inout *x, at_error *error)
 {
     const uint64_t bytes = plan_buffer_bytes(&s->plan.buffers[i]);
@@ -434,8 +431,7 @@ static at_status report_unrepeated(device_slot *s, uint32_t i, at_error *error)
 }
 
 /* Makes the expected results by two launches of a reference kernel. Elements that it does not write
- * keep the poison, which differs between the launches. A reference with float atomics may also
- * differ. */
+ * keep the poison, which differs between the launches. Float atomics may differ, too. */
 static at_status seed_reference(device_slot *s, at_error *error)
 {
     uint64_t first[PLAN_MAX_BUFFERS] = {0};
@@ -455,7 +451,7 @@ static at_status seed_reference(device_slot *s, at_error *error)
     return status;
 }
 
-enum { BASELINE_LAUNCHES = 2 }; /* launches besides that for the expected results */
+enum { BASELINE_LAUNCHES = 2 }; /* launches besides the launch that makes the expected results */
 
 /* Makes the expected results with the baseline, and compares further launches with them. Sets
  * s->oracle_error, and *differs if results differ. */

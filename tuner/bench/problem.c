@@ -109,7 +109,7 @@ at_status device_slot_init(device_slot *s, const device_api *api, device *d,
         status = device_slot_accepts(s, &s->filler_launch, error);
     for (uint32_t i = 0; !status && !s->sampled && i < s->plan.buffer_count; i++) {
         const buffer_plan *plan = &s->plan.buffers[i];
-        /* A list of results may be shorter than its buffer. */
+        /* A list of results may be shorter than its buffer, so a part may stay unwritten. */
         s->keeps_unwritten = s->keeps_unwritten || plan->record;
         status = new_buffer(s, i, "", &s->buffers[i], error);
         if (!status && plan_is_compared(plan) && s->plan.oracle != ORACLE_NONE)

@@ -27,7 +27,7 @@ typedef struct device_slot {
     device_buffer *expected[PLAN_MAX_BUFFERS]; /* outputs and in-outs: results of the oracle */
     device_buffer *pristine[PLAN_MAX_BUFFERS]; /* in-outs: contents before a launch */
     uint64_t sums[PLAN_MAX_BUFFERS];           /* sums of the inputs and of `expected` */
-    /* owned; in-outs: replacement for filled contents that are the result already; may be NULL */
+    /* owned; for in-outs that hold results before a launch: contents to use instead; may be NULL */
     unsigned char *replacement[PLAN_MAX_BUFFERS];
     bool has_replacement;           /* `replacement` is made for the current contents */
     bool changes[PLAN_MAX_BUFFERS]; /* the oracle changes a compared element of the buffer */
@@ -46,9 +46,9 @@ typedef struct device_slot {
                              poisoned with different patterns */
     char oracle_error[1024]; /* reason why there are no expected results; may be "" */
     device_whole whole;      /* see device_problem */
-    bool sampled; /* the problem is too large to run whole: `excerpt` replaces the buffers */
+    bool sampled; /* the problem is too large: only some blocks run, on buffers of `excerpt` */
     bool timed;   /* the buffers are those of the excerpt, and variants are only timed */
-    device_excerpt *excerpt;  /* NULL if there is no room for an excerpt */
+    device_excerpt *excerpt;  /* the blocks that run if `sampled`; NULL if they have no room */
     device_coverage coverage; /* reason why `excerpt` is NULL, or coverage of the last check */
     uint64_t differing[PLAN_MAX_BUFFERS]; /* differing elements in the last check, maximum of its
                                              launches */
@@ -77,7 +77,7 @@ at_status device_slot_blame(const char *kernel, at_status status, at_error *erro
 /* Checks that the launch uses only buffers of the slot. Returns AT_FORMAT if not. */
 at_status device_slot_accepts(const device_slot *s, const launch_plan *launch, at_error *error);
 
-/* Text after the complaint of a device about a launch at which a proof ended. */
+/* Text appended to a device's complaint about a launch that exceeds the work of a proof. */
 #define DEVICE_PROOF_ENDED                                                                         \
     ": the proof's work ends there. If the kernel does end, give the script a smaller problem: "   \
     "simulated = { ... }"
@@ -101,8 +101,7 @@ at_status device_slot_sum(const device_slot *s, const launch_plan *launch, uint3
 at_status device_slot_restore(device_slot *s, at_error *error);
 
 /* Copies the results of the oracle, buffer after buffer, to *out, which the caller frees. Returns
- * the number of bytes; 0 and a NULL *out if the results are unknown or unreadable, or without
- * memory. */
+ * the number of bytes. Returns 0 and sets *out to NULL if they are unknown or unreadable. */
 size_t device_slot_results(const device_slot *s, void **out);
 
 /* Compares the results of the oracle with those of another device for the same seed, plan.seed.

@@ -13,11 +13,11 @@ enum {
     CEILING_SAMPLES = 11,
     CEILING_LEAST = 3, /* minimum for slow copies; a race takes one more per block */
     REFERENCE_SAMPLES = 3,
-    WATCHDOG_REFERENCES = 100, /* a variant this much slower than a naive kernel is useless */
+    WATCHDOG_REFERENCES = 100, /* a launch this much slower than a naive kernel is ended */
 };
 
-/* If one sample of the reference takes this long, no more are taken, because the reference is not
- * compared. Samples of the ceiling end after this total time. */
+/* Samples of the reference end after a sample of this length, because no variant is compared with
+ * the reference's time. Samples of the ceiling end after this total time. */
 static const int64_t long_setup_ns = 20 * 1000000;
 
 static at_status sample_reference(device_bench *b, int64_t *reference_ns, at_error *error)
@@ -26,7 +26,7 @@ static at_status sample_reference(device_bench *b, int64_t *reference_ns, at_err
     device_stage *first = &b->stages[0];
     *reference_ns = 0;
     if (!first->slots[0].reference || first->slots[0].oracle_error[0] || first->slots[0].timed)
-        return AT_OK; /* nothing is timed in proofs */
+        return AT_OK;
     loaded_variant reference = {.stage = first,
                                 .kernels = {first->slots[0].reference},
                                 .launches = {first->slots[0].reference_launch}};
@@ -69,7 +69,7 @@ static at_status measure_setup(device_bench *b, device_answer *answer, at_error 
     return AT_OK;
 }
 
-/* Returns the expected time of an average transfer: 1 GB/s, or 100,000 pieces per second. */
+/* Returns the expected time of a transfer at 1 GB/s, plus 10 us for each piece. */
 static int64_t transfer_expected_ns(const problem_plan *plan)
 {
     return (int64_t)(plan_buffer_bytes(&plan->buffers[plan->transfer.from]) +

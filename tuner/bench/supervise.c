@@ -145,7 +145,7 @@ static const device_event_kind events[] = {
 
 device_question device_watch_claim(device_worker *w)
 {
-    /* The answer to the last queued request cannot have arrived: nothing was read in between. */
+    /* The answer to the last queued request cannot have arrived: nothing was read since then. */
     request *r = w->child.out.waiting.last;
     r->claimed = true;
     return (device_question){.kind = events[r->out.message.type], .number = r->number};

@@ -18,7 +18,7 @@ typedef struct request {
     /* unique number, repeated in the answer; a replay has the number of its original */
     uint64_t number;
     bool claimed;    /* device_worker_await() takes its answer */
-    bool silent;     /* a replay: its answer becomes no event */
+    bool silent;     /* a replay, whose answer becomes no event */
     data_file *data; /* counted reference; the message is a chunk of this file and is made when it
                         is sent. May be NULL */
     uint64_t chunk, data_bytes; /* number of the chunk; bytes of the file that are sent in total */
@@ -47,7 +47,6 @@ bool device_events_has(const queue *q, const device_question *question);
 /* Takes the first event that device_events_has() finds. Returns false if there is none. */
 bool device_events_pop(queue *q, const device_question *question, device_event *out);
 
-/* Frees all events of a queue. */
 void device_events_deinit(queue *q);
 
 /* ---- the worker ---- */
@@ -59,7 +58,7 @@ typedef enum device_phase {
     PHASE_SERVING /* the process waits for requests: only notes and answers follow */
 } device_phase;
 
-/* Starts a process for a worker. A test may return the end of a socket, with pid 0. */
+/* Starts a process for a worker. A test may give its end of a socket instead, with pid 0. */
 typedef at_status (*device_starter)(void *context, worker *out, at_error *error);
 
 struct device_worker {

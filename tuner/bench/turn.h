@@ -19,17 +19,17 @@
 
 typedef struct gpu_turn gpu_turn;
 
-/* The longest wait for a turn: the process that has it may be stopped. */
+/* longest wait for a turn, in ns: the process that has it may be suspended */
 #define GPU_TURN_MOST_NS (INT64_C(60) * 1000000000)
 
-/* Opens the files of the GPU with this UUID, and creates them if missing. *out is NULL if the GPU
- * has no UUID, or if no folder can be made and $AUTOTUNE_TURNS is not set; the functions below then
- * do nothing. Returns AT_IO with the name of a file in the way. The caller calls
+/* Opens the files of the GPU with this UUID, and creates missing files. *out is NULL if the GPU has
+ * no UUID, or if no folder can be made and $AUTOTUNE_TURNS is not set; the functions below then do
+ * nothing. Returns AT_IO if something else has the name of a file. The caller calls
  * gpu_turn_free(). */
 at_status gpu_turn_new(const char *uuid, gpu_turn **out, at_error *error);
 
-/* Waits at most `limit_ns` until no other process has a turn. Calls `waits`, which may be NULL,
- * before it waits. After a wait in vain, this process takes no more turns. */
+/* Waits at most `limit_ns` for the turn, and takes it. Calls `waits`, which may be NULL, before a
+ * wait. If the wait was in vain, this process takes no more turns. */
 void gpu_turn_take(gpu_turn *t, int64_t limit_ns, void (*waits)(void *context), void *context);
 void gpu_turn_give(gpu_turn *t);
 
@@ -38,11 +38,11 @@ void gpu_turn_free(gpu_turn *t);
 
 /* ---- pauses for other programs ----
  *
- * A worker may use a share of the GPU's time. Work is counted by the host's clock, so it takes at
- * least as long as the GPU is busy with it. Rests are postponed until GPU_PACE_WORK_NS of work, so
- * that they are few; time without work gives no credit. */
+ * A worker may use a share of the GPU's time. Its work is the time on the host's clock, which is at
+ * least the time for which the GPU is busy. A rest comes only after about GPU_PACE_WORK_NS of work,
+ * so rests are few. Time without work gives no credit for later work. */
 
-/* Approximate work without a rest. */
+/* approximate work between two rests, in ns */
 #define GPU_PACE_WORK_NS (INT64_C(5) * 1000000)
 
 typedef struct gpu_pace {

@@ -38,7 +38,6 @@ typedef struct device_chunk {
     const char *trouble; /* reason why the file cannot be read; otherwise "" */
 } device_chunk;
 
-/* Frees all copies of files. */
 void device_contents_deinit(device_contents *c);
 
 /* Copies a chunk. Returns AT_FORMAT if the chunk does not follow the previous chunk or exceeds the
@@ -73,7 +72,7 @@ typedef enum device_message {
     REPLY_LIST    /* count, properties */
 } device_message;
 
-/* Text of the notes during a launch of the complete tuned problem. The index is in thousandths. */
+/* Text of the notes while the complete tuned problem runs. The index is in thousandths. */
 #define DEVICE_RUNS_ALL "running all of the tuned problem"
 
 typedef struct device_note {
