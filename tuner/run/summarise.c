@@ -189,8 +189,8 @@ static int by_median(const void *a, const void *b)
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
-/* Returns the difference in ns that the model cannot resolve: the margin of a tie, or a twentieth
- * of a launch's cost, which is known no better and dominates small problems. */
+/* Returns the difference in ns that the model cannot resolve: the margin of a tie or, if larger, a
+ * twentieth of the launch overhead, which dominates small problems and is not known better. */
 static double resolution_ns(const builder *b, double best_ns)
 {
     const double given = b->run->settings->race.tie_margin,
@@ -212,7 +212,7 @@ static void tie_predictions(builder *b, size_t ok)
     b->out->verdict = b->out->tied_count ? VERDICT_TIED : VERDICT_NONE;
 }
 
-/* Ranks by the lowest median, without a race. How sure the order is stays unknown. */
+/* Ranks by the lowest median, without a race and without a confidence. */
 static void rank_by_median(builder *b)
 {
     size_t ok = 0;

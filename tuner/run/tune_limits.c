@@ -11,7 +11,8 @@
  * samples, to try more variants. */
 enum { FIRST_SAMPLES = 3, QUICK_SAMPLES = 2 };
 
-/* Limits for checks and proofs of the winner, most of which are done when the race ends. */
+/* Time after the race for checks and proofs of the winner: a share of the budget, at most
+ * MOST_PROOF_S seconds. Most checks are done when the race ends. */
 static const double PROOF_SHARE = 0.2, MOST_PROOF_S = 20;
 
 double tune_elapsed_s(const tune *t)
@@ -31,7 +32,7 @@ int64_t tune_end_ns(const tune *t)
     return t->limits.seconds > 0 ? t->start_ns + (int64_t)(t->limits.seconds * 1e9) : 0;
 }
 
-/* Printed even if no progress is shown, because the device may take a while to answer. */
+/* Prints even if no progress is shown, because the device may take a while to answer. */
 static void say_interrupted(tune *t)
 {
     static const char said[] =
@@ -117,7 +118,7 @@ bool tune_proofs_pending(const tune *t)
  * then. */
 static const double QUICK_S = 2.2, QUICK_WAIT_S = 2.0;
 
-/* A race's time for loading and checking entrants, the winner's proof, and ending processes. */
+/* Time of a race, in s, for loading entrants, the winner's proof, and ending processes. */
 static const double RACE_REST_S = 0.3;
 
 /* Returns roughly how many entrants a quick race of the tried variants would sample. */
@@ -135,9 +136,8 @@ static size_t likely_entrants(const tune *t)
 
 /* Returns the seconds that a race of the tried variants takes: the heats up to the second look with
  * the variants that enter by their first samples, compilation of finalists for ragged problems, and
- * the finals.
- * A time may be the mean of several launches, so the length of a sample is estimated from the
- * search's samples. */
+ * the finals. A time may be the mean of several launches, so the length of a sample is estimated
+ * from the search's samples. */
 static double likely_race_s(const tune *t)
 {
     enum { DEFAULT_BLOCKS = 6 };

@@ -20,7 +20,7 @@ enum { RECORDED_STARTS = 24 }; /* Most recorded starts; a quick run tries about 
 /* The number of variants that a quick run tries before its race, or in all if it has no race. */
 enum { QUICK_LIKELY = 60 };
 
-/* Bounds of the number of variants that a quick run tries in any case. */
+/* Limits of the number of variants that a quick run tries in any case. */
 enum { QUICK_FIRST_LEAST = 4, QUICK_FIRST_MOST = 8 };
 
 /* The budget of a run on a simulated device: as long as a newcomer waits. The device tries variants
@@ -271,8 +271,9 @@ static void open_prover(tune *t)
         prover_tell_results(t->prover);
 }
 
-/* Opens the pipeline. A quick run that one of the `named` configurations wins would wait for ragged
- * problems at the end, so these are compiled at once if there are enough compile workers. */
+/* Opens the pipeline. If one of the `named` configurations wins a quick run, the run would wait at
+ * the end for its compilation for ragged problems. So these configurations are compiled for ragged
+ * problems at once if there are enough compile workers. */
 static void open_pipeline(tune *t, size_t named)
 {
     const settings *o = t->settings;

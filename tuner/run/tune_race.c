@@ -25,7 +25,7 @@ static void keep_search(tune *t)
     free(tried);
 }
 
-/* Sets *out to the default's candidate, tried now if necessary, or to NULL without an outcome. */
+/* Sets *out to the default's candidate, tried now if necessary, or NULL if it has no outcome. */
 static at_status try_baseline(tune *t, const candidate **out, at_error *error)
 {
     const candidates *all = pipeline_candidates(t->pipeline);
@@ -128,7 +128,8 @@ static at_status race_on_device(tune *t, at_error *error)
     return status;
 }
 
-/* Proves the variant with the lowest median, which wins without a race; if wrong, the next. */
+/* Proves the variant with the lowest median, which wins without a race; if it is wrong, the
+ * next. */
 static at_status prove_fastest(tune *t, at_error *error)
 {
     const candidates *all = pipeline_candidates(t->pipeline);

@@ -16,8 +16,8 @@ enum {
     LAST_CHECK_MS = 500
 };
 
-/* Configurations that a search in order asks for before the first is told, on any number of cores:
- * simulating takes longer than compiling. More would delay the first variant of a short run. */
+/* Most proposals without an outcome in a search in order, on any number of cores. Simulating takes
+ * longer than compiling, so a few suffice. More would delay the first variant of a short run. */
 enum { AHEAD_IN_ORDER = 4 };
 
 /* Emitting this many variants takes less time than a GPU needs for its queued requests. */
@@ -115,7 +115,7 @@ static uint64_t evaluations_left(const tune *t)
     return enough ? 0 : most - spent;
 }
 
-/* Returns AT_SCRIPT if no first variant compiles, the default included: the source is wrong. */
+/* Returns AT_SCRIPT if the default and the other first variants do not compile. */
 static at_status check_source(const tune *t, bool at_end, at_error *error)
 {
     const candidates *all = pipeline_candidates(t->pipeline);
@@ -140,7 +140,7 @@ static bool is_asked_out(const tune *t)
     return evaluations_left(t) == 0 || t->asked == space_count(t->session.space);
 }
 
-/* If time is short, moves the default, maybe as slow as 30 variants, after the first others. */
+/* A quick run tries the default later, because the default may take as long as 30 variants. */
 static void postpone_default(const tune *t, uint64_t *wanted, size_t count)
 {
     size_t last = count < t->first ? count : t->first;
@@ -159,7 +159,7 @@ static bool has_next(const tune *t)
     return t->in_order && t->told < all->count && candidate_is_finished(all->items[t->told]);
 }
 
-/* Tells the strategy the finished candidates; in order, only the next, to ask after each. */
+/* Tells the strategy the finished candidates; a search in order asks after each of them. */
 static void learn_finished(tune *t)
 {
     const candidates *all = pipeline_candidates(t->pipeline);
@@ -170,7 +170,7 @@ static void learn_finished(tune *t)
         tune_learn(t, all->items[t->told++]);
 }
 
-/* After a cut, tells the strategy all finished candidates without waiting for earlier ones. */
+/* After an early end, tells the strategy all finished candidates, whatever their order. */
 static void learn_rest(tune *t)
 {
     const candidates *all = pipeline_candidates(t->pipeline);
@@ -284,9 +284,9 @@ static bool is_busy(const tune *t)
            (t->settings->prove_all && tune_proofs_pending(t));
 }
 
-/* Tells the pipeline whether a race is near, and whether it must check the leader. A run that
- * settles may end when it has tried twice as many variants as now. Twice as many variants as the
- * finals take contain most finalists. */
+/* Tells the pipeline whether a race is near, and whether it must check the leader. For a run that
+ * settles, a race is near once half of the expected variants are tried. By then, the fastest
+ * candidates, twice as many as the finals take, contain most finalists. */
 static void expect_race(tune *t, bool ended, bool late)
 {
     const bool settles =

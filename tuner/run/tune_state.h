@@ -51,22 +51,21 @@ struct tune {
     pipeline *pipeline;
     prover *prover; /* NULL if no GPU measures */
 
-    /* Counters of the search. Of `asked`, `twins` cost no evaluation: other variants stand for
-     * them. */
+    /* Counters of the search. Of the `asked` candidates, `twins` cost no evaluation. */
     stopping stopping;
-    bool settles;  /* without a limit: ends if nothing left may win (RUN_END_SETTLED) */
-    double chance; /* strategy_chance() when chance_at candidates had been asked for */
+    bool settles;  /* without a limit: ends when no other variant is likely to win */
+    double chance; /* strategy_chance() when `chance_at` outcomes had been learned */
     uint64_t chance_at;
     double search_from_s; /* start of the search, as tune_elapsed_s() */
-    bool counts_opening;  /* the limit in seconds includes opening the device, unless it is a
-                           * default, because opening a large problem takes long */
+    bool counts_opening;  /* the limit in seconds includes opening the device; false for a default
+                             limit, because opening a large problem takes long */
     bool retraced;        /* the search was taken from the journal of an interrupted run */
     uint64_t asked, twins;
-    uint64_t learned, uncompiled; /* candidates told to the strategy; not compiled */
+    uint64_t learned, uncompiled; /* outcomes that the strategy knows; failures to compile */
     size_t proof_next;            /* the next candidate to prove with --prove all */
 
-    /* Predicted outcomes are the same in every run. So the strategy is told them in the order in
-     * which it asked, and asks after each: only then a learning strategy repeats itself. */
+    /* Predicted outcomes are equal in every run. If `in_order`, the strategy learns them in the
+     * order of its proposals and proposes after each, so that the search is equal, too. */
     bool in_order;
     size_t
         told; /* if in_order: the number of leading candidates whose outcomes the strategy knows */
@@ -104,10 +103,9 @@ at_status verify_elsewhere(const session *s, race_driver *c, const settings *o, 
 
 /* ---- tune_limits.c: when a quick run must race ---- */
 
-/* Returns true if it is too late for a quick run to begin another variant: if compiled as fast as
- * the first variants or the leader, it would be ready only when the race should begin. Before the
- * first variants are tried, the length of the race is unknown, and the time to compile the winner
- * for its proof is used instead. */
+/* Returns true if it is too late for a quick run to begin another variant, because the variant
+ * would be compiled only when the race should begin. Until the first variants are tried, the length
+ * of the race is unknown, and the time to compile the winner for its proof is used instead. */
 bool tune_is_late(const tune *t);
 
 /* Returns true if a quick run must begin its race after the device's current variant. */
@@ -133,7 +131,6 @@ at_status tune_compare_devices(tune *t, bool waits, at_error *error);
 
 /* ---- tune_limits.c: what a run may do, and how long ---- */
 
-/* Returns the seconds since the start of the run. */
 double tune_elapsed_s(const tune *t);
 /* Return when search and race must be over, as tune_elapsed_s(), and when the run must end after
  * checks and proofs, as clock_now_ns(). Both return 0 without a limit in seconds. */

@@ -48,7 +48,7 @@ void ahead_free(ahead *a)
     free(a);
 }
 
-/* Takes a compile result, which is in the cache then. Returns AT_NOT_FOUND if none is finished. */
+/* Takes a finished compile result; the cache keeps it. Returns AT_NOT_FOUND if none is finished. */
 static at_status take(ahead *a, int timeout_ms)
 {
     compile_result r = {0};

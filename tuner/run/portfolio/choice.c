@@ -205,7 +205,7 @@ at_status portfolio_read_back(portfolio *p, at_error *error)
 
 typedef struct fit {
     script *script;
-    char *text; /* room for the text of a value */
+    char *text; /* room for the text of a configuration */
 } fit;
 
 static bool fits(void *context, const record_values *configuration)

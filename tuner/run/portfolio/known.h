@@ -28,10 +28,10 @@ typedef struct known_problem {
     const value *values; /* one for each axis; borrowed */
     char *left_out;      /* reason why the problem takes no part; owned; may be NULL */
     bool searched;       /* searched, not only timed with configurations good elsewhere */
-    bool wide; /* the problem is a witness on which all candidates of the choice were timed */
+    bool wide; /* all configurations of the choice were timed on this witness (witnesses.c) */
     double baseline_ns; /* time of the script's default; 0 if it is impossible on the problem */
     double best_ns;     /* 0 if nothing was timed */
-    double gain;        /* of the search's best over the best known before; < 0 without one */
+    double gain; /* relative gain of the search over the best known before; -1 if none was known */
 } known_problem;
 
 typedef struct known {

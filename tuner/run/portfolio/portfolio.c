@@ -75,7 +75,7 @@ static at_status choose_problems(portfolio *p, at_error *error)
     if (!status && p->problem_count == 0)
         return error_set(error, p->refused.status ? p->refused.status : AT_USAGE, "%s",
                          *p->refused.message ? p->refused.message : "there is no such problem");
-    /* A different seed, so that the problems differ from the others. */
+    /* Another seed, so that these problems differ from the first. */
     if (!status)
         status = portfolio_choose_problems(
             a->axes, a->axis_count, WITNESSES, a->run->search.seed + 1, accept_unseen, p,
@@ -100,8 +100,8 @@ static size_t most_everywhere(const portfolio *p)
                                problems, portfolio_variant_s(p));
 }
 
-/* Adds the known times of the configurations of `places`, on all problems with times. The caller
- * has room for one row per problem. */
+/* Adds the known times of the configurations of `places`, on all problems with times. `ratios` and
+ * `defaults` have room for one row per problem. */
 static at_status add_known(portfolio *p, const size_t *places, portfolio_matrix *m, double *ratios,
                            double *defaults, at_error *error)
 {

@@ -8,11 +8,11 @@
  * all problems before it.
  * 1. The first few problems are searched as single runs would search them. Each search begins with
  * the best configurations of the problems before.
- * 2. Then, repeatedly, the problem is searched whose search promises most. The promise is the gain
- * of earlier searches over the known configurations on near problems (weighted by 1/(1/2 + d)^2, d
- * the distance in doublings). A search gets its share of a budget in seconds, or a few dozen
- * variants: a problem without a search costs more than a short search. This step ends when less
- * than half a percent is expected, or a good half of the budget is spent.
+ * 2. Then, again and again, the problem is searched whose search promises most. The promise is the
+ * mean gain of earlier searches over the known configurations, weighted by 1/(1/2 + d)^2, with d
+ * the distance of the problems in doublings. If time is short, some problems are not searched,
+ * because very short searches find nothing. This step ends when less than half a percent is
+ * expected, or half of the budget is spent.
  * 3. The most promising configurations (portfolio/cover.h) are timed on all problems, in one race
  * per problem, so that their times can be compared.
  * 4. Finalists, twice as many as the portfolio keeps, are timed on further problems, for two fifths

@@ -156,8 +156,8 @@ at_status portfolio_ask_possible(portfolio *p, size_t problem, const size_t *pla
     return status;
 }
 
-/* Limits a number to the range of records and of distances between problems. A failure becomes the
- * largest number, which no bound admits, as for readers (record/pick.h). */
+/* Limits a number to the range of records and of distances between problems. A failure (NAN)
+ * becomes the largest number, which exceeds every bound; readers do the same (record/pick.h). */
 static double bounded(double x)
 {
     static const double most = 1e18;

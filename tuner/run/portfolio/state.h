@@ -25,12 +25,11 @@
  *
  * Asks the script which configurations are possible for a problem with many divisors, and which of
  * these for problems of nearly the same size with one divisor less. So the wording of the
- * constraints does not matter. Powers of two up to 32 are always divisors, for two reasons. A
- * script may use narrower vectors where they do not divide a variable: all configurations are then
- * possible everywhere, but differ in speed. And rows of whole sectors (8 floats) or cache lines
- * (32) suit other configurations. (Cross-validated on recorded portfolios: with 16 and 32 the
- * choice loses less for a transpose, a little less for sums, and as much for products and a
- * convolution.) */
+ * constraints does not matter. Powers of two up to 32 always count, for two reasons. A script may
+ * use narrower vectors where they do not divide a variable: all configurations are then possible
+ * everywhere, but differ in speed. And rows of whole sectors (8 floats) or cache lines (32) suit
+ * other configurations. (Cross-validated on recorded portfolios: with 16 and 32 the choice loses
+ * less for a transpose, a little less for sums, and as much for products and a convolution.) */
 typedef struct residues_problem {
     settings settings;
     char texts[PORTFOLIO_MAX_AXES][300];
@@ -107,7 +106,7 @@ struct portfolio {
     value *problems;
     size_t problem_count,
         made_on; /* the first `made_on` problems make the portfolio, the others are held out */
-    size_t witness_count; /* number of witnesses, which come after the held-out problems */
+    size_t witness_count; /* further problems, after the held-out ones */
     known known;
     ahead *ahead;            /* NULL except while known configurations are timed */
     size_t evaluations_each; /* variants of a search; 0 if the effort decides */
@@ -163,7 +162,6 @@ enum { PORTFOLIO_RANKS = 8 }; /* number of fastest configurations of a run that 
 
 /* ---- runs.c ---- */
 
-/* Returns the seconds since the portfolio began. */
 double portfolio_elapsed_s(const portfolio *p);
 
 /* Runs on a problem, beginning with the `given` configurations. `evaluations` is 0 if the effort
@@ -175,7 +173,7 @@ at_status portfolio_run(portfolio *p, size_t problem, const size_t *given, size_
  * default. */
 bool portfolio_may_be_given(const portfolio *p, size_t configuration, size_t problem);
 
-/* Returns the spent share of the budget, 1 or more if all is spent, below 1 without a budget. */
+/* Returns the spent share of the budget, 1 or more if all is spent, 0 without a budget. */
 double portfolio_spent(const portfolio *p);
 
 /* Asks the script whether the configurations at `places`, and the default, are possible on a

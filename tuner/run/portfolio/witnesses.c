@@ -1,7 +1,7 @@
 /* Witnesses: further problems, on which first the finalists and then the chosen configurations are
  * timed; and the tree, which learns from all times.
  *
- * To tell the few best configurations, all good configurations would have to be timed on many
+ * To tell which configurations are best, all good configurations would have to be timed on many
  * problems. There is no time for that, so twice as many configurations as are kept are timed on
  * more problems. (For sums of columns, six configurations chosen in this way lose more than 4 %
  * against a perfect choice on 0.9 of 100 problems, without this step on 1.7:
@@ -23,13 +23,13 @@ enum {
     AHEAD = 16           /* witnesses chosen in advance, so that kernels can be compiled */
 };
 
-/* The share of the budget that remains after the race on all problems. */
+/* The finalists' share of the budget that is left after the race on all problems. */
 static const double finalists_share = 0.4;
 
 /* ---- timed rows ---- */
 
 /* The times of the chosen configurations as a matrix: on all timed problems except held-out
- * problems, with all facts of each problem. There is room for `more` rows. */
+ * problems, with all facts of each problem. rows_init() makes room for `more` further rows. */
 typedef struct rows {
     portfolio_matrix m;
     double *ratios, *defaults;
@@ -203,7 +203,7 @@ static bool is_proof_missing(const portfolio *p, const size_t *given, size_t cou
 }
 
 /* Times a witness and proves the chosen configurations meanwhile: proofs take longer than a GPU,
- * and runs without `proves` prove nothing. `late` means that there is time for nothing else. */
+ * and runs without `proves` prove nothing. If `late`, only missing proofs are made. */
 static at_status time_witness(portfolio *p, size_t witness, bool late, at_error *error)
 {
     size_t given[RECORD_MAX_KEPT], count = portfolio_list_chosen(p, witness, given);

@@ -10,8 +10,8 @@
 #include "base/stats.h"
 #include "run/race/state.h"
 
-/* Number of proofs that begin during the race: more than reach the finals. When only as many
- * entrants are left, all of them are proven. Further proofs would delay the winner's. */
+/* Number of proofs that begin during the race. More would delay the winner's proof. Once only this
+ * many entrants are left, more than reach the finals, all of them are proven. */
 enum { PROVE_AHEAD = 6 };
 
 static int by_configuration(const void *a, const void *b)
@@ -51,7 +51,7 @@ at_status race_driver_new(session *s, pipeline *p, race_log *log, const candidat
     const device_ready *ready = &pipeline_get_state(p)->ready;
     /* The mean of a batch has a resolution below a tick. */
     rules.tick_ns = ready->tick_ns / (ready->batch > 1 ? ready->batch : 1);
-    /* The race's questions depend on the order of the entrants, which differs in a resumed run. */
+    /* The race's questions depend on this order, which must be equal in a resumed run. */
     qsort(d->entrants, d->count, sizeof *d->entrants, by_configuration);
     race_entrant *entrants = memory_new(d->count, sizeof *entrants);
     for (size_t i = 0; i < d->count; i++) {
@@ -323,9 +323,9 @@ candidate *race_driver_candidate(const race_driver *d, uint32_t entrant)
 }
 
 /* A race of all variants that the protocol admits takes as long as a whole quick run may. By its
- * first samples, the winner is rarely slower than QUICK_PRIOR_RATIO, and any variant within a
- * percent of the winner is good enough, so a few blocks suffice. If the default is much slower, its
- * finals take longer than those of all finalists together. */
+ * first samples, the winner is rarely slower than QUICK_PRIOR_RATIO times the best, and any variant
+ * within a percent of the winner is good enough, so a few blocks suffice. If the default is much
+ * slower, its finals take longer than those of all finalists together. */
 static const double QUICK_PRIOR_RATIO = 1.1, QUICK_DEFAULT_RATIO = 4;
 static const size_t QUICK_ENTRANTS = 24, QUICK_FINALS_BLOCKS = 10,
                     QUICK_LOOKS[RACE_LOOKS] = {4, 6, 8, 12};

@@ -63,12 +63,10 @@ candidate *race_driver_candidate(const race_driver *d, uint32_t entrant);
 /* Returns the energy of a launch of this entrant; launch_j is 0 if it was not measured. */
 energy_estimate race_driver_energy(const race_driver *d, uint32_t entrant);
 
-/* The rules of a race: the protocol of search/race/race.h, changed by the settings. */
-
-/* Returns the protocol with the seed, blocks and margin of the settings. A quick run races in fewer
- * blocks and leaves out a much slower default. It races only the few variants whose first samples
- * are nearest to the best; how near, follows from the spread of the samples of `tried`. If the
- * spread is unknown or `tried` is NULL, the widest limit holds. */
+/* Returns the protocol of search/race/race.h with the seed, blocks and margin of the settings. A
+ * quick run races in fewer blocks and leaves out a much slower default. It races only the few
+ * variants whose first samples are nearest to the best; how near, follows from the spread of the
+ * samples of `tried`. If the spread is unknown or `tried` is NULL, the widest limit holds. */
 race_options race_rules(const settings *o, const candidates *tried);
 
 #endif

@@ -44,7 +44,7 @@ static bool waits_for_proof(const race_driver *d, const uint32_t *finalists, siz
     return false;
 }
 
-/* No variant wins before its proof has ended or cannot be made. */
+/* Waits for the finalists' proofs: no variant wins before its proof has ended or is impossible. */
 static at_status prove_finalists(race_driver *d, const uint32_t *finalists, size_t count,
                                  at_error *error)
 {

@@ -143,7 +143,7 @@ void others_poll(const race_driver *d, poll_set *set)
             device_worker_poll(d->others[i].worker, set);
 }
 
-/* Returns true if all loads succeeded. They are answered before the block is. */
+/* Returns true if all loads succeeded. The device answers them before the block. */
 static bool loads_succeeded(race_other *o)
 {
     bool all = true;
@@ -157,9 +157,8 @@ static bool loads_succeeded(race_other *o)
     return all;
 }
 
-/* Converts a block's samples from another GPU, which are in the order o->order, to `order` and to
- * the home GPU's scale. Returns false
- * if samples are missing, or the home GPU has no sample of an entrant. */
+/* Converts another GPU's samples, which are in the order o->order, to `order` and to the home GPU's
+ * scale. Returns false if an entrant lacks a sample there or at home. */
 static bool translate(race_driver *d, const race_other *o, const int64_t *there_ns,
                       const uint32_t *order, size_t count, int64_t *out_ns)
 {
@@ -203,7 +202,7 @@ static void use(race_driver *d, race_other *o, const device_event *e, const uint
 void others_take(race_driver *d, const uint32_t *order, size_t count, bool *found,
                  device_event *out)
 {
-    /* If the GPU is slower than home, home samples another block while it finishes its block. */
+    /* The home GPU samples another block while a slower GPU finishes its own. */
     int timeout_ms = 1 + (int)(d->block_ns / 2 / 1000000);
     *found = false;
     for (size_t i = d->other_count; i-- > 0 && !*found;) {

@@ -52,7 +52,7 @@ typedef struct side_standing {
     bool decided; /* for each other side it is known whether it is faster by more than the margin */
 } side_standing;
 
-/* Ends a race once it is decided: side_rules.enough for a side_judge. Judges after 6, 9, 13 ...
+/* State of side_judge_enough(), which ends a race once it is decided. It judges after 6, 9, 13 ...
  * blocks, each number half as large again. The chance that any judgement finds a rival among equal
  * sides is below 0.5 %. A side that is surely not faster by more than the margin is settled. */
 typedef struct side_judge {

@@ -13,12 +13,12 @@
 
 enum { STEP_MS = 100, CEILING_SAMPLES = 512 };
 
-/* ---- driver.c: the chip's clock ----
+/* ---- clock_watch.c: the chip's clock ----
  *
- * Decides by the clock of every block whether the block counts or is measured again as a whole:
- * repeating the sample of one variant would select times by their size. A chip that stays away from
- * its clock is throttled. Its blocks are kept, because their samples still compare with each other,
- * and later blocks are compared with the new clock. */
+ * Decides by the clock of every block whether the block counts. Otherwise the whole block is
+ * measured again, because repeating single samples would select times by their size. A chip that
+ * stays away from its clock is throttled. Its blocks are kept, because their samples still compare
+ * with each other, and later blocks are compared with the new clock. */
 enum { CLOCK_WATCH_HISTORY = 64, CLOCK_WATCH_TRIES = 3 };
 
 typedef enum clock_verdict {
@@ -37,7 +37,6 @@ typedef struct clock_watch {
                                  * throttled */
 } clock_watch;
 
-/* Begins without clocks. */
 void clock_watch_init(clock_watch *w);
 
 /* Judges a block by its clock. Keeps a block with an unknown clock (0). */
@@ -152,8 +151,8 @@ void others_join(race_driver *d);
  * entrants, without waiting. They are not checked on ragged problems if the home GPU does that. */
 void others_load(race_driver *d, const uint32_t *order, size_t count);
 
-/* If the race wants more blocks, asks the other GPUs for blocks of these entrants while home
- * samples. */
+/* If the race wants more blocks, asks the other GPUs for blocks of these entrants while the home
+ * GPU samples. */
 void others_ask(race_driver *d, const uint32_t *order, size_t count);
 
 /* Sends requests to the other GPUs and takes their answers, without waiting. */
@@ -170,7 +169,7 @@ void others_leave(race_driver *d);
 
 /* ---- entrants.c: loading ---- */
 
-/* Releases the kernels of entrants that are not in a block. The race drops entrants for good. */
+/* Releases the kernels of entrants that the block `order` lacks. The race dropped them for good. */
 at_status entrants_release_dropped(race_driver *d, const uint32_t *order, size_t count,
                                    at_error *error);
 

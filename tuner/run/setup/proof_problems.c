@@ -6,15 +6,15 @@
 #include "device/plan.h"
 #include "run/setup/setup.h"
 
-/* The most bytes of buffers of a problem that runs whole. First, a problem that the script states
- * as the small one. Second, a problem for variants without compared results, which every proof of a
- * sum runs. Third, any other problem, which may compute much more. */
+/* The most bytes of buffers of a problem that runs whole: for a problem that the script states as
+ * small; for GROWTH_BRIEF, because every proof of a sum runs such problems; for other problems,
+ * which may compute much more. */
 static const uint64_t most_problem_bytes = 16u << 20, most_brief_bytes = 8u << 20,
                       most_tuned_bytes = 1u << 20;
 
-/* Factors by which a problem grows so that a loop has two iterations. In blocks, the first factor
- * is taken that keeps each buffer small enough for offsets of 31 bits and that the baseline can be
- * launched for. A whole problem grows by WHOLE_GROWTH. */
+/* Factors by which a problem grows so that a loop has two iterations. GROWTH_BLOCKS takes the first
+ * of sampled_growth with which each buffer fits into offsets of 31 bits, and the baseline has a
+ * launch. GROWTH_WHOLE takes WHOLE_GROWTH. */
 static const int64_t sampled_growth[] = {32, 4, 2};
 enum {
     WHOLE_GROWTH = 4,

@@ -12,7 +12,7 @@ typedef struct proof_problems {
     size_t count;
     problem_kind kinds[DEVICE_SLOTS];
     bool sampled[DEVICE_SLOTS]; /* only blocks of the problem run */
-    bool brief;                 /* checks that take long are skipped */
+    bool brief;                 /* launches have a smaller limit of work */
     bool none_whole; /* all problems are too large: blocks of them show faults but prove nothing */
 } proof_problems;
 
@@ -22,8 +22,9 @@ typedef struct proof_problems {
  * suitable problem. */
 at_status proof_problems_choose(proof_problems *p, script *s, bool as_set, at_error *error);
 
-/* How a problem grows in one variable on which its sizes depend: in blocks, beyond all problems of
- * the script; whole, by a small factor; or whole, up to the script's largest problem. */
+/* How a problem grows in a variable on which its sizes depend. GROWTH_BLOCKS: blocks run of a
+ * problem larger than all of the script's. GROWTH_WHOLE: a problem runs whole, larger by a small
+ * factor. GROWTH_BRIEF: problems up to the size of the script's largest run whole. */
 typedef enum proof_growth { GROWTH_BLOCKS, GROWTH_WHOLE, GROWTH_BRIEF, GROWTH_COUNT } proof_growth;
 
 /* Makes larger problems (PROBLEM_LARGER) from `base`. p->count stays 0 if there are none. */

@@ -239,7 +239,7 @@ static at_status predecessors_send(const predecessors *p, device_worker *w, at_e
 
 enum { STEP_MS = 100 };
 
-/* The share of a budget in seconds that may pass on a usual machine before the first try. */
+/* The shares of a budget in seconds that enumerating a space, or sampling it, may take. */
 static const double ENUMERATE_SHARE = 0.2, SAMPLE_SHARE = 0.1;
 
 at_status session_choose_problems(script *s, bool predicted, session_problems *out, at_error *error)

@@ -43,15 +43,14 @@ typedef struct session {
     workers *workers; /* the workers in use */
     script *script;
     space *space;
-    bool space_timed_out;       /* a repeated run may get a different space */
+    bool space_timed_out;       /* a repeated run may get another space */
     problem_set problems;       /* of every layout; the tuned problem first (session_problems) */
     predecessors before;        /* kernels that run before the tuned kernel */
     size_t slots;               /* problems of each layout; 0 if the session only compiles */
     char reference_hash[33];    /* hash of the reference kernels and their launches */
     char reference_place[1024]; /* "file:line" of the reference kernel */
     ceiling_kind ceiling;       /* the ceiling of the tuned problem */
-    double ceiling_rate;        /* 10^9 per second, from the GPU's records; 0 if unknown or
-                                 * measured */
+    double ceiling_rate;        /* recorded ceiling, in 10^9 per second; 0 if unknown or measured */
     int64_t enumerate_ns;       /* time to load the script and build the space */
     int64_t open_ns;            /* time until the device described itself */
     int64_t end_ns; /* time (clock_now_ns()) at which the run must end; 0 if there is no limit */
@@ -59,8 +58,7 @@ typedef struct session {
     /* The configuration whose kernels are compared with the script (problems.h). */
     uint16_t prototype[PATTERN_MAX_PARAMETERS];
     compile_result prototypes[PROTOTYPE_COUNT]; /* kept until all have arrived; owned */
-    size_t
-        prototypes_waiting; /* those of the kernel and of the reference that are not compiled yet */
+    size_t prototypes_waiting;                  /* number of prototypes that are not compiled yet */
 } session;
 
 /* Opens a session; for an architecture without a device, only the compiler. The caller calls

@@ -78,7 +78,7 @@ typedef struct settings {
     race_settings race;
     result_settings results;
     bool prove_all;      /* prove every variant that works, not only the finalists */
-    bool leave_unproven; /* prove none */
+    bool leave_unproven; /* prove no variant */
     bool quiet;          /* no progress on stderr */
 } settings;
 

@@ -39,7 +39,7 @@ at_status target_find(const char *arch, arch_limits *out, at_error *error)
         *out = chip.limits;
         return error_ignore(status, AT_USAGE, error);
     }
-    /* The name of a GPU is not the name of an architecture. */
+    /* Replaces the name of a GPU by the name of its architecture. */
     if (!arch && !status)
         snprintf(out->name, sizeof out->name, "sm_%d%d", out->major, out->minor);
     return status;

@@ -88,15 +88,14 @@ run_gpu *gpus_idlest(gpus *g, size_t most);
  * false if no GPU is left. */
 bool gpus_lose(gpus *g, size_t lost, workers *w);
 
-/* Estimates the home GPU's time from another's by the times of copies on both. Guides a search. */
+/* Estimates a time on the home GPU by the times of copies on both GPUs. Guides a search. */
 double gpus_likely_ns(const gpus *g, size_t at, int64_t time_ns);
 
-/* Returns a time as an earlier sample for the race on the home GPU: its ratio to its GPU's best
- * time, times the home GPU's best time. So the best variant of each GPU enters the race. 0 stays
- * 0. */
+/* Returns a time on GPU `at` as an earlier sample for the race on the home GPU: its ratio to the
+ * best time on that GPU, times the home GPU's best time. So the best variant of each GPU enters the
+ * race. 0 stays 0. */
 int64_t gpus_prior_ns(const gpus *g, size_t at, int64_t time_ns);
 
-/* Returns the restarts of all GPUs' workers. */
 int gpus_restarts(const gpus *g);
 
 #endif

@@ -46,7 +46,7 @@ const char *standing_name(standing s);
 
 /* Answers all questions. `answers` has room for `count`; the caller calls
  * standing_answers_deinit(), also after a failure. The settings give the workers (open, with a real
- * GPU), seed and margin. Entries measured with another cache mode than o->warm_cache are not
+ * GPU), seed and margin. Entries measured with another cache mode than o->race.warm_cache are not
  * verifiable. After AT_INTERRUPTED (a held signal) or the loss of the device, *answered is the
  * number of answers. */
 at_status standing_run(const settings *o, const standing_question *questions, size_t count,

@@ -12,8 +12,8 @@
 
 /* The ratio of a first launch to the best time above which a device leaves a variant. A race drops
  * variants at 1.3. The difference covers the error of one cold launch: caches and page tables cost
- * microseconds, and a throttled chip takes twice as long. Launches below TOO_SLOW_LEAST_NS take no
- * longer than the checks and comparisons that leaving a variant saves. */
+ * microseconds, and a throttled chip takes twice as long. Launches below TOO_SLOW_LEAST_NS are not
+ * left, because the checks that this would save take no longer. */
 static const double TOO_SLOW = 4;
 static const int64_t TOO_SLOW_LEAST_NS = 2 * 1000 * 1000;
 
@@ -132,7 +132,8 @@ static bool find_entry(const variant_log *log, const candidate *c, journal_entry
            entry->found.sample_count <= DEVICE_MAX_SAMPLES;
 }
 
-/* Gives the candidate its outcome and later checks of an earlier run. Returns false without one. */
+/* Gives the candidate its outcome and later checks of an earlier run. Returns false if not
+ * found. */
 static bool find_logged(variant_log *log, candidate *c)
 {
     journal_entry entry;
@@ -149,7 +150,7 @@ static bool find_logged(variant_log *log, candidate *c)
     c->has_code = entry.has_code;
     candidate_copy(c, &entry.found);
     find_checks(log, c);
-    /* Another configuration may have the same kernel. A reader of the journal must find both. */
+    /* A reader of the journal must find both configurations of the same kernel. */
     char text[CONFIGURATION_BYTES];
     format_configuration(log, c, text, sizeof text);
     if (strcmp(text, entry.configuration) != 0)
@@ -208,7 +209,7 @@ static void become_twin(pipeline *p, candidate *c, candidate *lead)
 {
     candidate_drop_images(c);
     for (candidate *next = c; next; c = next) {
-        /* Twins may follow `next` itself. */
+        /* The twins of `c` join `lead`, too. */
         next = c->next_twin;
         twins_join(c, lead);
         if (c->stage != CANDIDATE_FOLLOWING)
@@ -252,7 +253,7 @@ static const hang_cause *find_cause(const pipeline *p, const candidate *c)
     return hangs_find(&p->hangs, p->indices);
 }
 
-/* Returns true if `c` may race at home and is faster than `than` (may be NULL) by `gain`. */
+/* Returns true if `c` may race and is faster than `than` (may be NULL) by the fraction `gain`. */
 static bool is_faster(const pipeline *p, const candidate *c, const candidate *than, double gain)
 {
     if (!candidate_may_race(c) || !c->fastest_ns)

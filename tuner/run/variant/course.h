@@ -43,11 +43,11 @@ typedef struct next_facts {
                     * kept anyway */
     double racing; /* ratio above which a race leaves the candidate out; 0 if no race follows */
     candidate_ragged ragged;
-    bool leads;      /* it is the fastest */
-    bool gains;      /* it is faster than the last checked leader by more than noise */
-    bool has_proof;  /* its proof has begun or ended */
+    bool leads;      /* the candidate is the fastest */
+    bool gains;      /* the candidate is faster than the last checked leader by more than noise */
+    bool has_proof;  /* the candidate's proof has begun or ended */
     size_t faster;   /* number of faster candidates that may race */
-    size_t entrants; /* entrants of a race that begins soon; 0 if none does */
+    size_t entrants; /* entrants of a race that begins soon; 0 if no race is near */
     bool checks;     /* the leader's check is wanted */
     bool proof_pays; /* no proof runs, and a core is idle or the leader is likely to win */
     bool compilers_idle;
@@ -61,7 +61,8 @@ typedef struct next_facts {
  *             else                                                               COMPILE
  *   WAITING   suspected                                                          REJECT_HANGING
  *             else                                                               TRY
- *   FINISHED  has code; failed, or too slow      no race at all, or this one     DROP_CODE
+ *   FINISHED  has code                           has no race                     DROP_CODE
+ *             has code; failed, or too slow      any                             DROP_CODE
  *             failed                                                             WAIT
  *             leads by more than noise, and      wants its leader checked        CHECK
  *             was not checked on ragged problems
@@ -75,7 +76,7 @@ typedef struct next_facts {
  *
  * Without REJECT_HANGING each hang costs the watchdog's time, which is seconds. Without CHECK and
  * PROVE an interrupted run has nothing to record. Without PREPARE a race waits for its compilers. A
- * device also leaves a variant after its first launch by next_limit_ns(). */
+ * device also leaves a variant whose first launch exceeds next_limit_ns(). */
 next_step candidate_next(const next_facts *f);
 
 /* Returns the time of a first launch, in ns, above which a variant cannot be the fastest. `best_ns`
@@ -129,21 +130,17 @@ struct pipeline {
     bool checks_leader;
     uint64_t prepared_at; /* state.finished when no candidate was left to compile for the race */
 
-    uint64_t led_from; /* state.finished when the leader took the lead */
-    candidate
-        *checked; /* the latest leader that passed on all its problems; NULL if there is none */
-    candidate
-        *checking; /* the candidate that is checked on its ragged problems; NULL if there is none */
-    size_t check_gpu; /* the GPU that checks it, if it is CHECKING */
+    uint64_t led_from;   /* state.finished when the leader took the lead */
+    candidate *checked;  /* the latest leader that passed on all its problems; may be NULL */
+    candidate *checking; /* the candidate that is checked on its ragged problems; may be NULL */
+    size_t check_gpu;    /* the GPU that checks it, if it is CHECKING */
 };
 
-/* Moves a candidate to another stage. */
 void course_move(pipeline *p, candidate *c, candidate_stage to);
 
 /* Returns the number of candidates that wait for compile results. */
 size_t course_compiling(const pipeline *p);
 
-/* Applies the rule to a candidate. */
 next_step course_next(const pipeline *p, const candidate *c);
 
 /* Finishes a candidate (OUTCOME_REJECTED) that is likely to hang, without trying it. */

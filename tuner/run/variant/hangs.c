@@ -10,8 +10,7 @@
 enum {
     MOST_CAUSES = 64,
     MOST_COMPARED = 24
-}; /* MOST_COMPARED: number of latest hung
-    * configurations that are compared */
+}; /* MOST_COMPARED: most earlier hung configurations that are compared with a new one */
 
 void hangs_init(hangs *h, const pattern *p)
 {

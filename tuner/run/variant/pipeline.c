@@ -11,8 +11,8 @@
 
 enum { FINISHED_A_LOOK = 8 }; /* finished candidates between two searches for likely entrants */
 
-/* The most machine code that waits for the device. If compilation stops for a full queue, sources
- * reach the compile workers one by one, and groups of one take several times as long. */
+/* The most machine code, in bytes, that waits for the device. If compilation often stops for a full
+ * queue, sources reach the compilers one by one, which takes several times as long as groups. */
 static const size_t COMPILED_AHEAD_BYTES = (size_t)256 << 20;
 
 pipeline *pipeline_new(session *s, const pipeline_options *o)
@@ -61,9 +61,9 @@ size_t pipeline_in_flight(const pipeline *p)
            at[CANDIDATE_CHECK_DUE] + at[CANDIDATE_CHECKING];
 }
 
-/* A search that learns knows less the further it runs ahead. It keeps the workers busy and, once it
- * has tried many, runs ahead by a quarter of them, which adds little to what it knows: compilers
- * then get groups, which take half the time. */
+/* A search that learns proposes worse configurations the further it runs ahead of the outcomes. So
+ * it only keeps the workers busy. After many variants it runs ahead by a quarter of them: compilers
+ * then get groups, which take half the time, and the search already knows most outcomes. */
 size_t pipeline_room(const pipeline *p)
 {
     enum { TRIED_AHEAD = 4 };
@@ -183,7 +183,7 @@ static candidate *fastest_deferred(const pipeline *p)
 static at_status prepare_race(pipeline *p, at_error *error)
 {
     at_status status = AT_OK;
-    /* Waits for several candidates, because looking through thousands keeps the devices waiting. */
+    /* Waits for several candidates: a look through thousands keeps the devices waiting. */
     bool due = p->entrants > 0 && p->state.finished >= p->prepared_at + FINISHED_A_LOOK;
     while (!status && due && p->table.at[CANDIDATE_WAITING] > 0 &&
            course_compiling(p) < compile_width(p->session->workers->pool)) {

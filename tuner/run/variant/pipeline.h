@@ -26,11 +26,10 @@ typedef struct pipeline_options {
     size_t samples;       /* first samples of a variant, DEVICE_MAX_SAMPLES at most */
     const uint64_t *kept; /* the configuration that is tried however slow it is; may be NULL */
     double racing; /* ratio to the best time above which a race leaves a variant out; 0 if no race
-                    * follows, so that every variant is checked and sampled */
-    bool is_blind; /* what the search learns hardly matters: it asks for many configurations at once
-                    */
-    /* Compiles for ragged problems only when a race wants the variant, which halves compilation.
-     * The first `whole` variants are compiled and proven at once. */
+                      follows, so that every variant is checked and sampled */
+    bool is_blind; /* the search does not learn: it asks for many at once */
+    /* Variants are compiled for ragged problems only when a race wants them, which halves
+     * compilation. The first `whole` variants are compiled for all problems and proven at once. */
     bool defers_ragged;
     size_t whole;
 } pipeline_options;
@@ -63,16 +62,16 @@ void pipeline_free(pipeline *p); /* `p` may be NULL. Frees the candidates, too. 
 /* Returns how many more configurations the pipeline can take without running too far ahead. */
 size_t pipeline_room(const pipeline *p);
 
-/* Adds a configuration as a candidate. */
 at_status pipeline_add(pipeline *p, uint64_t configuration, at_error *error);
 
-/* Compiles a candidate's missing code: dropped code, and with `ragged` that for its ragged
- * problems. The outcome stays unless compilation fails. The code is ready once c->parts is 0. */
+/* Compiles a candidate's missing code: dropped code and, if `ragged` is true, the code for its
+ * ragged problems. The outcome stays unless compilation fails. The code is ready once c->parts is
+ * 0. */
 at_status pipeline_recompile(pipeline *p, candidate *c, bool ragged, at_error *error);
 
-/* Announces a race: idle workers compile its `entrants` (0 if no race is near) for their ragged
- * problems. If `checks_leader` is true, the leader is checked on these and proven during the
- * search. */
+/* Announces a race of `entrants` candidates (0 if no race is near): idle workers compile likely
+ * entrants for their ragged problems. If `checks_leader` is true, the leader is checked on its
+ * ragged problems and proven during the search. */
 void pipeline_expect_race(pipeline *p, size_t entrants, bool checks_leader);
 
 /* Abandons candidates that compile or wait for a device. They get no outcome and never return. */
@@ -94,14 +93,14 @@ candidate *pipeline_take(pipeline *p);
 /* Begins a missing proof, before all others if `hurry`. Does nothing without a prover. */
 at_status pipeline_prove(pipeline *p, candidate *c, bool hurry, at_error *error);
 
-/* Returns the next candidate with a decided proof, after candidate_judge(), or NULL. `keeps` writes
- * a rejection to the journal, which is necessary before the race of the remaining candidates. */
+/* Returns the next candidate with a decided proof, after candidate_judge(), or NULL. If `keeps` is
+ * true, writes a rejection to the journal, so that a resumed run races the same candidates. */
 candidate *pipeline_take_proof(pipeline *p, bool keeps);
 
 /* Gives twins the outcome of their representative (twins_elect()), before and after a race. */
 void pipeline_settle_twins(pipeline *p, const candidate *preferred);
 
-/* Returns the likely fastest sample of a candidate on the home GPU, or 0. Only guides a search. */
+/* Estimates a candidate's fastest sample on the home GPU, to guide a search; 0 without a sample. */
 double pipeline_likely_ns(const pipeline *p, const candidate *c);
 
 /* Returns a candidate's fastest sample on the scale of the home GPU (gpus_prior_ns), or 0. */

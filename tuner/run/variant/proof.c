@@ -17,13 +17,11 @@
 /* Compile ids: bits for the owner and the purpose. */
 #define OWN_IDS (UINT64_C(1) << 63)
 #define REFERENCE_IDS (UINT64_C(1) << 62)
-#define LARGER_IDS                                                                                 \
-    (UINT64_C(1) << 61) /* larger problems; shifted right by one and two for the                   \
-                         * other growths */
+#define LARGER_IDS (UINT64_C(1) << 61) /* see new_larger() */
 
-/* Simulating processes: at most one for two cores. Several finalists are then proven at a time,
- * which takes less time than more threads for each (sim/machine/run.c). Each process runs the
- * references itself, so another one starts only for a job that would wait. */
+/* Most simulating processes: eight, and one for two cores. Several finalists are then proven at a
+ * time, which takes less time than more threads for each (sim/machine/run.c). Each process runs the
+ * references itself, so a further process starts only for a job that would wait. */
 enum { MOST_WORKERS = 8, CORES_A_WORKER = 2 };
 
 /* Jobs sent to a worker: one runs, and the next waits at the worker. */
@@ -76,9 +74,8 @@ struct prover {
     size_t results_count;
     char oracle_place[1024]; /* "file:line" of the reference kernel */
     char why[1024];          /* reason why nothing can be proven; "" if proofs are possible */
-    uint64_t broken; /* Lowest compile id of a reference that does not compile, so that the order of
-                      * compilation does not matter; broken_why is its message; UINT64_MAX if all
-                      * compile. */
+    uint64_t broken; /* lowest compile id of a reference that does not compile; UINT64_MAX if all
+                        compile */
     char broken_why[1024];
     bool is_script_wrong; /* `why` is an error of the script */
     job **jobs;
@@ -459,8 +456,8 @@ static size_t most_workers(void)
     return most < 1 ? 1 : most > MOST_WORKERS ? MOST_WORKERS : most;
 }
 
-/* Sends jobs to the workers that have room, each to the one with the fewest jobs, and starts
- * workers for jobs that would wait. */
+/* Sends jobs to the workers that have room, each to the worker with the fewest jobs. Starts workers
+ * for jobs that would wait. */
 static at_status feed(prover *p, at_error *error)
 {
     at_status status = AT_OK;
@@ -666,13 +663,13 @@ static at_status step_larger(prover *p, prover *larger, at_error *error)
     return status;
 }
 
-/* Returns true if the reference failed. A failure of a baseline oracle is the variant's. */
+/* Returns true if a reference kernel failed. A baseline that fails is a variant that fails. */
 static bool blames_reference(const prover *p, const device_event *e)
 {
     return e->status == AT_SCRIPT && script_oracle(p->script) == ORACLE_REFERENCE;
 }
 
-/* Puts the place of the reference before a worker's message about it. */
+/* Writes a worker's message, after the place of the reference if the reference failed. */
 static void place_message(const prover *p, const device_event *e, char *text, size_t size_bytes)
 {
     snprintf(text, size_bytes, "%s%s%s", blames_reference(p, e) ? p->oracle_place : "",

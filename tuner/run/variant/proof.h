@@ -3,9 +3,9 @@
  * Input: configurations. Output for each: a proof that the variant is right on a small problem, on
  * the ragged problems and in sampled blocks of the tuned problem; or its fault; or the reason why
  * nothing is known (an instruction that is not simulated, a problem that is too large). Variants
- * are compiled to PTX in a pool that others may share. The prover's own device workers run them,
- * at most one for two cores, and eight, so that proofs take idle cores. If the prover itself fails,
- * proofs are unknown, and the run goes on. */
+ * are compiled to PTX in a pool that other code may share. They run on device workers of the
+ * prover: at most eight, and one for two cores. If the prover itself fails, proofs are unknown, and
+ * the run goes on. */
 #ifndef AUTOTUNE_RUN_VARIANT_PROOF_H
 #define AUTOTUNE_RUN_VARIANT_PROOF_H
 
@@ -22,7 +22,7 @@ typedef struct prover prover;
 
 typedef enum proof_verdict {
     PROOF_NONE,    /* no proof was requested */
-    PROOF_PENDING, /* a proof was requested; only of a candidate */
+    PROOF_PENDING, /* a proof was requested; a verdict of candidates only */
     PROOF_PROVEN,
     PROOF_WRONG,
     PROOF_UNKNOWN
@@ -44,7 +44,6 @@ typedef struct proof {
     device_coverage coverage; /* what was run, if proven */
 } proof;
 
-/* Frees the memory of a proof. */
 void proof_deinit(proof *p);
 
 /* Starts a prover for an architecture ("sm_90"). The script and the pool are borrowed; only
@@ -79,7 +78,7 @@ at_status prover_step(prover *p, at_error *error);
  * Waits up to `timeout_ms` if no proof is ready. */
 at_status prover_work(prover *p, int timeout_ms, at_error *error);
 
-/* Returns the thousandths of the tuned problem that ran on a worker that runs all of it, or 0. */
+/* Returns the progress of a worker that runs the complete tuned problem, in thousandths, or 0. */
 uint64_t prover_permille(const prover *p);
 
 /* Returns the number of configurations whose proof has not been taken. */

@@ -82,12 +82,12 @@ at_status sources_submit(const sources *all, const session *s, candidate *c, at_
             continue;
         const uint64_t id = c->id * DEVICE_SLOTS + i;
         const bool predicted = w->properties.predicted;
-        /* A simulated device times the tuned problem alone. */
+        /* The other problems need only PTX: a simulated device times the tuned problem alone. */
         status = predicted && i > 0 ? submit_ptx(w->pool, id, &all->of[i], path, &c->launches[i],
                                                  w->properties.arch, error)
                                     : submit_source(w->pool, id, &all->of[i], path, &c->launches[i],
                                                     w->properties.arch, predicted, error);
-        /* The source of a finished candidate goes before the hundreds of others. */
+        /* The source of a finished candidate is compiled before the hundreds of waiting sources. */
         if (candidate_is_finished(c))
             compile_prioritise(w->pool);
         parts++;

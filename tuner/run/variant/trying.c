@@ -4,15 +4,14 @@
 
 #include "base/clock.h"
 
-/* If the mean try takes longer than this, requests are sent one at a time. The device then idles
- * for a thousandth of its time, and earlier variants and the end of the search wait for at most one
- * try. */
+/* If the mean try takes longer, in ns, requests are sent one at a time. The device then idles for a
+ * thousandth of its time, and other work waits for at most one try. */
 static const int64_t SLOW_TRY_NS = 50 * 1000 * 1000;
 
 static size_t device_queue(const pipeline *p)
 {
     int64_t spent_ns = p->state.check_ns + p->state.measure_ns;
-    /* Until the first answer, all variants may hang. */
+    /* Until the first answer, all variants may hang, so they are tried one at a time. */
     return p->tries == 0 || spent_ns / (int64_t)p->tries >= SLOW_TRY_NS ? 1 : TRYING_QUEUE;
 }
 

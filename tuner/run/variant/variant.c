@@ -89,7 +89,7 @@ int64_t candidate_median_ns(const candidate *c)
 void candidate_variant(const candidate *c, device_variant *out)
 {
     out->layout = c->layout;
-    out->once[0] = '\0'; /* "": it is tried on all slots */
+    out->once[0] = '\0'; /* "" means all slots */
     out->launch_ns = c->fastest_ns;
     out->too_slow_ns = 0;
     out->unchecked = c->ragged == RAGGED_UNCHECKED;

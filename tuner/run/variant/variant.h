@@ -94,8 +94,8 @@ typedef struct candidate {
     candidate_stage stage;
     uint8_t parts; /* number of compile results that have not arrived */
     candidate_ragged ragged;
-    struct candidate *twin_of; /* the candidate that is tried in place of this twin; or NULL */
-    /* The next candidate with the same twin_of. In the representative, the first of them. */
+    struct candidate *twin_of; /* the candidate that is tried in place of this one; or NULL */
+    /* The next candidate with the same twin_of. In the representative, its first twin. */
     struct candidate *next_twin;
     size_t gpu;   /* the pipeline's GPU that measures or measured it */
     bool counted; /* the candidate, or a twin of it, has counted as an evaluation of the search */
@@ -110,7 +110,7 @@ typedef struct candidate {
     measurement found;  /* owned; its samples are the first samples, not those of the race */
     int64_t fastest_ns; /* fastest first sample; 0 if there is none */
     bool from_journal;  /* an earlier run measured it */
-    journal_key key;    /* identity by its sources, under the journal's facts, on its GPU */
+    journal_key key;    /* key in the journal: its sources and its GPU */
     proof_verdict verdict;
     char *unproven;            /* reason why the candidate is not proven; owned; may be NULL */
     device_coverage *coverage; /* coverage of its proof; owned; NULL if it is not proven */
@@ -122,7 +122,6 @@ typedef struct candidates {
     size_t at[CANDIDATE_STAGES]; /* number of candidates at each stage */
 } candidates;
 
-/* Appends a candidate for a new configuration. */
 candidate *candidates_add(candidates *table, uint64_t configuration);
 void candidates_deinit(candidates *table);
 
@@ -168,7 +167,6 @@ bool candidate_is_checked(const candidate *c);
 /* Returns true if no machine code is missing. A candidate without launches needs no code. */
 bool candidate_has_code(const candidate *c);
 
-/* Returns the size of the machine code in bytes. */
 size_t candidate_code_bytes(const candidate *c);
 
 /* Frees the machine code. It can be compiled again. */
@@ -181,7 +179,6 @@ typedef struct twins { /* zeroed before use */
     keymap by_source, by_code;
 } twins;
 
-/* Frees the table of twins. */
 void twins_deinit(twins *t);
 
 /* Enters a variant by c->source. Returns its class's representative, or NULL if `c` is the
