@@ -52,7 +52,6 @@ typedef struct pool {
 void pool_init(pool *p, const ledger *l, const encoding *e);
 void pool_deinit(pool *p);
 
-/* Chooses the candidates. */
 void pool_fill(pool *p, ledger *l, encoding *e);
 
 #endif

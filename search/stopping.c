@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 
-/* Fewer evaluations do not predict the gain of further evaluations. */
+/* A half of fewer evaluations does not predict the gain of further evaluations. */
 static const uint64_t least_half = 50;
 
 struct stopping_step {

@@ -23,9 +23,8 @@ typedef struct stopping_limits {
     /* A limit of 0 means no limit. */
     uint64_t evaluations;
     double seconds;
-    double target_cost; /* target for a fraction f of the ceiling: the cost at the ceiling / f */
-    double gain;        /* least relative improvement by the second half of the evaluations, which
-                           are 50 or more */
+    double target_cost; /* cost at which the search stops: the ceiling's cost / wanted fraction */
+    double gain; /* least relative improvement by the second half of 100 or more evaluations */
 } stopping_limits;
 
 typedef struct stopping {

@@ -21,9 +21,9 @@ static const strategy_kind strategy_random = {
 };
 
 /* Proposes every configuration: SPREAD of them from all over the space, then the others in order.
- * In order, the first configurations have the least values, which are usually slow
- * (search/surrogate.c), and callers may drop variants much slower than the best so far. Multiples
- * of the golden ratio leave the smallest gaps. */
+ * The spread gives a good cost early, so that callers can drop variants much slower than the best
+ * so far: the first configurations in order have the least values, which are usually slow
+ * (search/surrogate.c). Multiples of the golden ratio leave the smallest gaps. */
 enum { SPREAD = 32 };
 
 typedef struct exhaustive {

@@ -47,7 +47,6 @@ typedef struct strategy_kind {
     double (*chance)(strategy *s, double tie);
 } strategy_kind;
 
-/* Returns the kind that made `s`. */
 const strategy_kind *strategy_get_kind(const strategy *s);
 
 /* Makes a strategy of a kind. strategy_free() frees it. */

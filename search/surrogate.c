@@ -49,8 +49,7 @@ static const double least_penalty = 0.25, penalty_weight = 16;
 /* The model is fitted after each success up to FITTED_EACH, then at each growth by this factor. */
 static const double fit_growth = 1.3;
 
-/* The weight of the model's own deviations: as if this many forecasts had been off by one
- * deviation. */
+/* The model's own deviations count like this many forecasts that were off by one deviation. */
 static const double trusted_forecasts = 10;
 
 /* The score, less expected_score(), that the model expects of a trial. */
@@ -137,7 +136,7 @@ static size_t design_count(const surrogate *g)
     return share < DESIGN_LEAST ? DESIGN_LEAST : share > DESIGN_MOST ? DESIGN_MOST : (size_t)share;
 }
 
-/* Returns the random configuration nearest to the others on average, with few least values. */
+/* Returns the random configuration that is nearest to the others. Least values count against it. */
 static uint64_t propose_centre(surrogate *g)
 {
     ledger *l = &g->base.ledger;
@@ -405,8 +404,8 @@ static void surrogate_learn(strategy *s, size_t trial)
 /* Adds up the chances of all candidates without an outcome; if they are a sample, they stand for
  * the other configurations, too. Deviations are multiplied by the mean error of the forecasts, at
  * least 1, because the model was fitted to the outcomes. Only outcomes better than their forecasts
- * count: most are worse, because the model proposes where it is most hopeful, but these errors hide
- * no winner. */
+ * count. Most outcomes are worse, because the model proposes what it overrates, but such errors
+ * hide no winner. */
 static double surrogate_chance(strategy *s, double tie)
 {
     surrogate *g = (surrogate *)s;

@@ -99,8 +99,8 @@ static bool middle_of(const threshold *t, size_t low, size_t high, bool supposit
     return false;
 }
 
-/* Finds the middle of the longest range in [low, high] without answers (with `suppositions_count`,
- * without expected answers, too). Returns its length. */
+/* Finds the middle of the longest range in [low, high] whose points have no answer and, if
+ * `expected_too`, no expected answer. Returns the length of the range. */
 static size_t middle_of_longest(const threshold *t, size_t low, size_t high,
                                 bool suppositions_count, size_t *place)
 {
@@ -178,7 +178,7 @@ threshold_kind threshold_best_fit(const threshold *t, size_t *place)
     threshold_kind kind = THRESHOLD_NOTHING;
     *place = 0;
     for (int rises = 0; rises < 2; rises++) {
-        size_t wrong = 0; /* number of exceptions to a change at the current point, at first 0 */
+        size_t wrong = 0; /* exceptions to a change at point `at` */
         for (size_t i = 0; i < t->count; i++)
             wrong += t->told[i] == (rises ? THRESHOLD_NO : THRESHOLD_YES);
         for (size_t at = 0; at <= t->count; at++) {

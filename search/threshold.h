@@ -50,7 +50,6 @@ void threshold_expect(threshold *t, size_t place, threshold_answer answer);
 /* Finds the next point to ask for. Returns false if the line is decided. */
 bool threshold_next(const threshold *t, size_t *place);
 
-/* Tells the answer at a point. */
 void threshold_tell(threshold *t, size_t place, threshold_answer answer);
 
 /* Returns the kind of a decided line, and its change in `*place`. */

@@ -11,10 +11,11 @@
 enum { SCREEN_STEP = 2, SCREEN_ROUNDS = 8 };
 
 /* The probe samples the PROBE_FASTEST entrants and a spread of others, if there are PROBE_PAYS
- * times as many entrants. Four blocks are as many as before the first look of the heats. */
+ * times as many entrants. PROBE_BLOCKS is the number of blocks before the first look of the
+ * heats. */
 enum { PROBE_FASTEST = 28, PROBE_BLOCKS = 4, PROBE_PAYS = 2 };
 
-/* A winner without a rival in the finals has no interval. */
+/* Least entrants that the heats leave: without a rival, a winner has no interval. */
 enum { LEAST_SURVIVORS = 2 };
 
 /* Blocks of the finals after which a much slower default may leave: its ratio is known by then, and
@@ -153,8 +154,8 @@ static void drop_by_prior(race *r)
     keep_best(r, most && keep > most ? most : keep, RACE_PRIOR, false);
 }
 
-/* Returns the number of entrants for which, with any distribution of errors, the error of the best
- * is the largest of all with a probability of at most alpha. */
+/* Returns the number of probed entrants besides the fastest. With so many, and any distribution of
+ * errors, the error of the best entrant is the largest with a probability of at most alpha. */
 static size_t probe_spread(const race_options *o)
 {
     return (size_t)ceil(1 / o->alpha) - 1;
@@ -352,7 +353,7 @@ static void enter(race *r, race_stage stage)
         r->contenders[r->alive[i]].left_at = stage;
 }
 
-/* Judges the stages before the finals, before the first block and after each. */
+/* Judges the race up to the finals: before the first block, and after each block. */
 static void advance_heats(race *r)
 {
     if (r->stage == RACE_PROBE && (r->heats_blocks == PROBE_BLOCKS || r->alive_count == 0))

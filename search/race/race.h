@@ -54,7 +54,7 @@ typedef struct race_options {
                              all; above it, the default takes no part in the finals. 0 for no limit */
     size_t finals_blocks; /* blocks of the finals, rounded up to whole balanced designs */
     double tie_margin;    /* relative difference up to which entrants are tied */
-    double choice_margin; /* relative difference up to which race_entrant decides among tied */
+    double choice_margin; /* relative difference up to which `registers` ... decide among tied */
     int64_t tick_ns;      /* resolution of the clock; 0 if it does not matter */
 } race_options;
 

@@ -11,8 +11,8 @@ typedef struct contender {
     race_entrant given;
     race_stage left_at;
     bool failed;
-    bool cut;       /* left because the finals had no place, not by a test */
-    bool in_field;  /* scratch of race_conclude(): the entrant is in the field */
+    bool cut;       /* left for lack of places, not by a test */
+    bool in_field;  /* scratch of race_conclude(): the entrant is in `field` */
     size_t heats;   /* number of the entrant's samples in screen and heats, one per block from the
                      * start */
     size_t slot;    /* index of the entrant's series in `finals`, if left_at is RACE_FINALS */
@@ -46,7 +46,7 @@ struct race {
     bool extended;
 
     uint32_t *order, *labels;
-    uint32_t *field; /* scratch of race_conclude() */
+    uint32_t *field; /* scratch of race_conclude(), see result.c */
     size_t field_count;
     size_t order_count; /* 0 if the next block is not drawn yet */
 

@@ -155,8 +155,8 @@ void gp_set(gp *g, size_t row, double v)
     g->values[row] = v;
 }
 
-/* Outcomes come nearly in order, so few rows change, and adding their changes is much faster than
- * adding up all rows. */
+/* Outcomes come nearly in order, so few rows change. Adding their changes to the means is much
+ * faster than adding up all rows. */
 void gp_update_means(gp *g)
 {
     for (size_t r = 0; r < g->rows; r++) {

@@ -55,7 +55,6 @@ void gp_reset(gp *g, const gp_kernel *kernel, double scale, size_t pool_count);
 /* Adds a row; `v` is NAN if its value is unknown. Returns false if the row limit is reached. */
 bool gp_add(gp *g, const float *point, double v);
 
-/* Sets the value of a row. */
 void gp_set(gp *g, size_t row, double v);
 
 /* Recomputes the means from all values. Called before gp_mean(). */
