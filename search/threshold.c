@@ -82,8 +82,7 @@ static shape shape_of(const threshold *t)
     return s;
 }
 
-static bool middle_of(const threshold *t, size_t low, size_t high, bool suppositions_count,
-                      size_t *place)
+static bool middle_of(const threshold *t, size_t low, size_t high, bool expected_too, size_t *place)
 {
     size_t middle = low + (high - low) / 2;
     for (size_t d = 0; d <= high - low; d++)
@@ -91,7 +90,7 @@ static bool middle_of(const threshold *t, size_t low, size_t high, bool supposit
             size_t i = side ? middle + d : middle - d;
             if ((!side && d > middle) || i < low || i > high)
                 continue;
-            if (suppositions_count ? answer_at(t, i) == THRESHOLD_UNKNOWN : !t->told[i]) {
+            if (expected_too ? answer_at(t, i) == THRESHOLD_UNKNOWN : !t->told[i]) {
                 *place = i;
                 return true;
             }
@@ -101,12 +100,12 @@ static bool middle_of(const threshold *t, size_t low, size_t high, bool supposit
 
 /* Finds the middle of the longest range in [low, high] whose points have no answer and, if
  * `expected_too`, no expected answer. Returns the length of the range. */
-static size_t middle_of_longest(const threshold *t, size_t low, size_t high,
-                                bool suppositions_count, size_t *place)
+static size_t middle_of_longest(const threshold *t, size_t low, size_t high, bool expected_too,
+                                size_t *place)
 {
     size_t best = 0, length = 0;
     for (size_t i = low; i <= high + 1; i++) {
-        if (i <= high && !(suppositions_count ? answer_at(t, i) : t->told[i])) {
+        if (i <= high && !(expected_too ? answer_at(t, i) : t->told[i])) {
             length++;
             continue;
         }

@@ -24,7 +24,7 @@ import sys
 # Outside their own module only unit tests use these, or autotune-rank, which a build without MPI lacks.
 FOR_TESTS = {
     "worker_spawn", "candidate_next", "ceilings_parse", "next_limit_ns", "spending_search",
-    "device_child_confine",
+    "device_worker_confine",
     "device_worker_pending", "device_worker_start_with", "interrupt_is_pending", "compile_worker_confine",
     "journal_count", "journal_path", "judge_interval", "pick_scale",
     "recorded_open_text", "recorded_parse",

@@ -41,9 +41,9 @@ static at_status try_samples(device_bench *b, loaded_variant *v, size_t count,
 
 /* Checks a variant unless a launch takes longer than variant->too_slow_ns; *slow_ns is then its
  * time, otherwise 0. If the extra time of a first launch may be the reason, a sample decides. */
-static at_status check_or_leave(device_bench *b, const device_variant *variant,
-                                const loaded_variant *v, int64_t *slow_ns, outcome *result,
-                                at_error *error)
+static at_status check_unless_slow(device_bench *b, const device_variant *variant,
+                                   const loaded_variant *v, int64_t *slow_ns, outcome *result,
+                                   at_error *error)
 {
     at_status status =
         loaded_check_within(b, v, CHECK_LAUNCHES, variant->too_slow_ns, slow_ns, result, error);
@@ -75,7 +75,7 @@ at_status device_bench_try(device_bench *b, pack *asked, device_answer *answer)
                              : loaded_check_loops(b, &variant, CHECK_LAUNCHES,
                                                   &answer->found.coverage, &result, &error);
     if (!status && whole && sample_count > 0)
-        status = check_or_leave(b, &variant, &v, &slow_ns, &result, &error);
+        status = check_unless_slow(b, &variant, &v, &slow_ns, &result, &error);
     else if (!status && whole)
         status = loaded_check(b, &v, CHECK_LAUNCHES, &result, &error);
     if (!status && slow_ns > 0) {

@@ -6,22 +6,23 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "bench/child.h"
 #include "bench/supervise.h"
 #include "bench/wire.h"
+#include "bench/worker.h"
 #include "process/message.h"
 
-enum { LONGEST_TURN_MS = 1000 };
+enum { LONGEST_WAIT_MS = 1000 };
 
 /* Long enough on a busy machine, and short enough for a search with a few endless kernels. */
 static const int64_t default_watchdog_floor_ns = INT64_C(2) * 1000000000;
 
-static at_status start_child(void *context, worker *out, at_error *error)
+static at_status start_process(void *context, worker *out, at_error *error)
 {
     const device_worker_options *options = context;
-    const worker_program *program = options->proves ? &device_proof_program : &device_child_program;
+    const worker_program *program =
+        options->proves ? &device_proof_program : &device_worker_program;
     pack settings = {0};
-    device_child_put_options(&settings, context);
+    device_worker_put_options(&settings, context);
     at_status status = worker_start(options->host, program, &settings, out, error);
     pack_deinit(&settings);
     return status;
@@ -30,7 +31,7 @@ static at_status start_child(void *context, worker *out, at_error *error)
 at_status device_worker_start(const device_worker_options *options, device_worker **out,
                               at_error *error)
 {
-    return device_worker_start_with(options, start_child, NULL, out, error);
+    return device_worker_start_with(options, start_process, NULL, out, error);
 }
 
 at_status device_worker_start_with(const device_worker_options *options, device_starter start,
@@ -133,7 +134,7 @@ static at_status take(device_worker *w, const device_question *question, int tim
         if (w->failed)
             return error_set(error, w->failure.status, "%s", w->failure.message);
         int64_t left_ms = (end_ns - clock_now_ns() + 999999) / 1000000;
-        run_once(w, left_ms < 0 ? 0 : left_ms < LONGEST_TURN_MS ? (int)left_ms : LONGEST_TURN_MS);
+        run_once(w, left_ms < 0 ? 0 : left_ms < LONGEST_WAIT_MS ? (int)left_ms : LONGEST_WAIT_MS);
         if (device_events_has(&w->events, question) || w->failed)
             continue;
         /* Continue after the time-out as long as there is something to read. */

@@ -256,7 +256,7 @@ static ceiling_kind choose_ceiling(const device_meter *m)
 
 /* Returns an input buffer of the problem, or with `overwritten` an output or scratch buffer, that
  * is large enough for the ceiling, or PLAN_MAX_BUFFERS. */
-static uint32_t find_end(const device_meter *m, bool overwritten)
+static uint32_t find_own_buffer(const device_meter *m, bool overwritten)
 {
     const problem_plan *plan = &m->slot->plan;
     for (uint32_t i = 0; i < plan->buffer_count; i++) {
@@ -270,10 +270,11 @@ static uint32_t find_end(const device_meter *m, bool overwritten)
     return PLAN_MAX_BUFFERS;
 }
 
-static at_status make_end(device_meter *m, bool overwritten, device_buffer ***out, at_error *error)
+static at_status make_copy_buffers(device_meter *m, bool overwritten, device_buffer ***out,
+                                   at_error *error)
 {
     const buffer_plan bits = {.fill = FILL_BITS, .type = DTYPE_UINT8, .count = m->ceiling_bytes};
-    uint32_t own = find_end(m, overwritten);
+    uint32_t own = find_own_buffer(m, overwritten);
     *out = memory_new(m->set_count, sizeof **out);
     at_status status = AT_OK;
     for (size_t set = 0; !status && set < m->set_count; set++) {
@@ -338,9 +339,9 @@ static at_status make_ceiling(device_meter *m, at_error *error)
     m->owned = memory_new(2 * m->set_count, sizeof *m->owned);
     at_status status = AT_OK;
     if (kind != CEILING_READ)
-        status = make_end(m, true, &m->copy_to, error);
+        status = make_copy_buffers(m, true, &m->copy_to, error);
     if (!status && kind != CEILING_WRITE)
-        status = make_end(m, false, &m->copy_from, error);
+        status = make_copy_buffers(m, false, &m->copy_from, error);
     if (!status && m->batch > 1)
         status = m->api->batches->copies_new(m->device, m->copy_to, m->copy_from, m->set_count,
                                              m->ceiling_bytes, m->batch, &m->ceiling, error);

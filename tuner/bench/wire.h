@@ -52,7 +52,7 @@ at_status device_contents_find(const device_contents *c, const unsigned char *ke
 /* ---- messages ---- */
 
 typedef enum device_message {
-    /* requests, for bench/child.c; the first fields are the number and the id */
+    /* requests, for bench/worker.c; the first fields are the number and the id */
     REQUEST_SETUP = 1, /* id 0, support images, slot count, problems, predecessors */
     REQUEST_TRY,       /* id, sample count, variant */
     REQUEST_HOLD,      /* id, variant */

@@ -21,7 +21,7 @@
 #include "base/paths.h"
 #include "base/text.h"
 #include "base/wrap.h"
-#include "bench/child.h"
+#include "bench/worker.h"
 #include "cmd/line/page.h"
 #include "cmd/table.h"
 #include "cmd/variant/best.h"
@@ -201,7 +201,7 @@ static void set_signals(void)
 }
 
 /* The workers that this program can become. */
-static const worker_program *const workers[] = {&compile_worker_program, &device_child_program,
+static const worker_program *const workers[] = {&compile_worker_program, &device_worker_program,
                                                 &device_proof_program, &device_list_program, NULL};
 
 /* Replaces stdout and stderr by streams that escape control characters. If memory is short, both

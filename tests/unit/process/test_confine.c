@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "bench/child.h"
+#include "bench/worker.h"
 #include "check.h"
 #include "compile/worker.h"
 #include "process/confine.h"
@@ -58,13 +58,13 @@ static void confine_compile_worker_without_cache(const folders *f)
 static void confine_simulated_device(const folders *f)
 {
     (void)f;
-    device_child_confine(true);
+    device_worker_confine(true);
 }
 
 static void confine_gpu(const folders *f)
 {
     (void)f;
-    device_child_confine(false);
+    device_worker_confine(false);
 }
 
 static bool reads(const char *folder)

@@ -10,8 +10,8 @@
 #include "run/variant/sources.h"
 
 enum {
-    IDLE_CORES = 2, /* cores for the measuring run, if there are more than twice as many */
-    IDS = 32,
+    IDLE_CORES = 2,      /* cores for the measuring run, if there are more than twice as many */
+    RUN_SHIFT = 32,      /* a compile id has the number of its run from this bit on */
     REFERENCES = 1 << 16 /* ids below this belong to references */
 };
 
@@ -54,7 +54,7 @@ static at_status take(ahead *a, int timeout_ms)
     compile_result r = {0};
     at_status status = compile_take(a->compilers.pool, timeout_ms, &r, NULL);
     if (!status)
-        a->waiting[r.id >> IDS]--;
+        a->waiting[r.id >> RUN_SHIFT]--;
     compile_result_deinit(&r);
     return status;
 }
@@ -72,7 +72,7 @@ static void queue_variant(ahead *a, session *s, const char *configuration, size_
                           size_t place)
 {
     uint16_t indices[PATTERN_MAX_PARAMETERS];
-    candidate c = {.id = (((uint64_t)number << IDS) + REFERENCES) / DEVICE_SLOTS + 1 + place};
+    candidate c = {.id = (((uint64_t)number << RUN_SHIFT) + REFERENCES) / DEVICE_SLOTS + 1 + place};
     sources all = {0};
     if (!script_parse_configuration(s->script, configuration, indices, NULL) &&
         !sources_emit(s, indices, &c, &all, NULL))
@@ -105,7 +105,7 @@ void ahead_queue(ahead *a, const settings *run, const pattern_variable *values, 
         status = problem_set_init(&s.problems, s.script, NULL, chosen.kinds, s.slots, NULL);
     if (!status)
         status = problem_set_submit(&s.problems, a->compilers.pool, of->arch, of->predicted,
-                                    (uint64_t)number << IDS, NULL, NULL, 0, NULL);
+                                    (uint64_t)number << RUN_SHIFT, NULL, NULL, 0, NULL);
     a->waiting[number] += s.problems.waiting;
     for (size_t i = 0; !status && i < run->search.start_count; i++)
         queue_variant(a, &s, run->search.starts[i], number, i);

@@ -159,7 +159,7 @@ static at_status check_leader(pipeline *p, at_error *error)
     return next == NEXT_PROVE ? pipeline_prove(p, c, false, error) : AT_OK;
 }
 
-static int64_t racing_ns(const pipeline *p, const candidate *c)
+static int64_t prior_ns_if_may_race(const pipeline *p, const candidate *c)
 {
     return candidate_may_race(c) ? pipeline_prior_ns(p, c) : 0;
 }
@@ -170,7 +170,7 @@ static candidate *fastest_deferred(const pipeline *p)
     int64_t found_ns = INT64_MAX;
     for (size_t i = 0; i < p->table.count; i++) {
         candidate *c = p->table.items[i];
-        int64_t time_ns = c->ragged == RAGGED_DEFERRED ? racing_ns(p, c) : 0;
+        int64_t time_ns = c->ragged == RAGGED_DEFERRED ? prior_ns_if_may_race(p, c) : 0;
         if (time_ns > 0 && time_ns < found_ns) {
             found = c;
             found_ns = time_ns;

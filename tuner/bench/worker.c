@@ -1,4 +1,4 @@
-#include "bench/child.h"
+#include "bench/worker.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,14 +15,14 @@
 
 enum { MAX_DEVICES = 64 };
 
-typedef struct child {
+typedef struct server {
     int fd;
     uint64_t number; /* number of the current request */
     device_bench bench;
     gpu_turn *turn; /* NULL if turns are not needed: a simulated device has no UUID */
     gpu_pace pace;
     bool steady; /* the current request must not be interrupted by a rest */
-} child;
+} server;
 
 static at_status send_note(int fd, const device_note *note)
 {
@@ -32,7 +32,7 @@ static at_status send_note(int fd, const device_note *note)
 }
 
 /* Sends a note with the current request's number. If this fails, the next answer fails, too. */
-static void number_note(const child *c, device_note note)
+static void number_note(const server *c, device_note note)
 {
     note.number = c->number;
     send_note(c->fd, &note);
@@ -44,13 +44,13 @@ static void note_waiting(void *context)
                                        .limit_ns = GPU_TURN_MOST_NS + GPU_TURN_MOST_NS / 2});
 }
 
-static void begin_work(child *c)
+static void begin_work(server *c)
 {
     gpu_turn_take(c->turn, GPU_TURN_MOST_NS, note_waiting, c);
     gpu_pace_begin(&c->pace, clock_now_ns());
 }
 
-static void rest(child *c)
+static void rest(server *c)
 {
     int64_t rest_ns = gpu_pace_rest(&c->pace, clock_now_ns());
     if (rest_ns <= 0)
@@ -64,7 +64,7 @@ static void rest(child *c)
 
 static void pass_note(void *context, const device_note *note)
 {
-    child *c = context;
+    server *c = context;
     if (!c->steady)
         rest(c);
     number_note(c, *note);
@@ -78,14 +78,14 @@ static void send_failure(int fd, at_status status, const at_error *error)
     message_post(fd, &m, NULL);
 }
 
-static at_status send_opened(child *c, at_error *error)
+static at_status send_opened(server *c, at_error *error)
 {
     message m = {.type = REPLY_OPENED};
     device_put_properties(&m.body, c->bench.api->properties(c->bench.device));
     return message_post(c->fd, &m, error);
 }
 
-static at_status open_device(child *c, const device_worker_options *options, at_error *error)
+static at_status open_device(server *c, const device_worker_options *options, at_error *error)
 {
     const device_api *api = device_api_find(options->spec);
     if (!api) {
@@ -142,14 +142,14 @@ static device_request *const handlers[] = {
     [REQUEST_DATA] = take_data,
 };
 
-static at_status send_answer(child *c, const device_answer *answer, at_error *error)
+static at_status send_answer(server *c, const device_answer *answer, at_error *error)
 {
     message m = {.type = REPLY_ANSWER};
     device_put_answer(&m.body, answer);
     return message_post(c->fd, &m, error);
 }
 
-static at_status serve(child *c, bool *go, at_error *error)
+static at_status serve(server *c, bool *go, at_error *error)
 {
     message m;
     at_status status = message_receive(c->fd, -1, &m, error);
@@ -188,7 +188,7 @@ static at_status serve(child *c, bool *go, at_error *error)
     return status;
 }
 
-void device_child_confine(bool in_process)
+void device_worker_confine(bool in_process)
 {
     /* A driver may open any file at any time, but has started its programs by now. */
     if (in_process)
@@ -202,7 +202,7 @@ static const pack_field option_fields[] = {
     PACK_FIELD(device_worker_options, proves),
 };
 
-void device_child_put_options(pack *p, const device_worker_options *options)
+void device_worker_put_options(pack *p, const device_worker_options *options)
 {
     pack_put_fields(p, options, PACK_FIELDS(option_fields));
 }
@@ -213,7 +213,7 @@ static int run(int fd, pack *settings)
     pack_get_fields(settings, &options, PACK_FIELDS(option_fields));
     if (!pack_complete(settings))
         return 1;
-    child c = {.fd = fd};
+    server c = {.fd = fd};
     at_error error = {0};
     at_status status = open_device(&c, &options, &error);
     if (status) {
@@ -221,7 +221,7 @@ static int run(int fd, pack *settings)
         gpu_turn_free(c.turn);
         return 1;
     }
-    device_child_confine(!c.bench.api->hardware);
+    device_worker_confine(!c.bench.api->hardware);
     bool go = true;
     while (!status && go)
         status = serve(&c, &go, &error);
@@ -268,7 +268,7 @@ static at_status list_devices(const char *kind, bool names, device_properties *o
     return *count > 0 ? AT_OK : first;
 }
 
-const worker_program device_child_program = {.name = "autotune-device", .run = run};
+const worker_program device_worker_program = {.name = "autotune-device", .run = run};
 const worker_program device_proof_program = {.name = "autotune-proof", .run = run};
 
 static int list(int fd, pack *settings)
