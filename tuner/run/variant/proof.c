@@ -1,92 +1,25 @@
-#include "run/variant/proof.h"
+/* Runs the jobs of a prover on its workers, and takes their answers. */
+#include "run/variant/proof_state.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "bench/client.h"
-#include "run/setup/problems.h"
-#include "run/setup/proof_problems.h"
 #include "run/setup/setup.h"
-#include "script/emit.h"
 
 /* Compile ids: bits for the owner and the purpose. */
 #define OWN_IDS (UINT64_C(1) << 63)
 #define REFERENCE_IDS (UINT64_C(1) << 62)
-#define LARGER_IDS (UINT64_C(1) << 61) /* see new_larger() */
-
-/* Most simulating processes: eight, and one for two cores. Several finalists are then proven at a
- * time, which takes less time than more threads for each (sim/machine/run.c). Each process runs the
- * references itself, so a further process starts only for a job that would wait. */
-enum { MOST_WORKERS = 8, CORES_A_WORKER = 2 };
+#define LARGER_IDS (UINT64_C(1) << 61) /* growth 0; growth g has the bit 61 - g */
 
 /* Jobs sent to a worker: one runs, and the next waits at the worker. */
 enum { SENT_AHEAD = 2 };
 
 /* If no proof is decided for this long, the user is told the reason. */
 static const int64_t EXPLAIN_NS = INT64_C(10) * 1000000000;
-
-/* One variant to prove. It is sent to a worker when `parts` is 0, and decided once: by an answer,
- * or because it cannot be proven. Then its images are freed and it joins the queue `decided`. */
-typedef struct job {
-    queue_item item; /* in `decided` */
-    uint64_t id;
-    size_t parts;  /* number of compile results that have not arrived */
-    size_t worker; /* index of the worker to which the job was sent */
-    bool sent, decided;
-    prover *further;     /* the prover of larger problems that tries the variant; may be NULL */
-    proof_growth growth; /* how the larger problems grow */
-    uint16_t *indices;
-    uint64_t urgency;       /* the job with the highest urgency is sent first */
-    device_variant variant; /* its images borrow from `compiled` */
-    compile_result compiled[DEVICE_SLOTS];
-    char texts[DEVICE_SLOTS][33]; /* hashes of the compiled texts */
-    size_t same[DEVICE_SLOTS];    /* the first slot with the same text */
-    proof proof;
-} job;
-
-/* larger[g] is the prover of the larger problems of proof_growth g, or NULL until it is needed. A
- * prover of larger problems has no larger[]. It tries a job's variant under the job's number in two
- * cases. If no result of the tuned problem was compared, it runs the largest possible whole
- * problems. If a loop never had two iterations, it runs blocks of larger problems, or whole larger
- * problems if blocks depend on each other. */
-struct prover {
-    prover *larger[GROWTH_COUNT];
-    bool is_larger;
-    uint64_t own_ids;
-    script *script;
-    compile_pool *pool;
-    char arch[16];
-    device_worker *workers[MOST_WORKERS];
-    size_t worker_count, sent[MOST_WORKERS]; /* jobs without an answer, by worker */
-    uint64_t last_urgency;
-    device_whole whole;
-    proof_problems chosen;
-    problem_set problems; /* the chosen problems, in the form for workers */
-    bool set_up;
-    bool tells_results;
-    size_t results_asked, results_told; /* requested results; received results */
-    proof_results *results;             /* results that the caller has not taken; owned */
-    size_t results_count;
-    char oracle_place[1024]; /* "file:line" of the reference kernel */
-    char why[1024];          /* reason why nothing can be proven; "" if proofs are possible */
-    uint64_t broken; /* lowest compile id of a reference that does not compile; UINT64_MAX if all
-                        compile */
-    char broken_why[1024];
-    bool is_script_wrong; /* `why` is an error of the script */
-    job **jobs;
-    size_t job_count, undecided;
-    size_t answered; /* number of first jobs that are all decided */
-    queue decided;   /* decided jobs that the caller has not taken, oldest first */
-    size_t taken;
-    size_t proven, proven_on[DEVICE_SLOTS]; /* proven variants; those that ran on each problem */
-    int64_t first_sent_ns; /* time of the first job, as clock_now_ns(); 0 before it */
-    bool told_wait;        /* the user was told that the reference takes long */
-};
 
 void proof_deinit(proof *p)
 {
@@ -96,51 +29,14 @@ void proof_deinit(proof *p)
     *p = (proof){0};
 }
 
-static void free_job_images(job *j)
-{
-    for (size_t i = 0; i < DEVICE_SLOTS; i++)
-        compile_result_deinit(&j->compiled[i]);
-}
-
-static void decide_covered(prover *p, job *j, proof_verdict verdict, const char *message,
-                           const device_coverage *coverage)
-{
-    if (j->decided)
-        return;
-    j->decided = true;
-    j->proof.id = j->id;
-    j->proof.verdict = verdict;
-    j->proof.message = memory_text(message);
-    j->proof.coverage = *coverage;
-    free_job_images(j);
-    p->proven += verdict == PROOF_PROVEN;
-    for (size_t i = 0; i < p->chosen.count; i++)
-        p->proven_on[i] += verdict == PROOF_PROVEN && j->variant.present[i];
-    p->undecided--;
-    queue_push(&p->decided, j);
-}
-
-static void decide(prover *p, job *j, proof_verdict verdict, const char *message)
-{
-    decide_covered(p, j, verdict, message, &(device_coverage){0});
-}
-
 /* Ends a proof as unknown: results on small problems alone prove nothing about the tuned one. */
-static void decide_unproven(prover *p, job *j, const device_coverage *found)
+static void decide_unproven(prover *p, proof_job *j, const device_coverage *found)
 {
     char why[COVERAGE_TEXT_BYTES + 64];
     snprintf(why, sizeof why,
              "no fault was found in the blocks that were run, but of the tuned problem %s",
              found->skipped);
-    decide(p, j, PROOF_UNKNOWN, why);
-}
-
-static void give_up(prover *p, const char *why)
-{
-    if (!p->why[0])
-        snprintf(p->why, sizeof p->why, "%s", why);
-    for (size_t i = 0; i < p->job_count; i++)
-        decide(p, p->jobs[i], PROOF_UNKNOWN, p->why);
+    proof_job_decide(p, j, PROOF_UNKNOWN, why);
 }
 
 static at_status start_worker(prover *p, at_error *error)
@@ -173,10 +69,10 @@ static void give_up_for(prover *p, const at_error *e)
     p->is_script_wrong = p->is_script_wrong || e->status == AT_SCRIPT ||
                          (e->status == AT_USAGE && script_oracle(p->script) == ORACLE_REFERENCE);
     if (!e->file[0])
-        give_up(p, e->message);
+        proof_jobs_give_up(p, e->message);
     else {
         snprintf(why, sizeof why, "%s:%d: %s", e->file, e->line, e->message);
-        give_up(p, why);
+        proof_jobs_give_up(p, why);
     }
 }
 
@@ -210,7 +106,7 @@ prover *prover_new(script *s, compile_pool *pool, const char *arch, bool as_set,
     prover *p = create(s, pool, arch);
     p->whole = whole;
     if (script_pattern(s)->transfers)
-        give_up(
+        proof_jobs_give_up(
             p,
             "not provable: the driver makes the copies of a transfer, and they are not simulated");
     else if (proof_problems_choose(&p->chosen, s, as_set, &trouble))
@@ -227,7 +123,7 @@ static prover *new_larger(prover *p, proof_growth growth)
     larger->own_ids = OWN_IDS | LARGER_IDS >> growth;
     proof_problems_enlarge(&larger->chosen, p->script, p->chosen.kinds[0], growth);
     if (larger->chosen.count == 0)
-        give_up(larger, "none of the pattern's problems can be made larger");
+        proof_jobs_give_up(larger, "none of the pattern's problems can be made larger");
     else
         begin(larger);
     return larger;
@@ -242,7 +138,7 @@ void prover_free(prover *p)
     for (size_t i = 0; i < p->worker_count; i++)
         device_worker_free(p->workers[i]);
     for (size_t i = 0; i < p->job_count; i++) {
-        free_job_images(p->jobs[i]);
+        proof_job_free_images(p->jobs[i]);
         proof_deinit(&p->jobs[i]->proof);
         free(p->jobs[i]->indices);
         free(p->jobs[i]);
@@ -269,150 +165,9 @@ void prover_problems(const prover *p, char *text, size_t size_bytes)
     }
 }
 
-static job *add_job(prover *p, uint64_t id, const uint16_t *indices)
-{
-    const size_t count = script_pattern(p->script)->parameter_count;
-    job *j = memory_new(1, sizeof *j);
-    j->indices = memory_new(count + 1, sizeof *indices);
-    memcpy(j->indices, indices, count * sizeof *indices);
-    memory_add(&p->jobs, &p->job_count, &j, sizeof j);
-    j->id = id;
-    p->undecided++;
-    return j;
-}
-
-/* Sets j->same[slot]. Returns true if no earlier slot has the same text with these entries. */
-static bool is_new(job *j, size_t slot, const emitted *source)
-{
-    memcpy(j->texts[slot], source->hash, sizeof j->texts[slot]);
-    j->same[slot] = slot;
-    for (size_t i = 0; i < slot && j->same[slot] == slot; i++) {
-        if (!j->variant.present[i] || strcmp(j->texts[i], source->hash) != 0)
-            continue;
-        if (plan_same_entries(&j->variant.launches[slot], &j->variant.launches[i]))
-            j->same[slot] = j->same[i];
-    }
-    return j->same[slot] == slot;
-}
-
-/* Notes that the variant is not run on a problem, because it breaks constraint `broken` there. */
-static void note_not_run(prover *p, job *j, size_t slot, size_t broken)
-{
-    const pattern *described = script_pattern(p->script);
-    const space_constraint *c = &described->constraints[broken];
-    char label[DEVICE_LABEL_BYTES], text[2048] = "";
-    problem_label(described, p->chosen.kinds[slot], label, sizeof label);
-    if (j->proof.not_run)
-        text_add(text, sizeof text, "%s; ", j->proof.not_run);
-    text_add(text, sizeof text, "%s: the variant breaks %s:%d, \"%s\"", label, described->path,
-             c->line, c->text);
-    free(j->proof.not_run);
-    j->proof.not_run = memory_text(text);
-}
-
-static at_status submit_part(prover *p, size_t number, size_t slot, const uint16_t *indices,
-                             at_error *error)
-{
-    job *j = p->jobs[number];
-    const pattern *described = script_pattern(p->script);
-    emitted source = {0};
-    size_t broken;
-    launch_plan *launch = &j->variant.launches[slot];
-    at_status status = script_valid(p->script, p->chosen.kinds[slot], indices,
-                                    &j->variant.present[slot], &broken, error);
-    if (!status && !j->variant.present[slot])
-        note_not_run(p, j, slot, broken);
-    if (status || !j->variant.present[slot])
-        return status;
-    status = script_launch_plan(p->script, p->chosen.kinds[slot], indices, launch, error);
-    if (status == AT_USAGE && p->is_larger) {
-        /* The script did not ask for this size, so the variant need not have a launch for it. */
-        j->variant.present[slot] = false;
-        return error_ignore(status, AT_USAGE, error);
-    }
-    if (!status)
-        status = emit_variant(p->script, p->chosen.kinds[slot], indices, true, &source, error);
-    if (!status && is_new(j, slot, &source)) {
-        status = submit_source(p->pool, p->own_ids | (number * DEVICE_SLOTS + slot), &source,
-                               described->template_path, launch, p->arch, true, error);
-        j->parts += !status;
-    }
-    emitted_deinit(&source);
-    return status;
-}
-
-/* Returns true if the variant has a launch, on one of the script's problems, that no GPU can make.
- */
-static bool is_impossible(prover *p, const uint16_t *indices, at_error *why)
-{
-    bool valid;
-    size_t broken;
-    launch_plan plan;
-    for (size_t slot = 0; slot < p->chosen.count; slot++)
-        if (!script_valid(p->script, p->chosen.kinds[slot], indices, &valid, &broken, NULL) &&
-            valid &&
-            script_launch_plan(p->script, p->chosen.kinds[slot], indices, &plan, why) == AT_USAGE)
-            return true;
-    return false;
-}
-
-/* Adds a job. `once` names the loops that never had two iterations (device_variant). */
-static at_status add(prover *p, uint64_t id, const uint16_t *indices, const char *once,
-                     at_error *error)
-{
-    job *j = add_job(p, id, indices);
-    snprintf(j->variant.once, sizeof j->variant.once, "%s", once);
-    at_status status = AT_OK;
-    at_error impossible = {0};
-    if (!p->is_larger && is_impossible(p, indices, &impossible)) {
-        char why[sizeof p->why];
-        snprintf(why, sizeof why, "no GPU can make the launch: %s:%d: %s", impossible.file,
-                 impossible.line, impossible.message);
-        decide(p, j, PROOF_WRONG, why);
-        return AT_OK;
-    }
-    if (p->why[0]) {
-        decide(p, j, PROOF_UNKNOWN, p->why);
-        return AT_OK;
-    }
-    size_t layout = problem_set_layout(&p->problems, indices);
-    j->variant.layout = (uint32_t)layout;
-    if (layout == DEVICE_MAX_LAYOUTS) {
-        decide(p, j, PROOF_UNKNOWN,
-               "the variant's data layout is not possible on the problems that are small enough to "
-               "be simulated");
-        return AT_OK;
-    }
-    for (size_t slot = 0; !status && slot < p->chosen.count; slot++)
-        status = submit_part(p, p->job_count - 1, slot, indices, error);
-    if (!status && j->parts == 0)
-        decide(p, j, PROOF_UNKNOWN,
-               "the variant breaks a constraint on every problem that is small enough to be "
-               "simulated");
-    return status;
-}
-
 at_status prover_add(prover *p, uint64_t id, const uint16_t *indices, at_error *error)
 {
-    return add(p, id, indices, "", error);
-}
-
-void prover_hurry(prover *p, uint64_t id)
-{
-    p->last_urgency++;
-    for (size_t i = 0; i < p->job_count; i++)
-        if (p->jobs[i]->id == id) {
-            p->jobs[i]->urgency = p->last_urgency;
-            if (p->jobs[i]->further)
-                prover_hurry(p->jobs[i]->further, i);
-        }
-}
-
-void prover_withdraw(prover *p, uint64_t id, const char *why)
-{
-    for (size_t i = p->answered; i < p->job_count; i++)
-        if (p->jobs[i]->id == id && !p->jobs[i]->sent)
-            decide(p, p->jobs[i], PROOF_UNKNOWN, why);
+    return proof_job_add(p, id, indices, "", error);
 }
 
 bool prover_owns(uint64_t compile_id)
@@ -422,7 +177,7 @@ bool prover_owns(uint64_t compile_id)
 
 static at_status send(prover *p, size_t number, size_t to, at_error *error)
 {
-    job *j = p->jobs[number];
+    proof_job *j = p->jobs[number];
     j->worker = to;
     for (size_t i = 0; i < p->chosen.count; i++)
         if (j->variant.present[i])
@@ -432,22 +187,8 @@ static at_status send(prover *p, size_t number, size_t to, at_error *error)
     if (p->first_sent_ns == 0)
         p->first_sent_ns = clock_now_ns();
     p->sent[to]++;
-    free_job_images(j);
+    proof_job_free_images(j);
     return status;
-}
-
-static size_t most_urgent(prover *p)
-{
-    size_t found = p->job_count;
-    while (p->answered < p->job_count && p->jobs[p->answered]->decided)
-        p->answered++;
-    for (size_t i = p->answered; i < p->job_count; i++) {
-        const job *j = p->jobs[i];
-        if (!j->sent && !j->decided && !j->parts &&
-            (found == p->job_count || j->urgency > p->jobs[found]->urgency))
-            found = i;
-    }
-    return found;
 }
 
 static size_t most_workers(void)
@@ -462,7 +203,7 @@ static at_status feed(prover *p, at_error *error)
 {
     at_status status = AT_OK;
     while (!status && p->set_up && !p->why[0]) {
-        size_t idlest = 0, number = most_urgent(p);
+        size_t idlest = 0, number = proof_jobs_most_urgent(p);
         for (size_t i = 1; i < p->worker_count; i++)
             if (p->sent[i] < p->sent[idlest])
                 idlest = i;
@@ -544,7 +285,7 @@ static at_status take_reference(prover *p, uint64_t id, compile_result *r, at_er
     }
     if (p->problems.waiting == 0 && p->broken < UINT64_MAX) {
         p->is_script_wrong = true;
-        give_up(p, p->broken_why);
+        proof_jobs_give_up(p, p->broken_why);
     }
     return p->problems.waiting == 0 && !p->why[0] ? set_up(p, error) : AT_OK;
 }
@@ -558,7 +299,7 @@ at_status prover_compiled(prover *p, compile_result *r, at_error *error)
     if (id & REFERENCE_IDS)
         return take_reference(p, id & ~REFERENCE_IDS, r, error);
     size_t number = (size_t)(id / DEVICE_SLOTS);
-    job *j = p->jobs[number];
+    proof_job *j = p->jobs[number];
     j->parts--;
     if (j->decided)
         return AT_OK;
@@ -568,7 +309,7 @@ at_status prover_compiled(prover *p, compile_result *r, at_error *error)
                  "the variant does not compile for the simulated device (%s):\n%.1500s",
                  compile_outcome_name(r->outcome), r->log ? r->log : "");
         j->proof.uncompiled = r->outcome == COMPILE_ERROR;
-        decide(p, j, PROOF_UNKNOWN, why);
+        proof_job_decide(p, j, PROOF_UNKNOWN, why);
         return AT_OK;
     }
     j->compiled[id % DEVICE_SLOTS] = *r;
@@ -590,21 +331,22 @@ static bool is_uncompared(const prover *p, const device_coverage *covered)
 
 /* Tries a proven variant on larger problems, because loops never had two iterations or results were
  * not compared. A variant that cannot be emitted for these problems keeps its verdict. */
-static void try_larger_problems(prover *p, job *j, size_t number, proof_growth growth)
+static void try_larger_problems(prover *p, proof_job *j, size_t number, proof_growth growth)
 {
     prover **to = &p->larger[growth];
     if (!*to)
         *to = new_larger(p, growth);
     j->further = *to;
     j->growth = growth;
-    if (add(*to, number, j->indices, growth == GROWTH_BRIEF ? "" : j->proof.coverage.once, NULL))
-        decide(*to, (*to)->jobs[(*to)->job_count - 1], PROOF_UNKNOWN, "");
+    if (proof_job_add(*to, number, j->indices, growth == GROWTH_BRIEF ? "" : j->proof.coverage.once,
+                      NULL))
+        proof_job_decide(*to, (*to)->jobs[(*to)->job_count - 1], PROOF_UNKNOWN, "");
 }
 
 /* Continues with a variant that has no fault so far: on larger problems, or with its verdict. */
 static void continue_proof(prover *p, size_t number)
 {
-    job *j = p->jobs[number];
+    proof_job *j = p->jobs[number];
     device_coverage covered = j->proof.coverage;
     if (!p->is_larger && !j->further && is_uncompared(p, &covered))
         try_larger_problems(p, j, number, GROWTH_BRIEF);
@@ -612,7 +354,7 @@ static void continue_proof(prover *p, size_t number)
         try_larger_problems(p, j, number, covered.together ? GROWTH_WHOLE : GROWTH_BLOCKS);
     else {
         covered.smaller = is_uncompared(p, &covered);
-        decide_covered(p, j, PROOF_PROVEN, "", &covered);
+        proof_job_decide_covered(p, j, PROOF_PROVEN, "", &covered);
     }
 }
 
@@ -620,14 +362,14 @@ static void continue_proof(prover *p, size_t number)
  * makes the variant wrong. A fault on a larger problem leaves the variant without a proof. */
 static void conclude(prover *p, const proof *further)
 {
-    job *j = p->jobs[further->id];
+    proof_job *j = p->jobs[further->id];
     device_coverage *covered = &j->proof.coverage;
     char elsewhere[COVERAGE_TEXT_BYTES + 96] = "of larger problems no result was compared",
                                          why[2048];
     if (further->verdict == PROOF_WRONG &&
         proof_problems_within(script_pattern(p->script), further->wrong_on)) {
         j->proof.fault = further->fault;
-        decide(p, j, PROOF_WRONG, further->message);
+        proof_job_decide(p, j, PROOF_WRONG, further->message);
         return;
     }
     if (further->verdict == PROOF_WRONG) {
@@ -639,7 +381,7 @@ static void conclude(prover *p, const proof *further)
                  "%s\n(%s. If this size is not allowed, exclude it by a constraint)",
                  further->message, elsewhere);
         j->proof.fault = further->fault;
-        decide(p, j, PROOF_UNKNOWN, why);
+        proof_job_decide(p, j, PROOF_UNKNOWN, why);
         return;
     }
     if (further->verdict == PROOF_PROVEN) {
@@ -679,30 +421,31 @@ static void place_message(const prover *p, const device_event *e, char *text, si
 /* Takes a worker's answer. An answer with an error status leaves the variant unknown. */
 static void judge(prover *p, device_event *e)
 {
-    job *j = p->jobs[e->id];
+    proof_job *j = p->jobs[e->id];
     j->proof.is_script_wrong = blames_reference(p, e);
     p->sent[j->worker]--;
     j->proof.fault = e->fault;
     j->proof.wrong_on = p->chosen.kinds[e->slot % DEVICE_SLOTS];
     if (e->outcome == OUTCOME_OK && p->chosen.none_whole)
-        decide(p, j, PROOF_UNKNOWN,
-               "no fault was found in the blocks that were run, but all problems are too large to "
-               "be simulated completely: give the script a smaller one, simulated = { ... } or "
-               "ragged = { ... }");
+        proof_job_decide(
+            p, j, PROOF_UNKNOWN,
+            "no fault was found in the blocks that were run, but all problems are too large to "
+            "be simulated completely: give the script a smaller one, simulated = { ... } or "
+            "ragged = { ... }");
     else if (e->outcome == OUTCOME_OK && e->coverage.owes)
         decide_unproven(p, j, &e->coverage);
     else if (e->outcome == OUTCOME_OK && e->coverage.unwritten[0] && !p->is_larger)
-        decide(p, j, PROOF_UNKNOWN, e->coverage.unwritten);
+        proof_job_decide(p, j, PROOF_UNKNOWN, e->coverage.unwritten);
     else if (e->outcome == OUTCOME_OK) {
         j->proof.coverage = e->coverage;
         continue_proof(p, (size_t)e->id);
     } else if (e->status == AT_OK && e->outcome != OUTCOME_TIMEOUT &&
                e->outcome != OUTCOME_NOT_SIMULATED)
-        decide(p, j, PROOF_WRONG, e->message);
+        proof_job_decide(p, j, PROOF_WRONG, e->message);
     else {
         char text[sizeof p->why];
         place_message(p, e, text, sizeof text);
-        decide(p, j, PROOF_UNKNOWN, text);
+        proof_job_decide(p, j, PROOF_UNKNOWN, text);
     }
     j->proof.timed_out = e->status == AT_OK && e->outcome == OUTCOME_TIMEOUT;
     j->proof.printed = e->printed;
@@ -725,7 +468,7 @@ static at_status take_from(prover *p, device_worker *w, at_error *error)
             char text[sizeof p->why];
             place_message(p, &e, text, sizeof text);
             p->is_script_wrong = blames_reference(p, &e);
-            give_up(p, text);
+            proof_jobs_give_up(p, text);
         }
         device_event_deinit(&e);
     }
@@ -791,7 +534,7 @@ size_t prover_pending(const prover *p)
 
 bool prover_take(prover *p, proof *out)
 {
-    job *j = queue_pop(&p->decided);
+    proof_job *j = queue_pop(&p->decided);
     if (!j)
         return false;
     *out = j->proof;
