@@ -57,13 +57,13 @@ LOOP='extern "C" __global__ void p(const float *x, float *y, int n)
         tool check p.lua --device sim:sm_90 --config per_thread=4 --set n=$n
         [ "$status" -eq 1 ]
         says 'elements of y differ from the baseline'
-        says 'all are near: if that is rounding, tolerance = 4e-06 allows it'
+        says 'all differences are small: if that is rounding, tolerance = 4e-06 allows it'
     done
     sed -i 's/0.2f :/0.3f :/' p.cu.tmpl
     for n in 262144 268435456; do
         tool check p.lua --device sim:sm_90 --config per_thread=4 --set n=$n
         [ "$status" -eq 1 ]
-        says_nothing_of 'all are near'
+        says_nothing_of 'all differences are small'
     done
 }
 
@@ -118,7 +118,7 @@ LOOP='extern "C" __global__ void p(const float *x, float *y, int n)
     says 'the end of x'
     tool check p.lua --device sim:sm_90 --config per_thread=1
     [ "$status" -eq 3 ]
-    says 'nothing says what is right: the baseline: uninitialised read'
+    says 'there are no expected results: the baseline: uninitialised read'
 }
 
 @test "a baseline that does not agree with itself is reported, and the message suggests a tolerance" {
@@ -139,7 +139,7 @@ LOOP='extern "C" __global__ void p(const float *x, float *y, int n)
     pattern <<<"$LOOP } }"
     sed -i 's/at.output/at.scratch/' p.lua
     tool p.lua --device sim:sm_90
-    fails_with 2 'no reference and no results'
+    fails_with 2 'neither a reference nor results'
 }
 
 # gpu VALUE: writes a pattern whose baseline multiplies element 5 by VALUE. The fake GPU only copies.

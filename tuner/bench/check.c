@@ -95,7 +95,7 @@ static void report_difference(check *c, const buffer_plan *all, const buffer_pla
                  "; rounding may flip a discrete result: at.mismatches() allows that");
 }
 
-static const char all_near[] = "all are near: ";
+static const char all_near[] = "all differences are small: ";
 
 /* Adds to the message which tolerance would allow the difference. A sum in another order may be
  * intended, but only the pattern can allow it. */

@@ -253,8 +253,9 @@ static void explain_agreement(const device_slot *const *slots, size_t count, dev
         snprintf(out->unwritten, sizeof out->unwritten,
                  "nothing wrote the output %s on any problem", unused);
     else if (agrees && out->stores[0])
-        snprintf(out->unwritten, sizeof out->unwritten,
-                 "a store was not executed on any problem: give a problem in which it is");
+        snprintf(
+            out->unwritten, sizeof out->unwritten,
+            "a store was not executed on any problem: give the script a problem that executes it");
     if (out->unwritten[0] && out->stores[0])
         text_add(out->unwritten, sizeof out->unwritten, ". Never executed: %s", out->stores);
 }

@@ -306,8 +306,8 @@ static at_status settle_replacements(device_slot *s, int pattern, inout x[PLAN_M
         if (round == MOST_ROUNDS) {
             forget_replacements(s);
             snprintf(s->oracle_error, sizeof s->oracle_error,
-                     "results were not compared: the launch reads the memory that they are written "
-                     "to, and other contents of it change other results");
+                     "results were not compared: the kernel also reads the memory of its results, "
+                     "and other contents there change other results");
         }
         all = true;
         status = run_reference(s, pattern, 0, error);
@@ -576,7 +576,7 @@ at_status device_slot_check(device_slot *s, device_kernel *k, const launch_plan 
     memset(s->differing, 0, sizeof s->differing);
     if (s->brief && s->oracle_error[0]) {
         how->result = OUTCOME_NOT_SIMULATED;
-        snprintf(how->text, how->text_bytes, "nothing says what is right: %s", s->oracle_error);
+        snprintf(how->text, how->text_bytes, "there are no expected results: %s", s->oracle_error);
         return AT_OK;
     }
     at_status status = device_check_once(s, k, launch, how, &differs, error);
@@ -586,7 +586,7 @@ at_status device_slot_check(device_slot *s, device_kernel *k, const launch_plan 
         if (!s->oracle_error[0] || how->slow_ns)
             return AT_OK;
         how->result = OUTCOME_NOT_SIMULATED;
-        snprintf(how->text, how->text_bytes, "nothing says what is right: %s", s->oracle_error);
+        snprintf(how->text, how->text_bytes, "there are no expected results: %s", s->oracle_error);
         return AT_OK;
     }
     /* Buffers that were hit are made again for the next variant. If the expected results were hit,

@@ -245,8 +245,8 @@ at_status verify_elsewhere(const session *s, race_driver *c, const settings *o, 
         } else if (other) {
             space_at(s->space, other->configuration, indices);
             script_format_configuration(s->script, indices, text, sizeof text);
-            run_summary_warn(out, "%s (%s) disagrees: %s is %.2f %% faster there than the winner",
-                             its->spec, its->uuid, text, 100 * (ratio - 1));
+            run_summary_warn(out, "on %s (%s), %s is %.2f %% faster than the winner", its->spec,
+                             its->uuid, text, 100 * (ratio - 1));
         } else {
             agreed++;
         }

@@ -133,9 +133,10 @@ at_status portfolio_choose(portfolio *p, at_error *error)
                                           (double)(x.m.problem_count ? x.m.problem_count : 1),
                                       columns, &loss);
     if (p->chosen_count == 0 || x.timed == 0)
-        status = error_set(
-            error, AT_NOT_FOUND, "no variant worked on any problem; on the first: %s",
-            p->known.problems[0].left_out ? p->known.problems[0].left_out : "none that fits");
+        status =
+            error_set(error, AT_NOT_FOUND, "no variant worked on any problem; on the first: %s",
+                      p->known.problems[0].left_out ? p->known.problems[0].left_out
+                                                    : "no configuration is valid");
     if (!status) {
         for (size_t i = 0; i < p->chosen_count; i++)
             p->chosen[i] = x.places[columns[i]];

@@ -91,7 +91,7 @@ at_status captured_script_compare(const captured_script *c, script *s, at_error 
         fprintf(stderr,
                 "autotune: the program launched a grid of %u x %u x %u, blocks of %u x %u x %u and "
                 "%u bytes of dynamic shared memory; the baseline has %u x %u x %u, %u x %u x %u "
-                "and %u: were its values the program's?\n",
+                "and %u: does it have the program's values?\n",
                 l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2],
                 l->dynamic_shared_bytes, k->grid[0], k->grid[1], k->grid[2], k->block[0],
                 k->block[1], k->block[2], k->dynamic_shared_bytes);

@@ -288,11 +288,9 @@ static at_status load_space(const settings *o, progress *shown, session *s, at_e
                             "To tune the kernel, remove the field or give the script a reference");
     if (s->workers->device && !p->measurable)
         return error_set_at(error, AT_SCRIPT, p->path, 0,
-                            "the pattern has no buffers, or no reference and no results "
-                            "(at.output, at.inout) that a "
-                            "baseline could say are right, so nothing can be measured; "
-                            "'autotune inspect' and 'autotune emit' work on it, and --arch sm_XX "
-                            "compiles its space");
+                            "nothing can be measured: the pattern has no buffers, or neither a "
+                            "reference nor results (at.output, at.inout). 'autotune inspect', "
+                            "'autotune emit' and --arch sm_XX still work on it");
     if (p->transfers && s->workers->other_count > 0)
         return error_set(
             error, AT_USAGE,

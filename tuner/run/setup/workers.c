@@ -170,7 +170,8 @@ static at_status add_device(workers *w, const settings *o, size_t rank, const de
         return AT_OK;
     }
     if (w->other_count == WORKERS_MOST_OTHERS)
-        return error_set(error, AT_USAGE, "more than %d GPUs", WORKERS_MOST_OTHERS + 1);
+        return error_set(error, AT_USAGE, "more than %d GPUs are given, the most that are allowed",
+                         WORKERS_MOST_OTHERS + 1);
     device_properties *kept = w->device ? &w->other_properties[w->other_count] : &w->properties;
     device_worker **place = w->device ? &w->others[w->other_count++] : &w->device;
     *kept = *p;

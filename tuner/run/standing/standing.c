@@ -386,7 +386,7 @@ static void conclude(run *r, const side_standing *s)
             "exchanged",
             exchanged);
     } else if (!s->decided) {
-        say(a, STANDING_HOLDS, "some of the others are too close to it to decide");
+        say(a, STANDING_HOLDS, "some contenders are too close to the winner to decide");
     }
 }
 

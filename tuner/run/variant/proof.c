@@ -375,7 +375,7 @@ static void conclude(prover *p, const proof *further)
     if (further->verdict == PROOF_WRONG) {
         if (j->growth != GROWTH_BRIEF)
             snprintf(elsewhere, sizeof elsewhere,
-                     "elsewhere the body of the loop at %s, as compiled, never ran twice in turn",
+                     "on other problems the loop at %s, as compiled, never had two iterations",
                      covered->once);
         snprintf(why, sizeof why,
                  "%s\n(%s. If this size is not allowed, exclude it by a constraint)",

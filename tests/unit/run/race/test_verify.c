@@ -79,8 +79,8 @@ TEST_IN(a_finalist_faster_on_the_other_gpu_is_named_with_its_lead, run_race, end
     the_tables.elsewhere_ns[0] = 100000;
     the_tables.elsewhere_ns[1] = 80000;
     const char *said = verify(f);
-    assert_non_null(strstr(said, "cuda:1 (GPU-1) disagrees: "));
-    assert_non_null(strstr(said, "is 25.00 % faster there than the winner"));
+    assert_non_null(strstr(said, "on cuda:1 (GPU-1), "));
+    assert_non_null(strstr(said, "is 25.00 % faster than the winner"));
     space_at(f->session.space, 4, indices);
     script_format_configuration(f->session.script, indices, text, sizeof text);
     assert_non_null(strstr(said, text));
