@@ -166,9 +166,9 @@ size_t race_probe_pays(const race_options *o)
     return PROBE_PAYS * (PROBE_FASTEST + probe_spread(o));
 }
 
-/* Begins the probe with the fastest entrants by earlier samples and an even spread of the others.
- * Returns false if entrants are too few or lack earlier samples. All entrants wait in
- * r->waiting. */
+/* Begins the probe with the fastest entrants by earlier samples and an even spread of the rest.
+ * Returns false if there are too few entrants or an entrant lacks an earlier sample. All entrants
+ * are kept in r->waiting. */
 static bool begin_probe(race *r)
 {
     size_t spread = probe_spread(&r->options), probed = PROBE_FASTEST + spread;
@@ -428,7 +428,7 @@ static void remove_alive(race *r, uint32_t entrant)
     r->alive_count = kept;
 }
 
-/* Returns whether an entrant's samples in the finals are all far above those of the fastest. */
+/* Returns whether all of an entrant's finals samples are far above all samples of the fastest. */
 static bool is_far_behind(const race *r, uint32_t entrant, uint32_t fastest)
 {
     const int64_t *slow = race_finals(r, entrant), *fast = race_finals(r, fastest);

@@ -111,7 +111,7 @@ typedef struct race_result {
     race_stage stage;  /* current stage */
     size_t blocks;     /* number of blocks told */
     uint64_t samples;  /* number of samples told */
-    /* All entrants by ratio: the winner, the finalists, the others, the failed. */
+    /* all entrants: the winner, then the finalists, the others and the failed, each by ratio */
     const race_standing *ranking;
     size_t count;
 } race_result;

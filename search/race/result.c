@@ -178,8 +178,8 @@ static race_standing stand_in_field(race *r, uint32_t entrant, uint32_t fastest,
     return s;
 }
 
-/* The quantile computed last for an entrant that has left the race, and its number of blocks. It is
- * kept because most of these comparisons have the same number of blocks. */
+/* The last quantile for an entrant that has left the race, and its number of blocks. Most such
+ * entrants have equally many blocks, so the quantile is kept. */
 typedef struct outside {
     size_t blocks;
     double quantile;

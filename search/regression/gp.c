@@ -293,7 +293,7 @@ static double density(climb *c, double *scratch, const double *at, double *gradi
     double fit = 0;
     for (size_t i = 0; i < n; i++)
         fit += c->values[i] * c->alpha[i];
-    /* One more observation with variance 1 prevents a variance of 0 if all values are equal. */
+    /* An extra observation keeps the variance above 0 if all values are equal. */
     c->scale = (fit + 1) / ((double)n + 1);
     double result = -half_log_determinant - ((double)n + 1) / 2 * log(c->scale);
     memset(gradient, 0, (features + 1) * sizeof *gradient);

@@ -63,7 +63,7 @@ typedef struct device_bench {
 void device_bench_deinit(device_bench *b);
 
 /* The requests of bench/wire.h, documented in bench/client.h. Each function reads the fields after
- * the request's number and id from `asked`. It fills in *answer, which already has the id. Returns
+ * the request's number and id from `asked`, and fills in *answer, which already has the id. Returns
  * AT_FORMAT if the request is invalid. */
 typedef at_status device_request(device_bench *b, pack *asked, device_answer *answer);
 device_request device_bench_setup;

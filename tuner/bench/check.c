@@ -324,8 +324,8 @@ static at_status compare_copies(const check *c, device_buffer *const copies[PLAN
     return status;
 }
 
-/* Adds to the message if the wrong result depends on the order of threads. This is so if launches
- * under earlier schedules were right, or if a launch under another schedule gives other results. */
+/* Adds to the message if the wrong result depends on the order of threads: if launches under
+ * earlier schedules were right, or a launch under another schedule gives other results. */
 static at_status report_order(check *c, uint32_t schedule, device_kernel *k, at_error *error)
 {
     char text[1024];

@@ -121,7 +121,7 @@ typedef enum device_event_kind {
     DEVICE_FAILED     /* the worker failed permanently; see `status` and `message` */
 } device_event_kind;
 
-/* Measurements of the set-up, all taken like samples. They are 0 if nothing is timed. */
+/* Measurements of the set-up, taken like samples; all 0 if nothing is timed. */
 typedef struct device_ready {
     int64_t floor_ns;     /* time of an empty kernel */
     int64_t tick_ns;      /* resolution of the clock */

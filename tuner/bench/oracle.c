@@ -224,8 +224,8 @@ static void replace(const device_slot *s, uint32_t i, const inout *x, uint64_t e
         write_different_value(s->plan.buffers[i].type, to, x->most);
 }
 
-/* Keeps the elements of `altered` that held their result before and get the same result from the
- * altered contents. Restores the others. Returns the number of elements kept. */
+/* Keeps elements of `altered` that held their result before and get the same result from the
+ * altered contents. Restores all other elements. Returns the number of kept elements. */
 static uint64_t keep_independent(const device_slot *s, uint32_t i, const inout *x,
                                  unsigned char *altered)
 {

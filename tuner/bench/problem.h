@@ -104,7 +104,7 @@ at_status device_slot_restore(device_slot *s, at_error *error);
  * the number of bytes. Returns 0 and sets *out to NULL if they are unknown or unreadable. */
 size_t device_slot_results(const device_slot *s, void **out);
 
-/* Compares the results of the oracle with those of another device for the same seed, plan.seed.
+/* Compares the results of the oracle with another device's results for the same seed, plan.seed.
  * *result is OUTCOME_OK, or OUTCOME_WRONG_RESULT with the difference in `text`. Returns AT_FORMAT
  * for results of other buffers. */
 at_status device_slot_compare(device_slot *s, const void *results, size_t results_bytes,

@@ -76,9 +76,9 @@ static int64_t transfer_expected_ns(const problem_plan *plan)
                      10000 * plan->transfer.pieces);
 }
 
-/* Returns the time limit of a launch. It includes wall time, because a simulated device takes
- * longer than it reports. For transfers the reference is no measure: it neither moves data between
- * host and device nor pins memory. */
+/* Returns the time limit of a launch. The limit includes wall time, because a simulated device
+ * takes longer than it reports. The reference is no measure for transfers: it neither moves data
+ * between host and device nor pins memory. */
 static int64_t find_watchdog(device_bench *b, int64_t reference_ns)
 {
     bool transfers = b->stages[0].slots[0].plan.transfer.direction != TRANSFER_NONE;

@@ -94,7 +94,7 @@ at_status tune_run(const settings *o, tune **out, at_error *error)
     /* The device was lost before the race. */
     if (status && t->session.workers->device && !t->driver)
         tune_rank_unraced(t);
-    /* The first error is the run's status, but the measurements are kept all the same. */
+    /* The first error is the run's status, but finish() still keeps the measurements. */
     at_error trouble = {0};
     at_status finished = finish(t, &trouble);
     if (status)

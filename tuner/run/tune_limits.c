@@ -7,8 +7,8 @@
 #include "base/clock.h"
 #include "process/interrupt.h"
 
-/* The number of first samples of a variant. One sample may be unlucky; a quick run takes fewer
- * samples, to try more variants. */
+/* The number of first samples of a variant, above 1 because a sample may be unlucky. A quick run
+ * takes fewer, to try more variants. */
 enum { FIRST_SAMPLES = 3, QUICK_SAMPLES = 2 };
 
 /* Time after the race for checks and proofs of the winner: a share of the budget, at most

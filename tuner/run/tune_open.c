@@ -100,8 +100,8 @@ static at_status open_journal(tune *t, at_error *error)
     return AT_OK;
 }
 
-/* Opens the race's log. Its plan is everything on which a race depends except its variants: the
- * same command continues it. */
+/* Opens the race's log. The same command must continue the race, so the plan has everything on
+ * which a race depends except its variants. */
 void tune_open_race_log(tune *t)
 {
     const settings *o = t->settings;

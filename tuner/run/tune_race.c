@@ -64,9 +64,9 @@ static bool home_was_replaced(tune *t)
             pipeline_get_state(t->pipeline)->home != was);
 }
 
-/* Returns the largest number of entrants for which there is time, or 0 without a limit. In the
- * first block each entrant is loaded and checked, which takes as long as its try. This block may
- * take 1 / BLOCKS_LEAST of the time that is left. */
+/* Returns the largest number of entrants for which there is time, or 0 without a limit. Loading and
+ * checking an entrant for its first block takes as long as its try. The first block may take 1 /
+ * BLOCKS_LEAST of the time that is left. */
 static size_t most_entrants(const tune *t)
 {
     enum { BLOCKS_LEAST = 4, ENTRANTS_LEAST = 2 };

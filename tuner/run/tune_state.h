@@ -111,9 +111,9 @@ bool tune_is_late(const tune *t);
 /* Returns true if a quick run must begin its race after the device's current variant. */
 bool tune_is_quick_enough(const tune *t);
 
-/* Fills t->summary from the findings of the stages: ranking, figures, counts, warnings. Formulas:
- * rate = work / median time; ceiling = traffic / median time of a copy of as many bytes; speed-up =
- * ratio of the paired times if both variants were in the finals, otherwise ratio of the medians. */
+/* Fills t->summary from the findings of the stages: ranking, figures, counts, warnings. A rate is
+ * work / median time. The ceiling is traffic / median time of a copy of as many bytes. The speed-up
+ * is the ratio of paired times if both variants were in the finals, otherwise of medians. */
 at_status tune_summarise(tune *t, at_error *error);
 
 /* ---- tune_oracle.c: a baseline that is the oracle ----
@@ -132,8 +132,8 @@ at_status tune_compare_devices(tune *t, bool waits, at_error *error);
 /* ---- tune_limits.c: what a run may do, and how long ---- */
 
 double tune_elapsed_s(const tune *t);
-/* Return when search and race must be over, as tune_elapsed_s(), and when the run must end after
- * checks and proofs, as clock_now_ns(). Both return 0 without a limit in seconds. */
+/* Return the end of search and race, as tune_elapsed_s(), and the end of the run, after checks and
+ * proofs, as clock_now_ns(). Both return 0 without a limit in seconds. */
 double tune_race_end_s(const tune *t);
 int64_t tune_end_ns(const tune *t);
 bool tune_races(const tune *t);      /* Returns true if the run ends in a race. */

@@ -104,7 +104,8 @@ static bool is_prime(int64_t v)
 }
 
 /* Returns a number near `v` with as many factors of `prime` as `power` has, or 0 if the range lacks
- * such a number. Another prime, which divides no divisor of interest, replaces the lost factors. */
+ * such a number. A prime above 7 replaces the lost factors, because it divides no divisor of
+ * interest. */
 static int64_t with_power(const portfolio_axis *axis, int64_t v, int64_t prime, int64_t power)
 {
     int64_t rest = v, lost;

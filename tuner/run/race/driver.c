@@ -194,7 +194,7 @@ static candidate *fastest_unproven(const race_driver *d, const uint32_t *order, 
     return found;
 }
 
-/* Begins proofs on idle cores during the race. Their verdicts count only after the race, so that a
+/* Begins proofs on idle cores during the race. Verdicts count only after the race, so that a
  * resumed race takes the same course. */
 static at_status prove_ahead(race_driver *d, const uint32_t *order, size_t count, at_error *error)
 {

@@ -64,9 +64,9 @@ candidate *race_driver_candidate(const race_driver *d, uint32_t entrant);
 energy_estimate race_driver_energy(const race_driver *d, uint32_t entrant);
 
 /* Returns the protocol of search/race/race.h with the seed, blocks and margin of the settings. A
- * quick run races in fewer blocks and leaves out a much slower default. It races only the few
- * variants whose first samples are nearest to the best; how near, follows from the spread of the
- * samples of `tried`. If the spread is unknown or `tried` is NULL, the widest limit holds. */
+ * quick run races in fewer blocks and leaves out a much slower default. It races only variants
+ * whose first samples are near the best. The limit follows from the spread of the samples of
+ * `tried`. If the spread is unknown or `tried` is NULL, the widest limit holds. */
 race_options race_rules(const settings *o, const candidates *tried);
 
 #endif

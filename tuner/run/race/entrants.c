@@ -92,7 +92,7 @@ at_status entrants_await(race_driver *d, const race_request *waiting, size_t cou
     return AT_OK;
 }
 
-/* Excludes an entrant whose failure is in the journal. It is not tried again. */
+/* Excludes an entrant whose failure is in the journal, without another try. */
 static bool exclude_as_before(race_driver *d, const race_question *q, uint32_t entrant)
 {
     device_event e;

@@ -170,7 +170,7 @@ at_status finalists_measure_energy(race_driver *d, at_error *error)
         if (status)
             return status;
         question_note_others(d, e.others);
-        /* The board's energy would include that of other processes. */
+        /* The board's energy includes the energy of other processes. */
         if (!e.others)
             d->entrants[entrant].energy = e.energy;
         if (!(d->entrants[entrant].energy.launch_j > 0))

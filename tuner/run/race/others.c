@@ -36,7 +36,7 @@ void others_join(race_driver *d)
     }
 }
 
-/* Ends a GPU's part in the race. Its request stays claimed; the pipeline handles its failures. */
+/* Ends a GPU's part in the race. Claimed requests stay claimed. The pipeline handles failures. */
 static void leave(race_driver *d, race_other *o)
 {
     for (size_t i = 0; o->held && i < d->count; i++)
@@ -157,8 +157,8 @@ static bool loads_succeeded(race_other *o)
     return all;
 }
 
-/* Converts another GPU's samples, which are in the order o->order, to `order` and to the home GPU's
- * scale. Returns false if an entrant lacks a sample there or at home. */
+/* Converts another GPU's samples from the order o->order to `order`, and to the home GPU's scale.
+ * Returns false if an entrant lacks a sample from either GPU. */
 static bool translate(race_driver *d, const race_other *o, const int64_t *there_ns,
                       const uint32_t *order, size_t count, int64_t *out_ns)
 {

@@ -148,7 +148,7 @@ void question_note_others(race_driver *d, uint32_t others);
 void others_join(race_driver *d);
 
 /* Makes the other GPUs load the entrants of the next block (d->in_block) and release other
- * entrants, without waiting. They are not checked on ragged problems if the home GPU does that. */
+ * entrants, without waiting. The home GPU alone checks entrants on ragged problems. */
 void others_load(race_driver *d, const uint32_t *order, size_t count);
 
 /* If the race wants more blocks, asks the other GPUs for blocks of these entrants while the home

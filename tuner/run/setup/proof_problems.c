@@ -87,8 +87,8 @@ at_status proof_problems_choose(proof_problems *p, script *s, bool as_set, at_er
         const problem_kind kind = choices[i].kind;
         if (described->has_problem[kind] && (kind != PROBLEM_SMALL || is_stated != is_last))
             status = add(p, s, kind, choices[i].most_bytes, &added, error);
-        /* The last choice is a problem that the script does not state. It may be invalid: then it
-         * is left out. */
+        /* The last choice is a problem that the script does not state. If invalid, it is left
+         * out. */
         if (is_last)
             status = error_ignore(status, AT_SCRIPT, error);
     }
@@ -155,7 +155,7 @@ static int64_t largest(const pattern *described, size_t variable)
     return most;
 }
 
-/* Adds the largest problem up to the script's largest. It may take too long, so a problem of half
+/* Adds the largest problem up to the script's largest. This may take too long, so a problem of half
  * the growth comes first, if there is room. */
 static void enlarge_briefly(proof_problems *p, script *s, problem_kind base, size_t variable,
                             int64_t most)

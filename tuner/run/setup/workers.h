@@ -59,9 +59,9 @@ at_status workers_settle(workers *w, const settings *o, at_error *error);
 at_status workers_replace_device(workers *w, const settings *o, at_error *error);
 
 /* The GPUs of one model on which a run measures, as the pipeline sees them. The home GPU runs the
- * race. The others screen their share of the variants, and sample blocks of the race until its
- * finals (race/others.c). Times can be compared only within one GPU: first samples from another GPU
- * count by their ratio to the best there. */
+ * race. The other GPUs screen a share of the variants, and sample blocks of the race until its
+ * finals (race/others.c). Times can be compared only within one GPU: a first sample from another
+ * GPU counts by its ratio to the best time on that GPU. */
 
 typedef struct run_gpu {
     device_worker *worker; /* borrowed */

@@ -189,7 +189,7 @@ static at_status add_problem(run *r, size_t number, at_error *error)
     return status;
 }
 
-/* Notes changes since the record. They are unknown for an entry without hashes. */
+/* Notes changes since the record. An entry without hashes has no known changes. */
 static void note_changes(const script *s, const record_entry *e, standing_answer *a)
 {
     char hash[33];

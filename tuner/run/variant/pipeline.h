@@ -74,7 +74,7 @@ at_status pipeline_recompile(pipeline *p, candidate *c, bool ragged, at_error *e
  * ragged problems and proven during the search. */
 void pipeline_expect_race(pipeline *p, size_t entrants, bool checks_leader);
 
-/* Abandons candidates that compile or wait for a device. They get no outcome and never return. */
+/* Abandons candidates that compile or wait for a device: pipeline_take() never returns them. */
 void pipeline_abandon_queue(pipeline *p);
 
 /* Counts candidates that compile, wait for a device or are on one, except followers of a twin. */

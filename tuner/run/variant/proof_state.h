@@ -21,8 +21,8 @@
  * references itself, so a further process starts only for a job that would wait. */
 enum { MOST_WORKERS = 8, CORES_A_WORKER = 2 };
 
-/* One variant to prove. It is sent to a worker when `parts` is 0, and decided once: by an answer,
- * or because it cannot be proven. Then its images are freed and it joins the queue `decided`. */
+/* One variant to prove. A job is sent to a worker when `parts` is 0. It is decided once, by an
+ * answer or because it cannot be proven, and then joins the queue `decided`. */
 typedef struct proof_job {
     queue_item item; /* in `decided` */
     uint64_t id;

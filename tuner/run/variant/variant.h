@@ -107,13 +107,13 @@ typedef struct candidate {
     bool image_shared[DEVICE_SLOTS];   /* the image has kernels of other variants, too */
     char codes[DEVICE_SLOTS][33];      /* hashes of the images and their resources; "" if unknown */
 
-    measurement found;  /* owned; its samples are the first samples, not those of the race */
+    measurement found;  /* owned; has the first samples, not the race's samples */
     int64_t fastest_ns; /* fastest first sample; 0 if there is none */
     bool from_journal;  /* an earlier run measured it */
     journal_key key;    /* key in the journal: its sources and its GPU */
     proof_verdict verdict;
     char *unproven;            /* reason why the candidate is not proven; owned; may be NULL */
-    device_coverage *coverage; /* coverage of its proof; owned; NULL if it is not proven */
+    device_coverage *coverage; /* coverage of the proof; owned; NULL without a proof */
 } candidate;
 
 typedef struct candidates {
@@ -169,7 +169,7 @@ bool candidate_has_code(const candidate *c);
 
 size_t candidate_code_bytes(const candidate *c);
 
-/* Frees the machine code. It can be compiled again. */
+/* Frees the machine code, which can be compiled again. */
 void candidate_drop_images(candidate *c);
 
 /* Twins: variants with the same sources or the same machine code (sources.h). One variant of each
