@@ -42,8 +42,8 @@ enum {
     CENTRE_TRIES = 64
 };
 
-/* Each least value (encoding_least()), such as one element per thread, is expected to make the
- * score worse by this. The prior has the weight of penalty_weight outcomes. */
+/* Each least value (encoding_least()), such as one element per thread, is expected to worsen the
+ * score by least_penalty. The prior has the weight of penalty_weight outcomes. */
 static const double least_penalty = 0.25, penalty_weight = 16;
 
 /* The model is fitted after each success up to FITTED_EACH, then at each growth by this factor. */

@@ -186,9 +186,9 @@ typedef struct outside {
 } outside;
 
 /* Computes the standing of an entrant that left earlier. If it left for lack of places, it is tied
- * unless its samples show that it is slower by more than the margin. If it left by a test against
- * the leader of that time, which may have been lucky, it is tied only if its samples do not show
- * that it is slower than the fastest. */
+ * unless its samples show that it is slower by more than the margin. If it left by a test, the
+ * leader of that time may have been lucky. So it is tied unless its samples show that it is slower
+ * than the fastest. */
 static race_standing stand_outside(race *r, uint32_t entrant, uint32_t fastest, outside *o)
 {
     const contender *c = &r->contenders[entrant];

@@ -34,11 +34,12 @@ double encoding_distance(const encoding *e, const float *a, const float *b);
 size_t encoding_least(encoding *e, uint64_t configuration);
 
 /* ---- costs ----
- * Costs on a scale that suits a Gaussian process: the mean of the logarithm of the cost, scaled to
- * a standard deviation of 1, and the normal quantile of its rank. The logarithm keeps ratios; the
- * rank distinguishes good costs, however bad the worst ones are. Between and below the costs from
- * which it was made, the scale is linear in the logarithm. Rank transforms: Salinas, Shen &
- * Perrone, "A quantile-based approach for hyperparameter transfer learning" (2020). */
+ * Costs on a scale that suits a Gaussian process. A score is the mean of two numbers: the logarithm
+ * of the cost, scaled to a standard deviation of 1, and the normal quantile of its rank. The
+ * logarithm keeps ratios; the rank distinguishes good costs, however bad the worst ones are.
+ * Between and below the costs from which it was made, the scale is linear in the logarithm. Rank
+ * transforms: Salinas, Shen & Perrone, "A quantile-based approach for hyperparameter transfer
+ * learning" (2020). */
 
 typedef struct cost_scale {
     double *logarithms, *scores; /* of the different costs, ascending; owned */

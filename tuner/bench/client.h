@@ -280,8 +280,8 @@ at_status device_worker_energy(device_worker *w, uint64_t id, uint32_t chunks, a
 at_status device_worker_count(device_worker *w, uint64_t id, const char *const *metrics,
                               size_t count, at_error *error);
 
-/* Requests a simulated device's results of the oracle for a problem, in the order of the compared
- * buffers. The answer is DEVICE_RESULTS. */
+/* Requests the results of the oracle for a problem from a simulated device, in the order of the
+ * compared buffers. The answer is DEVICE_RESULTS. */
 at_status device_worker_results(device_worker *w, uint32_t layout, uint32_t slot, at_error *error);
 
 /* Compares the results of the oracle for a problem with the results in another device's

@@ -393,9 +393,9 @@ static at_status check_reference_guards(device_slot *s, at_error *error)
     return status;
 }
 
-/* Reports that two runs of the reference give different elements of buffer `i`, by two further
- * runs. The variants' buffer keeps the first results. If the runs may differ, reports only
- * elements that nothing wrote. */
+/* Compares two further runs of the reference, and reports different elements of buffer `i`. The
+ * variants' buffer keeps the first results. If runs may differ (plan.repeats is false), reports
+ * only elements that nothing wrote. */
 static at_status report_unrepeated(device_slot *s, uint32_t i, at_error *error)
 {
     buffer_plan plan = device_slot_compared(s, &s->reference_launch, i);

@@ -1,6 +1,6 @@
 /* The tuner's side of a device worker: its requests and events, and the life of its process, which
  * is started, fed, watched and replaced. Everything that happens to the process becomes an event.
- * bench/client.c is the interface to other rooms. */
+ * bench/client.c is the interface for other code. */
 #ifndef AUTOTUNE_BENCH_SUPERVISE_H
 #define AUTOTUNE_BENCH_SUPERVISE_H
 

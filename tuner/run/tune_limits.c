@@ -112,10 +112,10 @@ bool tune_proofs_pending(const tune *t)
     return t->prover && prover_pending(t->prover) > 0;
 }
 
-/* A quick run answers within three seconds, so its race should end before that: on three hosts of
- * H200s, races of products and transfers took up to 1.2 s longer than planned. For QUICK_WAIT_S the
- * run waits for the variants that it tries in any case, because the race's length is unknown until
- * then. */
+/* A quick run answers within three seconds. Its race is planned to end at QUICK_S, because on three
+ * hosts of H200s races of products and transfers took up to 1.2 s longer than planned. For
+ * QUICK_WAIT_S the run waits for the variants that it tries in any case, because the race's length
+ * is unknown until then. */
 static const double QUICK_S = 2.2, QUICK_WAIT_S = 2.0;
 
 /* Time of a race, in s, for loading entrants, the winner's proof, and ending processes. */

@@ -86,7 +86,7 @@ static at_status open_journal(tune *t, at_error *error)
     at_status status = journal_folder(folder, sizeof folder, &trouble);
     if (!status)
         status = journal_open(folder, &facts, &t->journal, &trouble);
-    /* Waits until all GPUs are identified: times of an interrupted run may be theirs. */
+    /* Waits until all GPUs are identified, because an interrupted run may have times from each. */
     if (!status && !known && journal_has_unfinished(t->journal)) {
         journal_close(t->journal);
         t->journal = NULL;

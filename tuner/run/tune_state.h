@@ -97,7 +97,8 @@ void tune_rank_unraced(tune *t);
 
 /* Races the winner and the other finalists on all other GPUs of the session, because chips of one
  * model differ, and waits for these GPUs (tune_race.c). Warns in the summary of GPUs on which
- * another finalist wins clearly, of lost GPUs (no error), and of GPUs on which no finalist wins. */
+ * another finalist wins clearly and of lost GPUs (no error), and tells on how many GPUs no other
+ * finalist wins. */
 at_status verify_elsewhere(const session *s, race_driver *c, const settings *o, run_summary *out,
                            at_error *error);
 

@@ -20,7 +20,7 @@ enum { ASKED_WITNESSES = 160 };
 typedef struct matrix {
     portfolio_matrix m;
     size_t timed;   /* number of timed problems, which are the first rows */
-    size_t *places; /* indices of its configurations */
+    size_t *places; /* indices of the configurations */
     double *ratios, *defaults;
 } matrix;
 

@@ -47,7 +47,7 @@ void side_deinit(side *s);
 
 typedef struct side_standing {
     size_t rival; /* the fastest side that is surely faster than the first by more than the margin;
-                   * 0 if no side is or the first failed */
+                     0 without such a side, or if the first failed */
     double low, ratio, high; /* time of the first side over the rival's; 0 without a rival */
     bool decided; /* for each other side it is known whether it is faster by more than the margin */
 } side_standing;

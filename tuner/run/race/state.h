@@ -93,8 +93,8 @@ struct race_driver {
     int64_t block_ns;  /* wall time of the latest block at home */
     /* A probe's samples do not count later and need no check on ragged problems. */
     bool probing;
-    /* The entrants must have passed their ragged problems. Before the finals, entrants that are not
-     * compiled for these race by their times: most of them lose. */
+    /* Entrants must have passed their ragged problems. False before the finals, so that entrants
+     * which are not compiled for ragged problems can race: most of them lose. */
     bool needs_check;
     clock_watch watch;
     int64_t ceiling_ns[CEILING_SAMPLES];

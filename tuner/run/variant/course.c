@@ -12,8 +12,8 @@
 
 /* The ratio of a first launch to the best time above which a device leaves a variant. A race drops
  * variants at 1.3. The difference covers the error of one cold launch: caches and page tables cost
- * microseconds, and a throttled chip takes twice as long. Launches below TOO_SLOW_LEAST_NS are not
- * left, because the checks that this would save take no longer. */
+ * microseconds, and a throttled chip takes twice as long. Launches below TOO_SLOW_LEAST_NS are
+ * kept, because the checks that would be saved take no longer. */
 static const double TOO_SLOW = 4;
 static const int64_t TOO_SLOW_LEAST_NS = 2 * 1000 * 1000;
 
