@@ -8,12 +8,12 @@
 #include "base/memory.h"
 #include "base/rng.h"
 
-enum { MOST_CHUNKS = 64 };
+/* Chunks of a buffer for which reference blocks run. */
+enum { MOST_CHUNKS = 1024, FEWEST_CHUNKS = 16 };
 
-/* Budget to compare a few chunks, used if the normal budget allowed no comparison at all: a proof
- * needs at least one compared result. */
-enum { FEW_CHUNKS = 4 };
-static const uint64_t most_for_few = 1 << 25;
+/* Budget of the reference if the normal budget is too small for FEWEST_CHUNKS: a proof needs
+ * results from several blocks, and from several places of each block. */
+static const uint64_t most_for_fewest = 1 << 25;
 
 /* Returns whether no result of a block depends on when other blocks run. Any other result may
  * differ from the reference's, because not all blocks run. */
@@ -37,8 +37,10 @@ typedef struct comparing {
     const buffer_plan *plan;
     const device_buffer *found, *expected;
     uint64_t size;
-    size_t chunks;      /* most chunks that are compared */
+    size_t most_chunks; /* most chunks for which reference blocks run */
     sim_owners *owners; /* runs blocks of the reference */
+    bool is_scarce;     /* fewer chunks than FEWEST_CHUNKS have compared elements, although the
+                           variant wrote more */
     double magnitude;   /* magnitude of those expected elements that are known */
     device_excerpt_result *out;
 } comparing;
@@ -92,20 +94,28 @@ static void note_magnitude(comparing *c, uint64_t element)
              element_magnitude(c->plan->type, c->expected->region.bytes + element * c->size, 1));
 }
 
-/* Runs those reference blocks that write the elements which the variant wrote in the chunk. */
-static at_status expect(comparing *c, uint64_t chunk, at_error *error)
+/* Runs the reference block that writes the first or the last element that the variant wrote in a
+ * chunk. */
+static at_status expect(comparing *c, uint64_t chunk, bool is_last, at_error *error)
 {
-    at_status status = AT_OK;
-    bool owned = true;
+    bool owned;
     uint64_t first, end;
     elements_of(c, chunk, &first, &end);
-    for (uint64_t i = first; !status && owned && i < end; i++)
-        if (is_found(c, i) && !is_expected(c, i))
-            status = sim_owners_write(c->owners, c->buffer, i * c->size, &owned, error);
-    for (uint64_t i = first; !status && i < end; i++)
+    for (uint64_t n = first; n < end; n++) {
+        const uint64_t i = is_last ? end - 1 - (n - first) : n;
+        if (is_found(c, i))
+            return sim_owners_write(c->owners, c->buffer, i * c->size, &owned, error);
+    }
+    return AT_OK;
+}
+
+static void note_magnitudes(comparing *c, uint64_t chunk)
+{
+    uint64_t first, end;
+    elements_of(c, chunk, &first, &end);
+    for (uint64_t i = first; i < end; i++)
         if (is_expected(c, i))
             note_magnitude(c, i);
-    return status;
 }
 
 static void compare_chunk(comparing *c, uint64_t chunk)
@@ -155,30 +165,86 @@ static bool reject_if_wrong(const comparing *c)
     return true;
 }
 
-/* Compares the first and the last written chunk, and some random chunks between these. */
+/* The lowest and the highest chunk that a cluster wrote, by the mark of the cluster. Mistakes at
+ * the ends of loops show there. */
+typedef struct chunk_ends {
+    uint64_t lowest[UINT8_MAX + 1], highest[UINT8_MAX + 1];
+    bool has[UINT8_MAX + 1];
+} chunk_ends;
+
+/* Returns the mark of the cluster that wrote the first result of a chunk, or 0. */
+static uint8_t writer_of(const comparing *c, uint64_t chunk)
+{
+    uint64_t first, end;
+    elements_of(c, chunk, &first, &end);
+    for (uint64_t i = first; i < end; i++)
+        if (is_found(c, i))
+            return c->found->region.valid[i * c->size];
+    return 0;
+}
+
+/* Moves a chunk to `place`. */
+static void bring(uint64_t *chunks, size_t count, uint64_t chunk, size_t place)
+{
+    for (size_t i = place; i < count; i++)
+        if (chunks[i] == chunk) {
+            chunks[i] = chunks[place];
+            chunks[place] = chunk;
+            return;
+        }
+}
+
+/* Orders chunks at random, but puts first those at the ends of the buffer, then those at the ends
+ * of each cluster's writes. */
+static void order_chunks(const comparing *c, uint64_t *chunks, size_t count, chunk_ends *ends)
+{
+    rng r = rng_seeded(c->check->excerpt->plan.seed);
+    size_t place = 0;
+    *ends = (chunk_ends){.has = {false}};
+    qsort(chunks, count, sizeof *chunks, ascending_u64);
+    for (size_t i = 0; i < count; i++) {
+        const uint8_t writer = writer_of(c, chunks[i]);
+        if (writer > 0 && !ends->has[writer])
+            ends->lowest[writer] = chunks[i];
+        ends->has[writer] = true;
+        ends->highest[writer] = chunks[i];
+    }
+    const uint64_t first = chunks[0], last = chunks[count - 1];
+    rng_shuffle(&r, chunks, count);
+    bring(chunks, count, first, place++);
+    bring(chunks, count, last, place++);
+    for (size_t writer = 1; writer <= UINT8_MAX; writer++)
+        if (ends->has[writer]) {
+            bring(chunks, count, ends->highest[writer], place++);
+            bring(chunks, count, ends->lowest[writer], place++);
+        }
+}
+
+/* Runs reference blocks for chunks that the variant wrote, as far as the budget goes. Compares all
+ * elements that both kernels then have written: a block of the reference often writes more elements
+ * than those for which it runs. */
 static at_status compare_buffer(comparing *c, at_error *error)
 {
     size_t count;
     const uint64_t *touched = sim_data_touched(c->check->excerpt->data, c->buffer, &count);
     uint64_t *chunks = memory_copy(touched, count, sizeof *chunks);
-    qsort(chunks, count, sizeof *chunks, ascending_u64);
-    rng r = rng_seeded(c->check->excerpt->plan.seed);
-    if (count > 2)
-        rng_shuffle(&r, chunks + 1, count - 2);
-    if (count > 1) {
-        uint64_t last = chunks[count - 1];
-        memmove(chunks + 2, chunks + 1, (count - 2) * sizeof *chunks);
-        chunks[1] = last;
-    }
-    if (count > c->chunks)
-        count = c->chunks;
+    chunk_ends ends;
+    if (count > 0)
+        order_chunks(c, chunks, count, &ends);
     at_status status = AT_OK;
     c->out->compared = c->out->beyond = 0;
     c->out->found = (device_comparison){0};
+    for (size_t i = 0; !status && i < count && i < c->most_chunks; i++)
+        status = expect(c, chunks[i], chunks[i] == ends.highest[writer_of(c, chunks[i])], error);
     for (size_t i = 0; !status && i < count; i++)
-        status = expect(c, chunks[i], error);
-    for (size_t i = 0; !status && i < count; i++)
+        note_magnitudes(c, chunks[i]);
+    size_t reached = 0;
+    for (size_t i = 0; !status && i < count; i++) {
+        const uint64_t before = c->out->compared;
         compare_chunk(c, chunks[i]);
+        reached += i < FEWEST_CHUNKS && c->out->compared > before;
+    }
+    c->is_scarce = reached < count && reached < FEWEST_CHUNKS;
     free(chunks);
     return status;
 }
@@ -189,8 +255,9 @@ static bool is_by_index(const buffer_plan *b)
     return plan_is_compared(b) && !b->record;
 }
 
-static at_status compare_buffers(excerpt_check *c, sim_owners *owners, size_t chunks,
-                                 device_excerpt_result *out, at_error *error)
+/* Sets *is_scarce if few elements of a buffer are compared. */
+static at_status compare_buffers(excerpt_check *c, sim_owners *owners, size_t most_chunks,
+                                 bool *is_scarce, device_excerpt_result *out, at_error *error)
 {
     device_excerpt *x = c->excerpt;
     at_status status = AT_OK;
@@ -198,9 +265,10 @@ static at_status compare_buffers(excerpt_check *c, sim_owners *owners, size_t ch
         comparing one = comparing_of(c, i, out);
         if (!is_by_index(one.plan))
             continue;
-        one.chunks = chunks;
         one.owners = owners;
+        one.most_chunks = most_chunks;
         status = compare_buffer(&one, error);
+        *is_scarce = *is_scarce || one.is_scarce;
         c->coverage->compared += out->compared;
         if (!status && reject_if_wrong(&one))
             return AT_OK;
@@ -239,18 +307,20 @@ static bool has_warps_apart(const device_kernel *k, const launch_plan *plan)
            !sim_program_reserves(p);
 }
 
-/* Compares a few results with a reference whose blocks take long: of each block, only the first
- * warp runs, if warps are independent. Resets the data, which stopped blocks may have changed. */
-static at_status compare_few(excerpt_check *c, sim_owners **owners, device_excerpt_result *out,
-                             at_error *error)
+/* Compares results with a reference whose blocks take long: only single warps run if warps are
+ * independent. Resets the data, which stopped blocks may have changed. */
+static at_status compare_fewest(excerpt_check *c, sim_owners **owners, device_excerpt_result *out,
+                                at_error *error)
 {
     device_excerpt *x = c->excerpt;
     sim_owners_free(*owners);
     sim_data_reset_twins(x->data);
-    *owners = sim_owners_new(x->device, x->reference, &x->reference_launch, x->view, most_for_few);
+    *owners =
+        sim_owners_new(x->device, x->reference, &x->reference_launch, x->view, most_for_fewest);
     if (has_warps_apart(x->reference, &x->reference_launch))
-        sim_owners_run_first_warps(*owners);
-    return compare_buffers(c, *owners, FEW_CHUNKS, out, error);
+        sim_owners_run_single_warps(*owners);
+    bool is_scarce = false;
+    return compare_buffers(c, *owners, FEWEST_CHUNKS, &is_scarce, out, error);
 }
 
 static const char *reason(const excerpt_check *c, bool ended, const sim_owners *owners)
@@ -292,10 +362,15 @@ at_status excerpt_compare(excerpt_check *c, device_excerpt_result *out, at_error
     const bool ended = c->coverage->cut + c->coverage->blind < c->coverage->run;
     owners = sim_owners_new(x->device, x->reference, &x->reference_launch, x->view,
                             c->budget > as_much ? c->budget : as_much);
-    at_status status = compare_buffers(c, owners, MOST_CHUNKS, out, error);
-    if (!status && c->coverage->compared == 0 && ended &&
-        sim_owners_fault(owners)->kind == SIM_FAULT_NONE && has_results(c))
-        status = compare_few(c, &owners, out, error);
+    const uint64_t compared = c->coverage->compared;
+    bool is_scarce = false;
+    at_status status = compare_buffers(c, owners, MOST_CHUNKS, &is_scarce, out, error);
+    if (!status && out->result == OUTCOME_OK && is_scarce && ended &&
+        (sim_owners_is_exhausted(owners) || c->coverage->compared == compared) &&
+        sim_owners_fault(owners)->kind == SIM_FAULT_NONE && has_results(c)) {
+        c->coverage->compared = compared;
+        status = compare_fewest(c, &owners, out, error);
+    }
     const sim_fault *fault = sim_owners_fault(owners);
     if (!status && out->result == OUTCOME_OK && fault->kind != SIM_FAULT_NONE)
         status =

@@ -265,78 +265,92 @@ static at_status look_for_holes(sim_owners *variant, sim_owners *reference, cons
 static const uint64_t least_search_work = 1 << 20;
 
 /* Most instructions of all sweeps that search one unwritten element. */
-static const uint64_t most_sought = 1 << 24;
+static const uint64_t most_sought = 1 << 26;
 
-/* Returns whether the reference writes all results. If no sweep can follow it, a reference is
- * trusted, since small problems show whether it leaves results out. A baseline is not trusted. */
-static at_status writes_all(const excerpt_check *c, uint32_t i, bool *all, at_error *error)
-{
-    const device_excerpt *x = c->excerpt;
-    sim_sweep swept;
-    at_status status =
-        sim_device_sweep(x->device, x->reference, &x->reference_launch, 0, x->view, &x->plan,
-                         c->ends, EXCERPT_MOST_SWEPT, SWEEP_WRITES, &swept, error);
-    *all = !status && (swept.ended && swept.written[i].is_known
-                           ? sim_written_all(&swept.written[i], c->ends[i])
-                           : x->plan.oracle == ORACLE_REFERENCE);
-    return status;
-}
+/* Numbers of writes to the elements before an index. An element counts each time it is written. */
+typedef struct counted {
+    uint64_t variant, reference;
+} counted;
 
-/* Sets *beyond to the number of writes to elements before `end`, minus the number of these
- * elements. Sets *known to false if the sweep cannot count the writes. */
-static at_status count_before(const excerpt_check *c, uint32_t i, uint64_t end, int64_t *beyond,
-                              uint64_t *work, bool *known, at_error *error)
+typedef struct gap_search {
+    const excerpt_check *check;
+    uint32_t buffer;
+    bool trusted;  /* no sweep can follow the reference, but it writes each element once */
+    bool known;    /* all counts so far are exact */
+    uint64_t work; /* instructions of the sweeps so far */
+} gap_search;
+
+/* Counts writes to elements before `end`. Clears g->known if a sweep cannot count them. */
+static at_status count_before(gap_search *g, uint64_t end, counted *out, sim_written *of_reference,
+                              at_error *error)
 {
+    const excerpt_check *c = g->check;
     const device_excerpt *x = c->excerpt;
     uint64_t ends[PLAN_MAX_BUFFERS] = {0};
     sim_sweep swept;
-    ends[i] = end;
+    ends[g->buffer] = end;
     at_status status =
         sim_device_sweep(x->device, c->kernel, c->plan, 0, sim_data_buffers(x->data), &x->plan,
                          ends, EXCERPT_MOST_SWEPT, SWEEP_WRITES, &swept, error);
-    *work += swept.work;
-    *known = !status && swept.ended && swept.written[i].is_known && *work < most_sought;
-    *beyond = (int64_t)(swept.written[i].count - end);
+    g->work += swept.work;
+    g->known = g->known && !status && swept.ended && swept.written[g->buffer].is_known;
+    *out = (counted){swept.written[g->buffer].count, end};
+    if (status || g->trusted)
+        return status;
+    status = sim_device_sweep(x->device, x->reference, &x->reference_launch, 0, x->view, &x->plan,
+                              ends, EXCERPT_MOST_SWEPT, SWEEP_WRITES, &swept, error);
+    g->work += swept.work;
+    g->known = g->known && !status && swept.ended && swept.written[g->buffer].is_known &&
+               g->work < most_sought;
+    out->reference = swept.written[g->buffer].count;
+    *of_reference = swept.written[g->buffer];
     return status;
 }
 
-/* Finds an unwritten element by bisection: it lies between two indices if fewer elements are
- * written between the indices than exist. *found tells whether there are such indices. *element is
- * the element, or the end of the buffer if the search takes too long. */
-static at_status find_gap(const excerpt_check *c, uint32_t i, bool *found, uint64_t *element,
+/* Returns whether the variant writes less than the reference between two indices. */
+static bool is_less(const counted *before, const counted *after)
+{
+    return after->variant - before->variant < after->reference - before->reference;
+}
+
+/* Finds an element that the reference writes and the variant does not, by bisection: between two
+ * indices the variant writes less. *found tells whether there are such indices. *element is the
+ * element, or the end of the buffer if the search takes too long. */
+static at_status find_gap(gap_search *g, const counted *total, bool *found, uint64_t *element,
                           at_error *error)
 {
     enum { PARTS = 16 };
-    const uint64_t end = c->ends[i];
-    uint64_t from = 0, to = 0, work = c->swept.work;
-    int64_t before = 0, after = 0;
-    bool known = true;
+    const uint64_t end = g->check->ends[g->buffer];
+    uint64_t from = 0, to = end;
+    counted before = {0}, after = *total;
+    sim_written ignored;
     at_status status = AT_OK;
     *element = end;
-    *found = c->swept.written[i].count < end;
-    if (*found) {
-        to = end;
-        after = (int64_t)(c->swept.written[i].count - end);
+    *found = is_less(&before, &after);
+    if (!*found) {
+        to = 0;
+        after = before;
     }
-    for (uint64_t n = 1; !status && known && !*found && n <= PARTS; n++) {
+    for (uint64_t n = 1; !status && g->known && !*found && n <= PARTS; n++) {
         from = to;
         before = after;
         to = end / PARTS * n + (n == PARTS ? end % PARTS : 0);
-        status = count_before(c, i, to, &after, &work, &known, error);
-        *found = known && after < before;
+        status = count_before(g, to, &after, &ignored, error);
+        *found = g->known && is_less(&before, &after);
     }
-    while (!status && *found && known && from + 1 < to) {
+    while (!status && *found && g->known && from + 1 < to) {
         const uint64_t middle = from + (to - from) / 2;
-        int64_t here;
-        status = count_before(c, i, middle, &here, &work, &known, error);
-        if (here < before) {
+        counted here;
+        status = count_before(g, middle, &here, &ignored, error);
+        if (is_less(&before, &here)) {
             to = middle;
+            after = here;
         } else {
             from = middle;
             before = here;
         }
     }
-    if (known && *found)
+    if (g->known && *found && after.variant == before.variant)
         *element = from;
     return status;
 }
@@ -344,28 +358,41 @@ static at_status find_gap(const excerpt_check *c, uint32_t i, bool *found, uint6
 static at_status find_unwritten(const excerpt_check *c, uint32_t i, const buffer_plan *plan,
                                 hole *out, at_error *error)
 {
+    const device_excerpt *x = c->excerpt;
     const sim_written *w = &c->swept.written[i];
     const uint64_t end = c->ends[i];
+    gap_search g = {.check = c, .buffer = i, .known = true};
+    counted total;
+    sim_written needed = {0};
     uint64_t element = end;
-    bool due = false, found = false;
+    bool found = false;
     if (!c->swept.ended || !w->is_known || plan->role != BUFFER_OUTPUT)
         return AT_OK;
     if (sim_written_all(w, end)) {
         out->kind = HOLE_NONE;
         return AT_OK;
     }
-    at_status status = writes_all(c, i, &due, error);
-    if (!status && due)
-        status = find_gap(c, i, &found, &element, error);
-    /* The number of writes suffices, but not each element is written. */
-    if (status || !due || (!found && w->count > end))
+    at_status status = count_before(&g, end, &total, &needed, error);
+    /* A reference that no sweep can follow is trusted, since small problems show whether it leaves
+     * results out. A baseline is not trusted. */
+    if (!status && !g.known && x->plan.oracle == ORACLE_REFERENCE) {
+        g = (gap_search){.check = c, .buffer = i, .known = true, .trusted = true};
+        total = (counted){w->count, end};
+    }
+    if (status || !g.known)
+        return status;
+    const bool is_once = g.trusted || sim_written_all(&needed, end);
+    status = find_gap(&g, &total, &found, &element, error);
+    /* If the reference writes each element once, fewer writes leave an element out, and so do as
+     * many writes of other elements. */
+    if (status || (element == end && (!is_once || (!found && w->count > end))))
         return status;
     out->kind = HOLE_CERTAIN;
     if (element < end)
         snprintf(out->why, sizeof out->why,
                  "no block writes element %" PRIu64 " of %s: the whole grid writes %" PRIu64
                  " elements, but %" PRIu64 " are needed",
-                 element, plan->name, w->count, end);
+                 element, plan->name, w->count, total.reference);
     else
         snprintf(out->why, sizeof out->why,
                  "no block writes some elements of %s: the whole grid writes %" PRIu64

@@ -9,7 +9,7 @@
 enum {
     MOST_INTERVALS =
         1 << 20,     /* intervals that a block may write: rows of a tile, or scattered elements */
-    MOST_DIGITS = 8, /* digits of all axes together */
+    MOST_DIGITS = 9, /* digits of all axes together */
     TRIES = 4,       /* candidate blocks that are run to find a byte */
     MOST_TURNS = 6   /* blocks that are run one after another if blocks are permuted */
 };
@@ -17,6 +17,10 @@ enum {
 typedef struct interval { /* the bytes of a buffer from `from` on, before `to` */
     uint64_t from, to;
 } interval;
+
+/* The axes of the grid, after an axis along the warps of a block. It is longer than 1 if warps run
+ * in place of blocks: then "cluster" means a warp below. */
+enum { ALONG_WARPS, ALONG_X, AXES = ALONG_X + 3 };
 
 /* A digit of a block's index along an axis: index / unit % radix. The offset at which the block
  * writes grows by `step` with each digit. The index has several digits if the kernel divides it. */
@@ -61,8 +65,8 @@ struct sim_owners {
     device_buffer *const *buffers;
     uint32_t buffer_count;
     uint64_t most, work; /* work so far, as in sim_launch */
-    uint64_t extent[3];
-    bool first_warps, cut;
+    uint64_t extent[AXES];
+    bool cut;
     struct {
         bool is_learnt;
         footprint prints[PLAN_MAX_BUFFERS];
@@ -92,8 +96,9 @@ sim_owners *sim_owners_new(const device *d, const device_kernel *k, const launch
                       .excerpt = {.mark = SIM_BYTE_WRITTEN, .least = UINT64_MAX}};
     while (o->buffer_count < PLAN_MAX_BUFFERS && buffers[o->buffer_count])
         o->buffer_count++;
-    for (int axis = 0; axis < 3; axis++)
-        o->extent[axis] = plan->launches[0].grid[axis] / sim_device_cluster(k, plan, 0)[axis];
+    o->extent[ALONG_WARPS] = 1;
+    for (int i = 0; i < 3; i++)
+        o->extent[ALONG_X + i] = plan->launches[0].grid[i] / sim_device_cluster(k, plan, 0)[i];
     return o;
 }
 
@@ -118,9 +123,12 @@ void sim_owners_free(sim_owners *o)
     free(o);
 }
 
-void sim_owners_run_first_warps(sim_owners *o)
+void sim_owners_run_single_warps(sim_owners *o)
 {
-    o->first_warps = true;
+    const uint32_t *block = o->plan->launches[0].block;
+    const uint64_t threads = (uint64_t)block[0] * block[1] * block[2];
+    if (sim_owners_cluster_blocks(o) == 1)
+        o->extent[ALONG_WARPS] = (threads + SIM_LANES - 1) / SIM_LANES;
 }
 
 bool sim_owners_is_exhausted(const sim_owners *o)
@@ -207,13 +215,18 @@ static size_t join(interval *rows, size_t count)
 
 static uint64_t last_cluster(const sim_owners *o)
 {
-    return o->extent[0] * o->extent[1] * o->extent[2] - 1;
+    uint64_t count = 1;
+    for (int axis = 0; axis < AXES; axis++)
+        count *= o->extent[axis];
+    return count - 1;
 }
 
 /* Returns the number of the cluster at the distance `at` along the axes from the current origin. */
-static uint64_t number_of(const sim_owners *o, const uint64_t at[3])
+static uint64_t number_of(const sim_owners *o, const uint64_t at[AXES])
 {
-    const uint64_t distance = at[0] + o->extent[0] * (at[1] + o->extent[1] * at[2]);
+    uint64_t distance = 0;
+    for (int axis = AXES; axis-- > 0;)
+        distance = distance * o->extent[axis] + at[axis];
     return o->origin == FROM_LAST ? last_cluster(o) - distance : distance;
 }
 
@@ -267,14 +280,16 @@ static at_status run(sim_owners *o, uint64_t cluster, const ran_cluster **out, a
         memmove(&grown[place + 1], &grown[place], (o->ran_count - place) * sizeof *grown);
         o->ran_count++;
         sim_fault fault = {0};
-        const sim_launch how = {.clusters = &cluster,
+        const uint64_t warps = o->extent[ALONG_WARPS], number = cluster / warps;
+        const sim_launch how = {.clusters = &number,
                                 .cluster_count = 1,
                                 .block_limit = block_limit(o),
                                 .excerpt = &o->excerpt,
                                 .work = &o->work,
                                 .observer = note_store,
                                 .observer_context = &watched,
-                                .first_warp_only = o->first_warps,
+                                .one_warp_only = warps > 1,
+                                .warp = (uint32_t)(cluster % warps),
                                 .threads = 1};
         at_status status =
             sim_device_run(o->device, o->kernel, o->plan, 0, o->buffers, &how, NULL, &fault, error);
@@ -307,7 +322,7 @@ static at_status measure_step(sim_owners *o, uint32_t i, int axis, uint64_t plac
                               bool *writes, at_error *error)
 {
     const ran_cluster *found;
-    uint64_t at[3] = {0};
+    uint64_t at[AXES] = {0};
     at[axis] = place;
     at_status status = run(o, number_of(o, at), &found, error);
     *writes = !status && found->from[i] != UINT64_MAX;
@@ -336,7 +351,7 @@ static at_status learn(sim_owners *o, at_error *error)
     stores *end = &o->ends[o->origin];
     const ran_cluster *found;
     o->origins[o->origin].is_learnt = true;
-    at_status status = run(o, number_of(o, (const uint64_t[3]){0}), &found, error);
+    at_status status = run(o, number_of(o, (const uint64_t[AXES]){0}), &found, error);
     for (uint32_t i = 0; i < o->buffer_count; i++)
         o->origins[o->origin].prints[i] = (footprint){.rows = end->of[i], .count = end->counts[i]};
     *end = (stores){0};
@@ -344,7 +359,7 @@ static at_status learn(sim_owners *o, at_error *error)
         widen(&o->origins[FROM_FIRST].prints[i], &o->origins[FROM_LAST].prints[i]);
     for (uint32_t i = 0; !status && i < o->buffer_count; i++) {
         footprint *f = &o->origins[o->origin].prints[i];
-        for (int axis = 0; !status && f->count > 0 && axis < 3; axis++) {
+        for (int axis = 0; !status && f->count > 0 && axis < AXES; axis++) {
             digit d = {.axis = axis, .unit = 1, .radix = o->extent[axis]};
             bool writes;
             if (d.radix < 2)
@@ -409,7 +424,7 @@ static uint64_t magnitude(int64_t v)
 
 /* Finds the distance of the block that writes `offset` as part of `row`, or returns false. */
 static bool solve(const sim_owners *o, const footprint *f, const interval *row, uint64_t offset,
-                  uint64_t at[3])
+                  uint64_t at[AXES])
 {
     const digit *order[MOST_DIGITS];
     int64_t left = (int64_t)(offset - row->from);
@@ -419,7 +434,7 @@ static bool solve(const sim_owners *o, const footprint *f, const interval *row, 
             order[k] = order[k - 1];
         order[k] = &f->digits[i];
     }
-    at[0] = at[1] = at[2] = 0;
+    memset(at, 0, AXES * sizeof *at);
     for (int i = 0; i < f->digit_count; i++) {
         const digit *d = order[i];
         int64_t step = d->step, count = 0, most = (int64_t)d->radix - 1;
@@ -431,8 +446,10 @@ static bool solve(const sim_owners *o, const footprint *f, const interval *row, 
         at[d->axis] += (uint64_t)count * d->unit;
         left -= count * step;
     }
-    return left >= 0 && (uint64_t)left < row->to - row->from && at[0] < o->extent[0] &&
-           at[1] < o->extent[1] && at[2] < o->extent[2];
+    bool is_inside = left >= 0 && (uint64_t)left < row->to - row->from;
+    for (int axis = 0; axis < AXES; axis++)
+        is_inside = is_inside && at[axis] < o->extent[axis];
+    return is_inside;
 }
 
 /* Follows permuted blocks: if the expected block wrote in the place of another block, that block is
@@ -447,7 +464,7 @@ static at_status follow(sim_owners *o, uint32_t i, uint64_t offset, const ran_cl
     for (int turns = 0; !status && turns < MOST_TURNS && o->work < o->most &&
                         at_turn->from[i] != UINT64_MAX && !is_written(o->buffers[i], offset);
          turns++) {
-        uint64_t at[3];
+        uint64_t at[AXES];
         if (!solve(o, f, &f->rows[0], at_turn->from[i], at) || number_of(o, at) == begun ||
             number_of(o, at) == at_turn->number)
             break;
@@ -462,7 +479,7 @@ static at_status try_row(sim_owners *o, uint32_t i, const interval *row, uint64_
 {
     const footprint *f = &o->origins[o->origin].prints[i];
     const ran_cluster *found;
-    uint64_t at[3];
+    uint64_t at[AXES];
     if (!solve(o, f, row, offset, at))
         return AT_OK;
     at_status status = run(o, number_of(o, at), &found, error);

@@ -18,8 +18,9 @@ sim_owners *sim_owners_new(const device *d, const device_kernel *k, const launch
                            device_buffer *const *buffers, uint64_t most);
 void sim_owners_free(sim_owners *o); /* `o` may be NULL */
 
-/* Lets only the first warp of each block run from now on. Warps must not depend on each other. */
-void sim_owners_run_first_warps(sim_owners *o);
+/* Runs single warps in place of blocks, unless clusters have several blocks. The warps must not
+ * depend on each other. No block may have run yet. */
+void sim_owners_run_single_warps(sim_owners *o);
 
 /* Runs blocks until one has written the byte at `offset` of buffer `i`. Sets *found if one has.
  * Returns AT_OK even if a block faults: see sim_owners_fault(). */

@@ -73,7 +73,7 @@ static at_status run_wave(const sim_launch *launch, uint64_t first, uint64_t cou
     l.cluster_count = count;
     l.counters = NULL;
     l.check = false;
-    l.first_warp_only = true;
+    l.one_warp_only = true;
     l.access_limit = WAVE_ACCESSES;
     l.observer = watch_wave;
     l.observer_context = w;

@@ -98,7 +98,7 @@ bool sim_barriers_open(sim_block *b)
     bool opened = false;
     for (uint32_t id = 0; id < SIM_BARRIERS; id++) {
         sim_barrier_state *s = &b->barriers[id];
-        bool counted = s->needed && !b->launch->first_warp_only;
+        bool counted = s->needed && !b->launch->one_warp_only;
         if (s->arrived > 0 && (counted ? s->arrived >= s->needed : all_arrived(b, s))) {
             release(b, id);
             opened = true;
@@ -138,7 +138,7 @@ static bool agrees(sim_block *b, sim_warp *w, const sim_instruction *c, int lane
     const sim_instruction *other = &b->program->code[s->pc];
     const uint32_t own = needed ? needed : b->warp_count,
                    others = s->needed ? s->needed : b->warp_count;
-    if (own != others && !b->launch->first_warp_only)
+    if (own != others && !b->launch->one_warp_only)
         return sim_fail(
             b, w, c, lane, SIM_FAULT_BARRIER,
             "it waits for %u warps, but other warps at the same barrier (PTX line %d) wait for %u",
@@ -192,7 +192,7 @@ bool sim_barrier_arrive(sim_block *b, sim_warp *w, const sim_instruction *c, uin
         sim_wait(w, id, s->pc, mask);
     }
     /* The barrier opens at once, because a later arrival belongs to its next use. */
-    if (s->needed && s->arrived == s->needed && !b->launch->first_warp_only)
+    if (s->needed && s->arrived == s->needed && !b->launch->one_warp_only)
         release(b, id);
     return true;
 }

@@ -111,7 +111,7 @@ at_status sim_block_init(sim_block *b, const sim_launch *launch, sim_cluster *cl
         .launch = launch, .program = p, .cluster = cluster, .rank = rank, .watch = watch};
     b->limit = launch->instruction_limit ? launch->instruction_limit : SIM_INSTRUCTION_LIMIT;
     b->thread_count = launch->block[0] * launch->block[1] * launch->block[2];
-    b->warp_count = launch->first_warp_only ? 1 : (b->thread_count + SIM_LANES - 1) / SIM_LANES;
+    b->warp_count = launch->one_warp_only ? 1 : (b->thread_count + SIM_LANES - 1) / SIM_LANES;
     b->shared_bytes = block_shared_bytes(launch);
     size_t registers = p->register_bytes ? p->register_bytes : 64;
     size_t local = (size_t)p->local_bytes * SIM_LANES;
@@ -142,9 +142,10 @@ at_status sim_block_init(sim_block *b, const sim_launch *launch, sim_cluster *cl
         w->registers = b->memory + i * registers;
         w->local = b->local + i * local;
         w->local_valid = b->local_valid ? b->local_valid + i * local : NULL;
-        w->first_thread = i * SIM_LANES;
+        const uint32_t number = launch->one_warp_only ? launch->warp : i;
+        w->first_thread = number * SIM_LANES;
         fill_constants(p, w);
-        fill_fixed(b, w, i);
+        fill_fixed(b, w, number);
     }
     return AT_OK;
 }

@@ -267,8 +267,8 @@ static bool test(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
             ? sim_lanes64(w, c->b)[lane] & ((UINT64_C(1) << SIM_MBARRIER_PENDING) - 1)
             : sim_lanes32(w, c->b)[lane];
     bool done = c->op == SIM_MBARRIER_TEST ? m->phase > asked : (m->phase & 1) != asked;
-    /* If only the first warp runs, no other warp can complete the phase. */
-    done = done || b->launch->first_warp_only;
+    /* If only one warp runs, no other warp can complete the phase. */
+    done = done || b->launch->one_warp_only;
     sim_put_predicate(w, c->d, done ? UINT32_MAX : 0, 1u << lane);
     if (!done || !c->acquires)
         return done;

@@ -427,7 +427,7 @@ bool sim_warpgroup_execute(sim_block *b, sim_warp *w, const sim_instruction *c, 
 
 bool sim_warpgroups_allow_end(sim_block *b)
 {
-    if (b->launch->access_limit || b->launch->first_warp_only)
+    if (b->launch->access_limit || b->launch->one_warp_only)
         return true;
     for (uint32_t i = 0; b->warpgroups && i < b->warp_count; i++) {
         const sim_warpgroup *g = &b->warpgroups[i / WARPS];

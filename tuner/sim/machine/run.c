@@ -150,7 +150,7 @@ at_status sim_run(const sim_launch *launch, sim_fault *fault, at_error *error)
     if (status || c.total == 0)
         return status;
     /* The observer of a sampled run counts block by block, so blocks must not run side by side. */
-    bool together = launch->program->communicates && !launch->observer && !launch->first_warp_only;
+    bool together = launch->program->communicates && !launch->observer && !launch->one_warp_only;
     long wanted = together ? 1 : thread_count(launch, c.total);
     if (launch->check)
         status = sim_watch_new(launch, wanted > 1, &c.watch, error);

@@ -140,8 +140,9 @@ typedef struct sim_launch {
     sim_counter *counters; /* the run adds to the counters of each instruction; may be NULL */
     sim_observer observer; /* may be NULL; forces one host thread */
     void *observer_context;
-    bool first_warp_only; /* run one warp of each block, to sample addresses: barriers open at once,
-                             and values of other warps are missing */
+    bool one_warp_only; /* run one warp of each block: barriers open at once, and values of other
+                           warps are missing */
+    uint32_t warp;      /* number of this warp */
     /* called with the number of clusters that have run and of all clusters; may be NULL */
     void (*progress)(void *context, uint64_t done, uint64_t total);
     void *progress_context;
