@@ -333,8 +333,10 @@ static const char *reason(const excerpt_check *c, bool ended, const sim_owners *
                               "reference smaller blocks, or less work for an element"
                             : "a block of the baseline takes too long at this size: give the "
                               "script a reference";
-    return is_reference ? "no blocks of the reference were found that write the same elements"
-                        : "no blocks of the baseline were found that write the same elements";
+    return is_reference ? "no blocks of the reference were found that write the same "
+                          "elements; 'autotune check --whole' compares all elements"
+                        : "no blocks of the baseline were found that write the same "
+                          "elements; 'autotune check --whole' compares all elements";
 }
 
 at_status excerpt_compare(excerpt_check *c, device_excerpt_result *out, at_error *error)
