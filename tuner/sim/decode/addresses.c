@@ -98,7 +98,7 @@ static int zeros_of(const finder *f, const ptx_operand *o)
         return zeros_of_bits(o->bits);
     case PTX_OPERAND_VARIABLE:
         v = &f->module->variables[o->index];
-        /* Shared memory has the addresses of a GPU. Elsewhere, only the alignment is known. */
+        /* A shared variable has its address on a GPU. For others, only the alignment is known. */
         return v->space == PTX_SPACE_SHARED
                    ? zeros_of_bits(f->addresses[o->index] + (uint64_t)o->offset)
                    : least(zeros_of_bits(v->alignment), zeros_of_bits((uint64_t)o->offset));
@@ -162,7 +162,8 @@ void addresses_find_alignment(const ptx_module *module, const ptx_function *func
                               const uint64_t *addresses, uint8_t *zeros)
 {
     const finder f = {module, function, .addresses = addresses, .zeros = zeros};
-    /* All alignments start at the largest one: otherwise, a value of a loop would limit itself. */
+    /* Registers start with the most zero bits and lose bits that a write may set. Otherwise, a
+     * value that a loop computes from itself would never have zero bits. */
     memset(zeros, ALIGNMENT_MOST, (size_t)function->register_count);
     memset(zeros, 0, (size_t)(function->register_results + function->register_parameters));
     for (bool changed = true; changed;) {
@@ -204,7 +205,7 @@ static int32_t sum(int32_t a, int32_t b)
                                                 : OBJECTS_SEVERAL;
 }
 
-/* Returns the variable of any other combination of two values, which is no address. */
+/* Returns the variable of another combination of two values. The result is no address. */
 static int32_t mix(int32_t a, int32_t b)
 {
     return a == NOTHING_YET || b == NOTHING_YET     ? NOTHING_YET

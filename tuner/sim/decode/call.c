@@ -2,12 +2,12 @@
  *
  * A call is inlined. A call of a computed address inlines every function that may have this
  * address, and a branch on the address selects one of them. The code of a function that may be
- * recursive exists once, after the kernel's code, and its calls have stack frames (sim_body): its
- * variables lie in a frame of local memory, and a slot holds the frame's address.
+ * recursive exists once, after the kernel's code. Calls of this function have stack frames
+ * (sim_body): its variables lie in a frame of local memory, and a slot holds the frame's address.
  *
- * alloca takes memory from the stack (PTX ISA, "Stack Manipulation Instructions"), which follows
- * the variables in local memory, grows upwards, and has as many bytes as a CUDA thread has by
- * default. When a function returns, its stack memory is free and its variables become undefined. */
+ * alloca takes memory from the stack (PTX ISA, "Stack Manipulation Instructions"). The stack
+ * follows the variables in local memory, grows upwards, and has the default size of CUDA. When a
+ * function returns, its stack memory is free and its variables become undefined. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,11 +16,11 @@
 
 enum { MOST_ARGUMENTS = 64, STACK_BYTES = 1024, STACK_ALIGNMENT = 16 };
 
-/* Limit of the instructions of a program. Beyond it, a function called by a computed address gets
- * frames, since inlining such calls may multiply the code. */
+/* In a program with more instructions, a function called by a computed address gets stack frames,
+ * because inlining such calls may multiply the code. */
 static const size_t most_copied = 1 << 15;
 
-/* Constant for the start of the stack, until all local variables have addresses. */
+/* Stands for the address of the stack's start until all local variables have addresses. */
 static const uint64_t unknown_begin = UINT64_C(0x7374616b20617421);
 
 static const ptx_statement no_statement = {.guard = PTX_NONE, .location = PTX_NONE};
@@ -72,7 +72,7 @@ static bool fits(const decoder *d, int first, int count, const ptx_operand *grou
     return same;
 }
 
-/* Does the same for results or parameters in variables or registers. */
+/* The same as fits(), for results or parameters that are in variables or registers. */
 static bool fits_either(const decoder *d, int first, int count, int registers,
                         const ptx_operand *group, bool exactly)
 {
@@ -153,7 +153,8 @@ static bool is_active(const decoder *d, const ptx_function *f)
     return active;
 }
 
-/* Inlines a callee. `b` has the offsets of its results and parameters, `registers` their slots. */
+/* Inlines a callee. `b` has the offsets of the results and parameters in local memory, `registers`
+ * the slots of those in registers. */
 static void decode_body(decoder *d, const ptx_function *f, const binding *b,
                         const int32_t *registers)
 {
@@ -283,7 +284,7 @@ static at_status call_function(decoder *d, const ptx_function *f, const call *c,
         *framed = d->again = true;
     if (*framed && d->again)
         return d->status;
-    /* Not on the C stack, because decoding nests as deep as the calls. */
+    /* These arrays are on the heap, because decoding recurses as deep as the calls nest. */
     binding *b = memory_new(1, sizeof *b);
     int32_t *registers = memory_new(2 * MOST_ARGUMENTS, sizeof *registers);
     find_offsets(d, c->results, f->register_results, b->at);
@@ -422,7 +423,8 @@ static bool is_candidate(const decoder *d, const call *c, int function)
     return named && f->has_body && !f->is_entry && fits_call(d, f, c, true);
 }
 
-/* Emits the selection of one of `count` functions. Their indices in the lists start at `first`. */
+/* Emits code that selects one of `count` functions by `address`. The program's lists hold the
+ * functions' numbers from index `first` on. */
 static void choose(decoder *d, int32_t address, int32_t first, int32_t count)
 {
     int32_t chosen = decode_new_slot(d, 4);
@@ -452,7 +454,7 @@ static at_status call_computed(decoder *d, const call *c)
             decode_list(d, (int32_t)i);
             count++;
         }
-    /* The start of each function, and the branch after each function. */
+    /* These entries will hold the start of each function and the branch after each function. */
     for (int32_t i = 0; i < 2 * count; i++)
         decode_list(d, 0);
     choose(d, address, first, count);
@@ -482,8 +484,7 @@ at_status decode_call(decoder *d)
                    : call_computed(d, &c);
 }
 
-/* Returns whether a function uses the stack. */
-static bool takes_memory(const ptx_module *m, const ptx_function *f)
+static bool uses_stack(const ptx_module *m, const ptx_function *f)
 {
     for (int i = 0; i < f->statement_count; i++) {
         const ptx_text text = m->statements[f->first_statement + i].opcode;
@@ -497,7 +498,7 @@ void decode_stack_begin(decoder *d)
 {
     bool any = false;
     for (size_t i = 0; i < d->module->function_count; i++)
-        any = any || takes_memory(d->module, &d->module->functions[i]);
+        any = any || uses_stack(d->module, &d->module->functions[i]);
     if (!any)
         return;
     d->stack = decode_new_slot(d, 8);
@@ -518,16 +519,16 @@ void decode_stack_end(decoder *d)
 
 int32_t decode_stack_enter(decoder *d, const ptx_function *f)
 {
-    if (d->stack == SIM_NO_SLOT || f->is_entry || !takes_memory(d->module, f))
+    if (d->stack == SIM_NO_SLOT || f->is_entry || !uses_stack(d->module, f))
         return SIM_NO_SLOT;
     const int32_t kept = decode_new_slot(d, 8);
     copy_slot(d, kept, d->stack, 8);
     return kept;
 }
 
-/* Emits an instruction, without a guard, after which local memory is undefined: `bytes` from
- * `offset` on, or the rest of the stack if `bytes` is 0. Adds the address in `slot` unless it is
- * SIM_NO_SLOT. */
+/* Emits an instruction without a guard that makes local memory undefined: `bytes` from `offset` on,
+ * or the rest of the stack if `bytes` is 0. The offset counts from the address in `slot`, or from 0
+ * if `slot` is SIM_NO_SLOT. */
 static void forget(decoder *d, int64_t offset, uint64_t bytes, int32_t slot)
 {
     const ptx_statement *here = d->statement;

@@ -18,8 +18,8 @@ static uint8_t flush_of(const decoder *d, ptx_type type)
     return type == PTX_F32 ? SIM_FLUSH_FLOATS : is_brain ? SIM_FLUSH_BFLOATS : SIM_FLUSH_HALVES;
 }
 
-/* Returns the kind of operation for which .ftz compares the exact result with the smallest normal
- * number: before the result is rounded to the spacing of subnormal numbers. */
+/* Returns how .ftz finds a tiny result. After the listed operations, .ftz flushes a result that was
+ * below the smallest normal number before rounding. */
 static uint8_t tiny_of(const decoder *d)
 {
     static const struct {
@@ -70,13 +70,13 @@ static at_status decode_logic(decoder *d)
             op = i;
     if (op < 0)
         return decode_unknown(d);
-    /* ptxas often joins two operations into one with three operands. */
+    /* An operation costs less than one instruction, because ptxas often joins two operations. */
     static const sim_cost binary = SIM_COST(INTEGER, 0.6f);
     bool unary = op >= SIM_LOGIC_NOT;
     d->cost = unary ? d->cost : &binary;
     decode_count(d, unary ? 2 : 3, unary ? 2 : 3);
     int32_t to = decode_predicate(d, decode_operand(d, 0), true);
-    /* The special register %is_explicit_cluster is a predicate: all its bits are equal. */
+    /* %is_explicit_cluster can be read as a predicate, because all its bits are equal. */
     const ptx_operand *first = decode_operand(d, 1);
     int32_t a = first->kind == PTX_OPERAND_SPECIAL ? decode_source(d, first, 4, PTX_B32)
                                                    : decode_predicate(d, first, false);
@@ -258,7 +258,8 @@ static at_status decode_packed_cvt(decoder *d, ptx_type to, ptx_type from)
     return decode_finish(d, &slot, false);
 }
 
-/* Returns the cost of a conversion. Between integers, only sign extension to 64 bits costs. */
+/* Returns the cost of a conversion. Of the conversions between integers, only sign extension to 64
+ * bits takes an instruction. */
 static const sim_cost *conversion_cost(const opcode *op)
 {
     static const sim_cost special = SIM_COST(SPECIAL, 1), integer = SIM_COST(INTEGER, 1),

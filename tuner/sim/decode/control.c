@@ -1,7 +1,7 @@
 /* Control flow, barriers, exchanges in a warp, and blocks of a cluster. */
 #include "sim/decode/decoder.h"
 
-/* Emits an instruction of the whole warp. The slot of its member mask may be SIM_NO_SLOT. */
+/* Emits an instruction of the whole warp. `mask` is the slot of its member mask or SIM_NO_SLOT. */
 static sim_instruction *emit_warp(decoder *d, sim_kind kind, int op, const destination *to,
                                   int32_t mask)
 {
@@ -13,7 +13,6 @@ static sim_instruction *emit_warp(decoder *d, sim_kind kind, int op, const desti
     return c;
 }
 
-/* Returns the destination of a predicate, whose width is 0. */
 static destination predicate_result(decoder *d, const ptx_operand *o)
 {
     return (destination){decode_predicate(d, o, true), SIM_NO_SLOT, 0};
@@ -188,7 +187,7 @@ at_status decode_elect(decoder *d)
     return decode_finish(d, &to, false);
 }
 
-/* Returns a branch target for patch_branches(): -1 - the number of the target's statement. */
+/* Returns a branch target for patch_branches(): -1 minus the number of the target's statement. */
 static int32_t target_of(decoder *d, int label)
 {
     const ptx_label *l = &d->module->labels[label];

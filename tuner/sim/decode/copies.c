@@ -139,9 +139,8 @@ static void put_shared(sim_instruction *c, const address_operand *shared,
     c->e_offset = (int32_t)barrier->offset;
 }
 
-/* Decodes bulk copies to shared memory: cp{.reduce}.async.bulk.shared.{global,shared} [to], [from],
- * bytes, [barrier]{, blocks}; to global memory: ... [to], [from], bytes. A cache policy may
- * follow. */
+/* Decodes cp{.reduce}.async.bulk.shared.{global,shared} [to], [from], bytes, [barrier]{, blocks}
+ * and cp{.reduce}.async.bulk.global.shared [to], [from], bytes. A cache policy may follow. */
 static at_status decode_copy(decoder *d)
 {
     bool loads = decode_has(d, "mbarrier::complete_tx::bytes");
@@ -235,7 +234,7 @@ static at_status decode_bulk(decoder *d)
     return loads || decode_has(d, "bulk_group") ? decode_copy(d) : decode_unknown(d);
 }
 
-/* Decodes cp.async.mbarrier.arrive{.noinc} [at]. The arrival orders only copies of the thread. */
+/* Decodes cp.async.mbarrier.arrive{.noinc} [at]. The arrival orders only this thread's copies. */
 static at_status decode_copied(decoder *d)
 {
     if (!decode_has(d, "async") || !decode_has(d, "arrive"))
@@ -261,7 +260,7 @@ static at_status decode_copy_async(decoder *d)
         (size->bits != 4 && size->bits != 8 && size->bits != 16))
         return decode_fail(d, "cp.async copies 4, 8 or 16 bytes");
     int32_t given = SIM_NO_SLOT;
-    /* Bytes that are not read become zeros. */
+    /* The bytes after the `given` ones become zeros. */
     if (d->statement->count > 3 && !decode_has(d, "L2::cache_hint"))
         given = decode_source(d, decode_operand(d, 3), 4, PTX_U32);
     sim_instruction *c = decode_emit(d, SIM_COPY_ASYNC, SIM_CLASS_GLOBAL);

@@ -192,8 +192,8 @@ static at_status lay_out(decoder *d)
     sim_program *p = d->program;
     bool *used = memory_new(m->variable_count, sizeof *used);
     mark_used(d, used);
-    /* Without arrays of unknown size, the end of shared memory is not aligned: accesses there are
-     * faults. */
+    /* Without an array of unknown size, shared memory ends with the last static array, so that any
+     * access after this array is a fault. */
     uint64_t shared = 0, global = SIM_MODULE_BASE, dynamic_alignment = 1;
     for (size_t i = 0; i < m->variable_count; i++) {
         const ptx_variable *v = &m->variables[i];
@@ -207,7 +207,7 @@ static at_status lay_out(decoder *d)
         } else if (v->space == PTX_SPACE_SHARED) {
             p->addresses[i] = SIM_NO_ADDRESS;
         } else if (v->space == PTX_SPACE_GLOBAL || v->space == PTX_SPACE_CONST) {
-            /* Unused variables have addresses, too: the kernels of a module share them. */
+            /* Unused variables get addresses, too, because all kernels of a module share them. */
             global = align_up(global, v->alignment > 256 ? v->alignment : 256);
             p->addresses[i] = global;
             global += v->size_bytes;
@@ -277,8 +277,8 @@ static at_status decode_kernel(decoder *d, const ptx_function *f)
     return AT_OK;
 }
 
-/* Decodes a kernel; functions in `framed` have stack frames. If more functions need frames, adds
- * these to `framed` and returns no program. */
+/* Decodes a kernel. Functions that are true in `framed` have stack frames. If more functions need
+ * frames, marks these functions in `framed` and leaves *out NULL. */
 static at_status decode_with(const ptx_module *module, int function, bool *framed,
                              sim_program **out, at_error *error)
 {

@@ -1,5 +1,5 @@
-/* Decodes a kernel of a parsed module into a sim_program that is ready to run and borrows the
- * module. Function calls are inlined where possible. An unknown instruction becomes SIM_UNKNOWN,
+/* Decodes a kernel of a parsed module into a sim_program, which borrows the module. Calls of
+ * functions are inlined where possible. An unknown instruction becomes SIM_UNKNOWN,
  * which ends a run that executes it. */
 #ifndef AUTOTUNE_SIM_DECODE_DECODE_H
 #define AUTOTUNE_SIM_DECODE_DECODE_H

@@ -22,8 +22,7 @@ at_status decode_fail(decoder *d, const char *format, ...)
                                     d->statement ? d->statement->line : 0, "%s", d->reason);
 }
 
-/* Returns the index of the failure message in the program's reasons. Equal messages share an
- * entry. */
+/* Returns the index of the failure's message in sim_program.reasons. Adds a new message. */
 static int32_t keep_reason(decoder *d)
 {
     sim_program *p = d->program;

@@ -1,7 +1,6 @@
-/* The state of the decoder, shared by its files. No other room includes this header. After the
- * first failure the functions below do nothing: they return SIM_NO_SLOT, or an instruction that is
- * discarded. So callers need not check after each operand. Functions that return at_status return
- * the status of the decoder. */
+/* The state of the decoder, shared by its files. No other folder includes this header. After the
+ * first failure, the functions below return SIM_NO_SLOT or an instruction that is discarded. So
+ * callers need not check after each operand. An at_status is the status of the decoder. */
 #ifndef AUTOTUNE_SIM_DECODE_DECODER_H
 #define AUTOTUNE_SIM_DECODE_DECODER_H
 
@@ -61,8 +60,8 @@ typedef struct decoder {
     sim_program *program;
     frame *frame;
     int depth;    /* number of inlined calls around the statement */
-    bool *framed; /* for each function: its calls have stack frames */
-    bool again;   /* more functions need frames: the kernel must be decoded again */
+    bool *framed; /* for each function: whether its calls have stack frames */
+    bool again;   /* decode the kernel again, because more functions need frames */
     int body;     /* index of the function with frames that is being decoded; -1 in the kernel */
     int32_t base; /* slot with the address of the function's frame; SIM_NO_SLOT in the kernel */
     int32_t frame_slot;       /* slot with the address of the current frame */
@@ -72,16 +71,14 @@ typedef struct decoder {
     size_t slots_passed_count;
     const ptx_statement *statement; /* current statement */
     int32_t stack;                  /* slot of the stack pointer; SIM_NO_SLOT without alloca */
-    const int32_t *given; /* slots of the registers that the next callee returns and takes; NULL for
-                             the kernel */
-    int32_t carry;        /* predicate slot of CC.CF; SIM_NO_SLOT before its first use */
-    int64_t *local_at;    /* for each variable: offset in local memory, or -1 */
-    opcode op;            /* opcode of the statement */
-    const sim_cost *cost; /* cost of the statement; NULL if the operation or its types give the
-                             cost */
+    const int32_t *given;           /* slots of the next callee's results and parameters, or NULL */
+    int32_t carry;                  /* predicate slot of CC.CF; SIM_NO_SLOT before its first use */
+    int64_t *local_at;              /* for each variable: offset in local memory, or -1 */
+    opcode op;                      /* opcode of the statement */
+    const sim_cost *cost; /* cost of the statement; NULL if its operation gives the cost */
     at_error *error;
     char reason[256]; /* message of the failure, without its position */
-    /* decodes a function, inlined at this statement */
+    /* decodes a function and inlines its code at this statement */
     at_status (*function)(struct decoder *d, const ptx_function *f);
 } decoder;
 
@@ -106,10 +103,9 @@ const ptx_operand *decode_operand(const decoder *d, int i);
 /* Returns element `i` of a vector, group or pair. */
 const ptx_operand *decode_part(const decoder *d, const ptx_operand *o, int i);
 
-/* Returns the first of `count` registers, which are a vector or, if `count` is 1, the operand. */
+/* Returns the first of the `count` registers in `o`: a vector, or one register if `count` is 1. */
 const ptx_operand *decode_registers(decoder *d, const ptx_operand *o, int count);
 
-/* Returns whether the opcode has the modifier. */
 bool decode_has(const decoder *d, const char *modifier);
 
 /* Returns the value of the first choice in the opcode, or `otherwise`. {0} ends the list. */
@@ -118,7 +114,7 @@ int decode_choice(const decoder *d, const choice *choices, int otherwise);
 /* Requires between `least` and `most` operands. */
 at_status decode_count(decoder *d, int least, int most);
 
-/* Return a new slot with lanes of `lane_bytes` (0 for a predicate). A fixed slot never changes. */
+/* Return a new slot with lanes of `lane_bytes` (0 for a predicate). A fixed slot stays constant. */
 int32_t decode_new_slot(decoder *d, uint32_t lane_bytes);
 int32_t decode_fixed_slot(decoder *d, uint32_t lane_bytes);
 
@@ -128,7 +124,6 @@ int32_t decode_constant(decoder *d, uint64_t bits, uint32_t width);
 /* Returns the width of a register: 0 for a predicate, otherwise 4, 8 or 16 bytes. */
 uint32_t decode_register_width(const decoder *d, const ptx_operand *o);
 
-/* Returns the slot of a register. */
 int32_t decode_register_slot(decoder *d, const ptx_operand *o);
 
 /* Returns the slot of a source operand, read as lanes of `width` bytes (4 or 8) of a type. Converts
@@ -140,8 +135,7 @@ int32_t decode_source(decoder *d, const ptx_operand *o, uint32_t width, ptx_type
 destination decode_destination(decoder *d, const ptx_operand *o, uint32_t width);
 at_status decode_finish(decoder *d, const destination *to, bool is_signed);
 
-/* Returns the slot of the low half of a 128-bit register or sink. SIM_HIGH_HALF leads to the high
- * half. */
+/* Returns slot s of the low half of a 128-bit register; the high half is s + SIM_HIGH_HALF. */
 int32_t decode_wide(decoder *d, const ptx_operand *o, bool is_destination);
 
 /* Returns the slot of a predicate. A destination may be a sink, and a source may be a constant. */
@@ -167,7 +161,6 @@ sim_instruction *decode_compare(decoder *d, const char *comparison, ptx_type typ
 /* Emits a selection: of `a` where the predicate `p` is true, of `b` elsewhere. */
 sim_instruction *decode_select(decoder *d, const destination *to, int32_t a, int32_t b, int32_t p);
 
-/* Returns whether a type is a signed integer. */
 bool type_is_signed(ptx_type t);
 
 /* Returns the size of a lane of a type: 4 or 8 bytes. */
@@ -179,10 +172,9 @@ ptx_space decode_space(const decoder *d);
 /* Decodes an operand in brackets, an address in `space`. */
 address_operand decode_address(decoder *d, const ptx_operand *o, ptx_space space);
 
-/* Stores an address in an instruction. */
 void decode_put_address(sim_instruction *c, const address_operand *p);
 
-/* Requires that the addresses of the lanes of `lanes` are multiples of `bytes`. */
+/* Requires that the addresses of the lanes in the mask `lanes` are multiples of `bytes`. */
 void decode_alignment(decoder *d, const address_operand *at, uint32_t bytes, uint32_t lanes);
 
 /* Emits a weak load or store of `count` slots of a type. */
@@ -195,12 +187,12 @@ bool decode_atomic_fits(sim_atomic_op op, ptx_type t);
 /* Returns the constant operand of a wait: the number of groups that may stay pending. */
 int64_t decode_groups(decoder *d);
 
-/* Make the slots in which functions with frames take and return registers, and decode the functions
- * that are called. */
+/* For functions with stack frames: decode_passed() makes the slots of their parameters and results,
+ * decode_bodies() decodes the functions that are called. */
 void decode_passed(decoder *d);
 at_status decode_bodies(decoder *d);
 
-/* Start and end the stack memory that alloca takes in the kernel. */
+/* decode_stack_begin() emits the stack pointer of alloca, decode_stack_end() places the stack. */
 void decode_stack_begin(decoder *d);
 void decode_stack_end(decoder *d);
 

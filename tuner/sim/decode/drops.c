@@ -31,7 +31,7 @@ typedef struct condition {
     bool holds; /* value of the instruction's first result */
 } condition;
 
-/* Returns the mask of those `slots` that are followed. */
+/* Returns the mask of the followed slots that are in `slots`. */
 static uint32_t followed(const following *f, const int32_t *slots, int count)
 {
     uint32_t found = 0;
@@ -41,7 +41,7 @@ static uint32_t followed(const following *f, const int32_t *slots, int count)
     return found;
 }
 
-/* Follows more slots. Returns the mask of `slots`, or 0 if there are too many. */
+/* Follows more slots. Returns the mask of `slots`, or 0 if these are too many. */
 static uint32_t follow(following *f, const int32_t *slots, int count)
 {
     uint32_t added = 0;
@@ -57,7 +57,7 @@ static uint32_t follow(following *f, const int32_t *slots, int count)
 }
 
 /* Adds the slots of `set` to the slots before instruction `pc`. */
-static void go_to(following *f, size_t pc, uint32_t set)
+static void follow_to(following *f, size_t pc, uint32_t set)
 {
     if (pc >= f->program->code_count || !(set & ~f->set[pc]))
         return;
@@ -128,7 +128,7 @@ static bool changes(const following *f, const condition *known, const sim_operan
 }
 
 /* Follows the values through one instruction. Returns false if the lane may use a value. */
-static bool pass(following *f, size_t pc, const condition *known)
+static bool follow_through(following *f, size_t pc, const condition *known)
 {
     const sim_program *p = f->program;
     const sim_instruction *c = &p->code[pc];
@@ -137,7 +137,7 @@ static bool pass(following *f, size_t pc, const condition *known)
     const bool knows_guard = is_known(f, known, c->guard, &holds),
                always = c->guard == SIM_NO_SLOT || knows_guard;
     if (knows_guard && holds == c->guard_negated) {
-        go_to(f, pc + 1, set);
+        follow_to(f, pc + 1, set);
         return true;
     }
     sim_operands o;
@@ -164,13 +164,13 @@ static bool pass(following *f, size_t pc, const condition *known)
         set |= fresh;
     }
     if (c->kind == SIM_BRANCH)
-        go_to(f, (size_t)c->target, set);
+        follow_to(f, (size_t)c->target, set);
     for (int32_t t = 0; c->kind == SIM_BRANCH_INDEXED && t < c->target_count; t++)
-        go_to(f, (size_t)p->lists[c->target + t], set);
+        follow_to(f, (size_t)p->lists[c->target + t], set);
     const bool leaves = c->kind == SIM_BRANCH || c->kind == SIM_BRANCH_INDEXED ||
                         c->kind == SIM_EXIT || c->kind == SIM_TRAP;
     if (!leaves || !always)
-        go_to(f, pc + 1, set);
+        follow_to(f, pc + 1, set);
     return true;
 }
 
@@ -184,11 +184,11 @@ static bool drops(following *f, size_t load, condition known)
     while (f->due_count > 0)
         f->is_due[f->due[--f->due_count]] = false;
     f->count = 0;
-    go_to(f, load + 1, follow(f, &f->program->lists[c->list], c->vector));
+    follow_to(f, load + 1, follow(f, &f->program->lists[c->list], c->vector));
     while (dropped && f->due_count > 0) {
         const int32_t pc = f->due[--f->due_count];
         f->is_due[pc] = false;
-        dropped = pass(f, (size_t)pc, &known);
+        dropped = follow_through(f, (size_t)pc, &known);
     }
     return dropped;
 }
@@ -231,7 +231,7 @@ static void find_writers(following *f, size_t steps)
     }
 }
 
-/* Each use must follow the only write: programs that may read unwritten registers are skipped. */
+/* Skips programs that may read unwritten registers, because a use must follow the only write. */
 void facts_find_drops(sim_program *p)
 {
     if (p->reads_unwritten)

@@ -1,7 +1,6 @@
-/* Arithmetic that becomes several operations. PTX ISA, "Extended-Precision Arithmetic
- * Instructions": sums of several words, whose carry is in the condition code register. "Video
- * Instructions": they select parts of words, combine, clamp and merge them, in 64 bits (scalar
- * instructions) or in 32 bits (SIMD instructions). */
+/* Arithmetic that becomes several operations (PTX ISA). Extended-precision instructions add words
+ * and keep the carry in the condition code register. Video instructions select parts of words,
+ * combine, clamp and merge these parts: scalar ones in 64 bits, SIMD ones in 32 bits. */
 #include <stdio.h>
 #include <string.h>
 
@@ -28,7 +27,7 @@ static int32_t emit_step(decoder *d, const sum *s, int32_t a, int32_t b)
     return decode_step2(d, name, a, b);
 }
 
-/* Emits a predicate: the step from `a` to `result` wrapped around. Returns its slot. */
+/* Returns a new predicate slot: whether the step from `a` to `result` wrapped around. */
 static int32_t emit_wrapped(decoder *d, const sum *s, int32_t result, int32_t a)
 {
     int32_t p = decode_new_slot(d, 0);
@@ -183,7 +182,6 @@ static int32_t compared(decoder *d, ptx_type type, int32_t a, int32_t b)
     return to.slot;
 }
 
-/* Applies a scalar operation to the parts `a` and `b`. */
 static int32_t combine(decoder *d, const char *op, int32_t a, int32_t b, bool a_signed)
 {
     if (strcmp(op, "vset") == 0)

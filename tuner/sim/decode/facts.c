@@ -6,8 +6,8 @@
 #include "base/memory.h"
 #include "sim/decode/flow.h"
 
-/* Returns the successors of an instruction. A called function is left out. Lanes that exit under a
- * guard do not change where other lanes meet. */
+/* Returns the successors of an instruction. A called function is left out. A guarded exit only
+ * falls through, because lanes that exit do not change where the other lanes meet. */
 static flow_edge edge_of(const sim_program *p, const sim_instruction *c)
 {
     const bool guarded = c->guard != SIM_NO_SLOT;
@@ -112,8 +112,8 @@ static void find_read_slots(const sim_program *p, bool *is_read)
     }
 }
 
-/* Makes a plain load relaxed if a later compare-and-swap at the same address confirms its value, as
- * in the atomics that the CUDA programming guide builds. */
+/* Makes a plain load relaxed if a later compare-and-swap at the same address confirms its value.
+ * The CUDA programming guide builds atomics in this way. */
 static void find_confirmed_reads(sim_program *p)
 {
     for (size_t k = 0; k < p->code_count; k++) {
@@ -187,9 +187,9 @@ void facts_find_communication(sim_program *p)
     free(is_read);
 }
 
-/* A slot is live at the start of a block that reads the slot before writing it. From there, it is
- * live backwards up to the blocks that write it. A slot that is live at the start of the program
- * may be read unwritten. The slots are analysed one by one, since most are live in few blocks. */
+/* A slot is live at the start of a block that reads it before writing it, and in the blocks before,
+ * back to those that write the slot. A slot that is live at the start of the program may be read
+ * unwritten. Slots are analysed one by one, because most slots are live in few blocks. */
 
 /* A block that uses a slot. */
 typedef struct mention {
@@ -206,9 +206,9 @@ typedef struct liveness {
     int32_t *reads;  /* for each slot: first mention of a block that reads it before writing it, or
                         -1 */
     int32_t *writes; /* for each slot: first mention of a block that writes it, or -1 */
-    int32_t *written_in, *seen_in; /* for each block: 1 + the last analysed slot that it writes; 1 +
-                                      the last analysed slot for which it was visited */
-    int32_t *due;                  /* blocks that must still be visited, where the slot is live */
+    int32_t *written_in; /* for each block: 1 + the last analysed slot that the block writes */
+    int32_t *seen_in;    /* for each block: 1 + the last analysed slot that is live in the block */
+    int32_t *due;        /* blocks that must still be visited, where the slot is live */
 } liveness;
 
 static void find_graph(liveness *a)
@@ -217,14 +217,13 @@ static void find_graph(liveness *a)
     flow_edge *edges = memory_new(p->code_count, sizeof *edges);
     for (size_t i = 0; i < p->code_count; i++) {
         const sim_instruction *c = &p->code[i];
-        /* A call does not change the caller's registers. */
+        /* The code after a call is a successor, because calls keep the caller's registers. */
         edges[i] = c->kind == SIM_CALL ? (flow_edge){true, &c->target, 1} : edge_of(p, c);
     }
     flow_graph_init(&a->graph, edges, p->code_count);
     free(edges);
 }
 
-/* Puts a mention in front of a slot's mention *first. */
 static void mention_slot(liveness *a, int32_t *first, int32_t block)
 {
     a->mentions[a->mention_count] = (mention){block, *first};
@@ -258,8 +257,7 @@ static void find_mentions(liveness *a)
     }
 }
 
-/* Returns whether a slot is live at the start of the program. */
-static bool is_live_first(liveness *a, int32_t slot)
+static bool is_live_at_start(liveness *a, int32_t slot)
 {
     const flow_graph *g = &a->graph;
     size_t count = 0;
@@ -328,7 +326,7 @@ void facts_find_unwritten(sim_program *p)
     exclude_initialised(&a);
     for (size_t slot = 0; slot < a.slot_count && !p->reads_unwritten; slot++)
         if (a.reads[slot] >= 0)
-            p->reads_unwritten = is_live_first(&a, (int32_t)slot);
+            p->reads_unwritten = is_live_at_start(&a, (int32_t)slot);
     flow_graph_deinit(&a.graph);
     free(a.mentions);
     free(a.reads);
@@ -357,8 +355,8 @@ static bool mark(const sim_program *p, const bool *begins, bool *set, int32_t sl
     return true;
 }
 
-/* Marks the slots that an instruction reads. Of a store, only address and guard count, because
- * memory is compared. Returns whether a slot was newly marked. */
+/* Marks the slots that an instruction reads. For a store, only address and guard count, because
+ * memory is compared separately. Returns whether a slot was newly marked. */
 static bool mark_reads(const sim_program *p, const bool *begins, bool *set,
                        const sim_instruction *c)
 {
@@ -399,7 +397,7 @@ static void find_beginnings(const sim_program *p, bool *begins)
     }
 }
 
-/* Marks the slots from which the instructions compute slots of `set`, even indirectly. */
+/* Adds to `set` the slots from which instructions compute slots of `set`, even indirectly. */
 static void close_over(const sim_program *p, const bool *begins, bool *set)
 {
     for (bool any = true; any;) {
@@ -410,20 +408,19 @@ static void close_over(const sim_program *p, const bool *begins, bool *set)
     }
 }
 
-/* Returns whether an instruction may give a register a value that the registers before it do not
- * decide. */
-static bool learns(const sim_instruction *c)
+/* Returns whether an instruction may set a register to a value from memory or another thread. */
+static bool takes_outside_value(const sim_instruction *c)
 {
     return !facts_is_arithmetic(c) && !(c->kind == SIM_LOAD && c->space == PTX_SPACE_PARAM);
 }
 
-/* Sets `steering`, unless a slot of `set` may get a value from elsewhere. */
+/* Sets `steering`, unless a slot of `set` may get a value from memory or another thread. */
 static void list_steering(sim_program *p, const bool *set)
 {
     const size_t steps = p->register_bytes / SIM_SLOT_STEP;
     for (size_t n = 0; n < p->code_count; n++)
         if (p->code[n].kind == SIM_CALL ||
-            (learns(&p->code[n]) && writes_into(p, set, &p->code[n])))
+            (takes_outside_value(&p->code[n]) && writes_into(p, set, &p->code[n])))
             return;
     p->steering = memory_new(steps + 1, sizeof *p->steering);
     for (size_t i = 0; i < steps; i++)

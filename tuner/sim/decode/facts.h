@@ -20,8 +20,8 @@ void facts_find_unwritten(sim_program *p);
  * orders threads depends, even indirectly. A loop whose iteration changes neither these registers
  * nor memory repeats for ever, even if other registers count the iterations. Sets `steering`: the
  * registers on which branches and exits depend, if the kernel computes these only from its
- * parameters and the thread's position. A loop that finds these registers the same again has no
- * end, whatever it does to memory. */
+ * parameters and the thread's position. A loop in which these registers repeat their values has
+ * no end, whatever it does to memory. */
 void facts_find_deciding(sim_program *p);
 
 /* Sets sim_instruction.drops of weak loads: a predicate that is known when the load executes and

@@ -92,7 +92,7 @@ typedef struct flow_dominators {
     int32_t *dominator; /* immediate post-dominator of each block; -1 if unknown */
 } flow_dominators;
 
-/* Numbers the blocks that reach the end: depth first, against the edges. Returns their number. */
+/* Numbers the blocks that reach the end, depth first, against the edges. Returns how many. */
 static int32_t number_blocks(const flow_graph *g, flow_dominators *p)
 {
     size_t n = (size_t)g->blocks + 1;

@@ -34,9 +34,9 @@ typedef struct flow_graph {
 void flow_graph_init(flow_graph *g, const flow_edge *edges, size_t count);
 void flow_graph_deinit(flow_graph *g);
 
-/* Finds meeting points. For an instruction with several successors, meet[i] is the first
- * instruction of its immediate post-dominator. meet[i] is -1 if the paths meet only at the end, and
- * for other instructions. */
+/* Finds meeting points. For an instruction i with several successors, meet[i] is the first
+ * instruction of its immediate post-dominator, or -1 if the paths meet only at the end. For other
+ * instructions, meet[i] is -1. */
 void flow_meeting_points(const flow_edge *edges, size_t count, int32_t *meet);
 
 #endif

@@ -25,7 +25,7 @@ static int32_t lane_slot(decoder *d)
     return decode_source(d, &lane, 4, PTX_U32);
 }
 
-/* Shuffles 32 bits from the lane whose number is in `from`. */
+/* Emits a shuffle of 32 bits from the lane whose number is in slot `from`. Returns the result. */
 static int32_t shuffle(decoder *d, int32_t value, int32_t from)
 {
     int32_t to = decode_new_slot(d, 4), all = constant(d, UINT32_MAX), clamp = constant(d, 31);
@@ -189,8 +189,7 @@ static sim_class class_of(int32_t element)
                                          : SIM_CLASS_HALF;
 }
 
-/* Reads the metadata and the selector (operands 4 and 5) of a sparse product. Returns the
- * metadata's slot. */
+/* Reads the selector of a sparse product. Returns the slot of its metadata. */
 static int32_t decode_metadata(decoder *d, sim_matrix *x)
 {
     const ptx_operand *selector = decode_operand(d, 5);
@@ -219,8 +218,9 @@ static void find_quads(const decoder *d, sim_matrix *x)
     x->m = x->n = 4 * 8;
 }
 
-/* Decodes mma.sync.aligned.SHAPE.row.col.D.A.B.C d, a, b, c; mma.sp (with metadata and selector);
- * wmma.mma (with layouts; f16 names only D and C). Products of bits have .xor.popc or .and.popc. */
+/* Decodes mma.sync.aligned.SHAPE.row.col.D.A.B.C d, a, b, c, mma.sp with metadata and selector, and
+ * wmma.mma with layouts. In wmma.mma, f16 names only D and C. Products of bits have .xor.popc or
+ * .and.popc. */
 at_status decode_multiply(decoder *d)
 {
     static const char *const others[] = {"block_scale", "f8f6f4", "kind::f8f6f4", "rz", "rm", "rp"};
@@ -279,8 +279,7 @@ typedef struct layout {
     sim_matrix x;
     sim_operand operand;
     address_operand at;
-    int32_t stride;   /* 64-bit slot: number of elements from one line of the matrix to the next
-                         line */
+    int32_t stride;   /* 64-bit slot: number of elements from one line of the matrix to the next */
     int32_t lane;     /* 64-bit slot: number of elements before the lane's first element */
     bool lines_along; /* the elements of a lane are neighbours in memory */
     uint32_t bits;    /* bits of an element; less than 8 only if lines_along */
@@ -296,7 +295,8 @@ static int32_t wide_constant(decoder *d, uint64_t v)
     return decode_constant(d, v, 8);
 }
 
-/* Returns the address of the element `across` and `along` elements after the lane's first one. */
+/* Returns the address of the element that is `across` lines and `along` elements after the lane's
+ * first element. */
 static address_operand piece_at(decoder *d, const layout *f, int32_t across, int32_t along)
 {
     int32_t lines = f->lines_along ? across : along, within = f->lines_along ? along : across;
@@ -378,8 +378,7 @@ static bool find_operand(const decoder *d, sim_operand *operand)
     return found >= 0;
 }
 
-/* Decodes wmma.load.{a,b,c}.sync.aligned.LAYOUT.SHAPE{.space}.TYPE r, [p]{, stride};
- * wmma.store.d. */
+/* Decodes wmma.load.{a,b,c}.sync.aligned.LAYOUT.SHAPE{.space}.TYPE r, [p]{, stride}, wmma.store. */
 static at_status decode_fragment(decoder *d)
 {
     bool stores = decode_has(d, "store"), rows = decode_has(d, "row");
@@ -404,7 +403,7 @@ static at_status decode_fragment(decoder *d)
     f.stride = wide_constant(d, (uint64_t)(rows ? row_length : column_length));
     f.at = decode_address(d, decode_operand(d, stores ? 0 : 1), decode_space(d));
     decode_alignment(d, &f.at, WMMA_ALIGNMENT, UINT32_MAX);
-    /* The loaded registers may include the address: they are written after all loads. */
+    /* Registers are written after all loads, because they may include the address. */
     prepare(d, &f, d->statement->count > 2 ? decode_operand(d, 2) : NULL);
     const uint32_t width = f.bits == 64 ? 8 : 4;
     int32_t loaded[SIM_MATRIX_REGISTERS];
@@ -466,7 +465,6 @@ static bool group_multiplies(const sim_matrix *x)
     }
 }
 
-/* Reads the modifier "m64n16k16". Returns false if no such modifier is valid. */
 static bool find_group_shape(const decoder *d, sim_matrix *x)
 {
     char more;
@@ -476,8 +474,8 @@ static bool find_group_shape(const decoder *d, sim_matrix *x)
     return false;
 }
 
-/* Reads the immediate operand `number`, which must be 0 or `other`; if `other` is -1, it must be 1
- * or -1. Returns false for other operands. */
+/* Reads the immediate operand `number`: 0 or `other`, or 1 or -1 if `other` is -1. Returns false
+ * for any other operand. */
 static bool find_flag(const decoder *d, int number, int64_t other, bool *is_other)
 {
     const ptx_operand *o = decode_operand(d, number);
@@ -522,7 +520,6 @@ static bool find_registers(decoder *d, const ptx_operand *o, int count, int32_t 
     return true;
 }
 
-/* Reads the selector, the operand after the metadata. */
 static bool find_selector(const decoder *d, sim_matrix *x)
 {
     const ptx_operand *o = decode_operand(d, 4);

@@ -29,7 +29,7 @@ static uint8_t vector_of(const decoder *d)
     return decode_has(d, "v2") ? 2 : decode_has(d, "v4") ? 4 : decode_has(d, "v8") ? 8 : 1;
 }
 
-/* Returns the space of an address: for .param variables of a called function, local memory. */
+/* Returns an address's space. The .param variables of a called function are in local memory. */
 static ptx_space actual_space(const decoder *d, const ptx_operand *base, ptx_space space)
 {
     if (space != PTX_SPACE_PARAM || base->kind != PTX_OPERAND_VARIABLE)
@@ -144,7 +144,7 @@ typedef struct transfer {
     bool is_wide; /* a 128-bit register, accessed as two elements of 64 bits */
 } transfer;
 
-/* Stores whether a shared address may be in another block. A generic address tells this itself. */
+/* Stores whether a shared address may be in another block. Generic addresses contain the block. */
 static void put_cluster(const decoder *d, sim_instruction *c)
 {
     c->cluster = c->space == PTX_SPACE_SHARED && decode_has(d, "shared::cluster");
@@ -424,7 +424,7 @@ at_status decode_isspacep(decoder *d)
     return d->status;
 }
 
-/* Decodes instructions that change only the time. The result of createpolicy is zero. */
+/* Decodes instructions that affect only speed. The result of createpolicy is zero. */
 at_status decode_ignored(decoder *d)
 {
     if (strcmp(d->op.name, "createpolicy") == 0) {
@@ -456,7 +456,7 @@ at_status decode_fence(decoder *d)
     sim_instruction *c = decode_emit(d, SIM_FENCE, SIM_CLASS_BARRIER);
     c->proxy = decode_has(d, "proxy");
     c->scope = (uint8_t)(c->proxy ? SIM_SCOPE_NONE : scope_of(d));
-    /* PTX ISA, "membar": a synonym of fence.sc from compute capability 7.0 on. */
+    /* From compute capability 7.0 on, membar is a synonym of fence.sc (PTX ISA, "membar"). */
     c->op = strcmp(d->op.name, "membar") == 0 || decode_has(d, "sc");
     return d->status;
 }

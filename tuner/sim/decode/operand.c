@@ -107,7 +107,7 @@ static const struct special_name {
     {"%is_explicit_cluster", SIM_IS_EXPLICIT_CLUSTER},
 };
 
-/* Returns the slot of a special register. A clock is read anew each time. */
+/* Returns the slot of a special register. Each call for a clock emits a new read. */
 static int32_t special_slot(decoder *d, const ptx_operand *o, uint32_t width)
 {
     static const struct {
@@ -173,7 +173,7 @@ static bool is_local(const decoder *d, const ptx_operand *o)
 }
 
 /* Returns the address of a variable in its own space. A local variable gets an address at its first
- * use; in a function with frames, this is an offset. */
+ * use. In a function with frames, this address is an offset in the frame. */
 static uint64_t variable_address(decoder *d, const ptx_operand *o)
 {
     const ptx_variable *v = &d->module->variables[o->index];

@@ -8,7 +8,7 @@
 
 enum { WORD_BYTES = 4, UNIT_BYTES = 16, BASE_VARIABLE = -1 };
 
-typedef struct reach {
+typedef struct memory_access {
     int statement;  /* number of the statement in the function */
     int base;       /* register with the address, or BASE_VARIABLE */
     int version;    /* 1 + the statement that set `base` last; 0 if this function does not set it */
@@ -21,17 +21,17 @@ typedef struct reach {
     ptx_text kind; /* opcode without vector size and type */
     int era;       /* loads: only accesses with the same number may be joined */
     int turn;      /* stores: number of the access among the accesses to the space */
-} reach;
+} memory_access;
 
 typedef struct reshaper {
     const ptx_module *module;
     const ptx_function *function;
     const uint64_t *addresses;
-    uint8_t *zeros; /* zero bits of each register: see addresses_find_alignment() */
-    int *mentions;  /* for each register: number of operands that name the register */
-    int *versions;  /* for each register: 1 + the statement that set it last */
-    bool *begins;   /* for each statement: it has a label */
-    reach *block;   /* accesses in the current basic block */
+    uint8_t *zeros;       /* zero bits of each register: see addresses_find_alignment() */
+    int *mentions;        /* for each register: number of operands that name the register */
+    int *versions;        /* for each register: 1 + the statement that set it last */
+    bool *begins;         /* for each statement: it has a label */
+    memory_access *block; /* accesses in the current basic block */
     int block_count;
     int eras[2], turns[2]; /* current `era` and `turn` of global and of shared memory */
     int read_only_era;
@@ -104,8 +104,9 @@ static bool is_named(ptx_text opcode, const char *const *names)
     return false;
 }
 
-/* Splits an opcode into kind, bytes and number of elements. Returns false if it is not reshaped. */
-static bool cut(ptx_text opcode, ptx_text *kind, uint32_t *element, int *count)
+/* Splits an opcode into kind, bytes and number of elements. Returns false if ptxas does not reshape
+ * accesses with this opcode. */
+static bool split_opcode(ptx_text opcode, ptx_text *kind, uint32_t *element, int *count)
 {
     static const char *const strong[] = {"volatile", "relaxed", "acquire", "release",
                                          "mmio",     "async",   "bulk",    "shared::cluster",
@@ -139,21 +140,21 @@ static uint32_t wanted_words(const reshaper *r, const ptx_operand *data, bool is
 }
 
 /* Adds the statement to the block if it can be reshaped. */
-static void add_reach(reshaper *r, int statement, bool is_shared, bool is_store)
+static void add_access(reshaper *r, int statement, bool is_shared, bool is_store)
 {
     const ptx_statement *s = &r->module->statements[r->function->first_statement + statement];
     if (s->count != 2)
         return;
     const ptx_operand *o = &r->module->operands[s->first], *address = &o[is_store ? 0 : 1];
-    reach a = {.statement = statement,
-               .is_store = is_store,
-               .is_guarded = s->guard != PTX_NONE,
-               .space = is_shared ? PTX_SPACE_SHARED : PTX_SPACE_GLOBAL,
-               .turn = r->turns[is_shared],
-               .era = r->eras[is_shared]};
+    memory_access a = {.statement = statement,
+                       .is_store = is_store,
+                       .is_guarded = s->guard != PTX_NONE,
+                       .space = is_shared ? PTX_SPACE_SHARED : PTX_SPACE_GLOBAL,
+                       .turn = r->turns[is_shared],
+                       .era = r->eras[is_shared]};
     int count;
     if (address->kind != PTX_OPERAND_ADDRESS || address->count != 1 ||
-        !cut(s->opcode, &a.kind, &a.element, &count))
+        !split_opcode(s->opcode, &a.kind, &a.element, &count))
         return;
     const ptx_operand *base = &r->module->operands[address->first], *data = &o[is_store ? 1 : 0];
     if (data->kind == PTX_OPERAND_VECTOR ? data->count != count : count != 1)
@@ -177,13 +178,13 @@ static void add_reach(reshaper *r, int statement, bool is_shared, bool is_store)
 }
 
 /* Returns whether the addresses of two accesses differ only by a constant. */
-static bool same_base(const reach *a, const reach *b)
+static bool same_base(const memory_access *a, const memory_access *b)
 {
     return a->space == b->space && a->base == b->base && a->version == b->version;
 }
 
 /* Returns the size of the aligned unit around an access, at most UNIT_BYTES. */
-static uint32_t unit_of(const reshaper *r, const reach *a)
+static uint32_t unit_of(const reshaper *r, const memory_access *a)
 {
     uint32_t unit = a->base == BASE_VARIABLE ? UNIT_BYTES : 1u << r->zeros[a->base];
     for (int i = 0; i < r->block_count && unit < UNIT_BYTES; i++) {
@@ -212,8 +213,8 @@ static uint32_t words_at(uint32_t wanted, uint32_t word, bool is_store)
 
 /* Divides the words of a unit among machine accesses. Each machine access is counted at the first
  * of `members` that needs one of its words. */
-static void divide(reshaper *r, reach *const *members, int count, int64_t start, uint32_t wanted,
-                   bool is_store)
+static void divide(reshaper *r, memory_access *const *members, int count, int64_t start,
+                   uint32_t wanted, bool is_store)
 {
     for (int m = 0; m < count; m++) {
         r->shapes[members[m]->statement].reshaped = true;
@@ -225,7 +226,7 @@ static void divide(reshaper *r, reach *const *members, int count, int64_t start,
         if (!(wanted & piece))
             continue;
         for (int m = 0; m < count; m++) {
-            const reach *a = members[m];
+            const memory_access *a = members[m];
             int64_t inside = a->offset - start;
             if (!(a->wanted << (inside / WORD_BYTES) & piece))
                 continue;
@@ -238,8 +239,8 @@ static void divide(reshaper *r, reach *const *members, int count, int64_t start,
 }
 
 /* Returns whether the access `other` joins the unit of `a`, whose latest member is `last`. */
-static bool joins(const reach *a, const reach *last, const reach *other, uint32_t unit,
-                  uint32_t wanted)
+static bool joins(const memory_access *a, const memory_access *last, const memory_access *other,
+                  uint32_t unit, uint32_t wanted)
 {
     if (!same_base(a, other) || other->is_store != a->is_store || other->element != a->element ||
         a->is_guarded || other->is_guarded || other->done ||
@@ -255,7 +256,7 @@ static bool joins(const reach *a, const reach *last, const reach *other, uint32_
 static void end_block(reshaper *r)
 {
     for (int i = 0; i < r->block_count; i++) {
-        reach *a = &r->block[i], *members[UNIT_BYTES / WORD_BYTES * 8] = {a};
+        memory_access *a = &r->block[i], *members[UNIT_BYTES / WORD_BYTES * 8] = {a};
         uint32_t unit = unit_of(r, a);
         if (a->done)
             continue;
@@ -268,7 +269,7 @@ static void end_block(reshaper *r)
         uint32_t wanted = a->wanted << ((a->offset - start) / WORD_BYTES);
         int count = 1, most = (int)(sizeof members / sizeof *members);
         for (int j = i + 1; j < r->block_count && count < most && unit > WORD_BYTES; j++) {
-            reach *other = &r->block[j];
+            memory_access *other = &r->block[j];
             if (!joins(a, members[count - 1], other, unit, wanted))
                 continue;
             members[count++] = other;
@@ -280,7 +281,7 @@ static void end_block(reshaper *r)
 }
 
 /* Visits a statement: ends the block, adds its access, or prevents a join across the statement. */
-static void visit(reshaper *r, int i)
+static void visit_statement(reshaper *r, int i)
 {
     static const char *const ends[] = {"bra", "brx", "ret", "exit", "trap", NULL};
     static const char *const walls[] = {"bar", "barrier", "membar",         "fence", "mbarrier",
@@ -303,7 +304,7 @@ static void visit(reshaper *r, int i)
             r->turns[shared]++;
             r->eras[shared] += !is_load;
             if (!generic && (is_load || is_store))
-                add_reach(r, i, shared, is_store);
+                add_access(r, i, shared, is_store);
         }
     } else if (is_named(s->opcode, walls)) {
         for (int shared = 0; shared < 2; shared++) {
@@ -343,7 +344,7 @@ sim_shape *reshape_accesses(const ptx_module *module, const ptx_function *functi
     r.shapes = memory_new(statements, sizeof *r.shapes);
     prepare(&r);
     for (int i = 0; i < function->statement_count; i++)
-        visit(&r, i);
+        visit_statement(&r, i);
     end_block(&r);
     free(r.zeros);
     free(r.mentions);

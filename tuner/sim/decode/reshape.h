@@ -1,4 +1,4 @@
-/* Predicts which machine accesses ptxas makes of the loads and stores of a kernel.
+/* Predicts the machine instructions into which ptxas turns the loads and stores of a kernel.
  *
  * ptxas leaves out the elements of a vector load that are never read, and joins neighbouring
  * accesses of the same base register into one wide access if their alignment is known. This module
@@ -6,16 +6,16 @@
  * machine code that ptxas makes of short sequences for sm_90
  * (tests/unit/sim/decode/test_reshape.c):
  *
- *   - Take the words of 4 bytes (or elements of 8) that a basic block loads from one aligned unit
- * of 16 bytes. If three or four words are needed, they are one load; an aligned pair is one load;
- *     any other word is a load of its own. The same holds for stores, but a store never covers a
- *     word that is not written.
+ *   - A basic block loads words of 4 bytes (or elements of 8) from an aligned unit of 16 bytes.
+ *     Three or four needed words of the unit are one load. An aligned pair is one load. Each other
+ *     word is a load of its own. Stores are the same, but a store never covers a word that the
+ *     block does not write.
  *   - Loads are not joined across a barrier, a fence or a store to the same space; read-only loads
  *     (.nc) may be joined across stores. Stores are not joined across any other access to their
  *     space.
- *   - The alignment comes from the computation of the address, such as an array in shared memory
- *     plus a multiple of 16. The alignment of a pointer argument is unknown, unless a wider access
- *     with the same base register in the block implies it.
+ *   - The computation of an address gives its alignment: a shared array plus a multiple of 16 is
+ *     aligned. The alignment of a pointer argument is unknown, unless the block has a wider access
+ *     with the same base register.
  *   - Accesses with a guard, volatile accesses and accesses with a memory order are never joined.
  *
  * Some accesses that ptxas may join stay as written: elements of 1 and 2 bytes, generic addresses,

@@ -7,7 +7,7 @@
 
 enum { MOST_PARTS = 12 };
 
-/* Returns the number of dimensions in the opcode. Returns 0 for an unknown geometry. */
+/* Returns the number of dimensions in the opcode, or 0 for an unknown geometry. */
 static int dimensions_of(const decoder *d, bool *layered)
 {
     static const choice plain[] = {{"1d", 1}, {"2d", 2}, {"3d", 3}, {0}},
@@ -39,8 +39,7 @@ static int32_t decode_coordinates(decoder *d, const ptx_operand *address, int di
     return decode_source(d, decode_part(d, address, 0), 8, PTX_U64);
 }
 
-/* Decodes the level or the gradients. Their values must be defined, but have no effect here.
- * Returns the number of slots. */
+/* Decodes level or gradients, which must be defined but have no effect. Returns how many slots. */
 static int decode_level(decoder *d, int32_t *slots)
 {
     int count = 0;
