@@ -82,8 +82,7 @@ static int by_use(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-/* Removes the least recently used entries until `target_bytes` are left. *left_bytes receives the
- * remaining total. */
+/* Removes the least recently used entries until at most `target_bytes` are left (*left_bytes). */
 static at_status trim(const char *dir, uint64_t target_bytes, uint64_t *left_bytes, at_error *error)
 {
     entry_list l = {.entries = NULL};
@@ -105,7 +104,7 @@ static at_status trim(const char *dir, uint64_t target_bytes, uint64_t *left_byt
 
 enum { SUM_LOCK_MS = 5000 };
 
-/* Opens and locks a file of the cache. Returns NULL and sets *code after the time-out. */
+/* Opens and locks a file of the cache. Returns NULL and sets *code on failure and time-out. */
 static lock *open_locked(const char *dir, const char *name, int timeout_ms, int *code)
 {
     char path[PATH_BYTES];
@@ -118,8 +117,8 @@ static lock *open_locked(const char *dir, const char *name, int timeout_ms, int 
     return NULL;
 }
 
-/* Adds `bytes` to the total, or sets the total if `replace`; *sum is the new total. A missing or
- * damaged file counts as a full cache; trim() then corrects the total. */
+/* Adds `bytes` to the total, or makes them the total if `replace`. *sum is the new total. A missing
+ * or damaged file counts as a full cache, so that trim() corrects the total. */
 static at_status update_sum(const char *dir, uint64_t bytes, bool replace, uint64_t *sum,
                             at_error *error)
 {
@@ -223,7 +222,7 @@ compile_key compile_cache_key(const char *identity, const void *request, size_t 
 
 enum { ENTRY_PATH_BYTES = COMPILE_CACHE_PATH_BYTES + 64 };
 
-/* Writes the path of an entry: one folder per first byte of the key keeps each folder small. */
+/* Writes the path of an entry. A folder for each first byte keeps folders small. */
 static void entry_path(const compile_cache *c, compile_key key, char path[ENTRY_PATH_BYTES])
 {
     snprintf(path, ENTRY_PATH_BYTES, "%s/%02x/%016llx%016llx", c->dir, (unsigned)(key.high >> 56),

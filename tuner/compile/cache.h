@@ -1,13 +1,13 @@
 /* The compile cache: results of compilations on disk, found by a hash of all their inputs.
  *
- * An entry is one file. Its name is the XXH3-128 of the request and the compiler; it contains the
- * XXH3-128 of its contents. Entries are written to a temporary file and renamed, so any number of
- * processes can share a cache. Damaged entries are ignored and removed; nothing is flushed to the
- * disk, so a power cut may damage an entry. When the entries exceed the size limit, the least
- * recently used are removed until nine tenths of the limit are left.
+ * An entry is one file. Its name is the XXH3-128 of the request and the compiler. The file contains
+ * the XXH3-128 of its contents. Entries are written to a temporary file and renamed, so any number
+ * of processes can share a cache. A power cut may damage an entry, because files are not flushed to
+ * the disk. Damaged entries are ignored and removed. When the entries exceed the size limit, the
+ * least recently used are removed until nine tenths of the limit are left.
  *
  * Only the owner may access the folders and files. Entries that another user owns or may write are
- * ignored. A failure of the cache never stops a compilation: the entry is then missing. */
+ * ignored. A failure of the cache counts as a missing entry. */
 #ifndef AUTOTUNE_COMPILE_CACHE_H
 #define AUTOTUNE_COMPILE_CACHE_H
 
@@ -29,7 +29,7 @@ typedef struct compile_key {
 } compile_key;
 
 /* Writes the path of the cache folder to `out`, by the rules of compile_cache_open(). Returns AT_IO
- * if there is no place for it. */
+ * if no folder is known or its path is too long. */
 at_status compile_cache_folder(const char *dir, char *out, size_t out_bytes, at_error *error);
 
 /* Opens the cache in `dir` and creates the folder if it is missing. `dir` NULL means
@@ -43,7 +43,7 @@ at_status compile_cache_open(const char *dir, uint64_t limit_bytes, compile_cach
  * everything else, encoded without ambiguity. */
 compile_key compile_cache_key(const char *identity, const void *request, size_t request_bytes);
 
-/* Reads an entry; the caller frees *bytes. AT_NOT_FOUND if it is missing or damaged,
+/* Reads an entry; the caller frees *bytes. Returns AT_NOT_FOUND without a valid entry,
  * AT_NO_MEMORY. */
 at_status compile_cache_get(const compile_cache *c, compile_key key, unsigned char **bytes,
                             size_t *size_bytes);

@@ -26,15 +26,15 @@ typedef struct compile_request {
     uint64_t id;        /* chosen by the caller; copied to the result */
     const char *source; /* CUDA C++ */
     const char *name;   /* file name for messages */
-    const char *entry;  /* The kernel as a C++ expression ("ns::scale<64>"). Several kernels stand
-                         * on one line each, and the resources of the result are the maximum. */
+    const char *entry;  /* kernels as C++ expressions ("ns::scale<64>"), one per line; the resources
+                         * of the result are the maximum */
     const char *arch;   /* "sm_90" */
     const char *const *options; /* extra NVRTC options */
     size_t option_count;
     const source_header *headers; /* files that the source includes and the Toolkit lacks */
     size_t header_count;          /* at most SOURCE_HEADERS_MAX */
     bool want_ptx; /* also return PTX with line information, which a simulated device runs */
-    /* with want_ptx: return PTX alone, in about half the time. Then no errors of ptxas are found,
+    /* with want_ptx: do not call ptxas, which halves the time. Then no errors of ptxas are found,
      * and the result has no machine code, no resources and no notes of machine code in the PTX. */
     bool ptx_alone;
 } compile_request;
@@ -42,7 +42,7 @@ typedef struct compile_request {
 typedef struct compile_result {
     uint64_t id;
     compile_outcome outcome;
-    void *cubin; /* owned; NULL unless COMPILE_OK, and for PTX alone */
+    void *cubin; /* owned; NULL unless COMPILE_OK, and with ptx_alone */
     size_t cubin_bytes;
     char *ptx; /* owned, NUL-terminated; NULL without want_ptx */
     size_t ptx_bytes;
@@ -51,8 +51,7 @@ typedef struct compile_result {
                         COMPILE_OK */
     bool grouped;    /* the cubin also contains kernels of other requests */
     char *log;       /* owned, NUL-terminated: compiler messages */
-    int64_t time_ns; /* time in NVRTC, in ns; for a cached result the time of the original
-                        compilation */
+    int64_t time_ns; /* time in NVRTC when the result was made, in ns */
     bool cached;
 } compile_result;
 
@@ -79,15 +78,13 @@ typedef struct compile_pool compile_pool;
  * opened. The caller calls compile_pool_free(). */
 at_status compile_pool_new(const compile_options *options, compile_pool **out, at_error *error);
 
-/* Kills the workers, so that a later compile_pool_free() waits less. No other call may follow.
- * `pool` may be NULL. */
+/* Kills the workers. Only compile_pool_free() may follow, and waits less. `pool` may be NULL. */
 void compile_pool_kill(const compile_pool *pool);
 
 /* Kills the workers, drops all requests and frees the pool. `pool` may be NULL. */
 void compile_pool_free(compile_pool *pool);
 
-/* Queues a copy of the request; never blocks. AT_SCRIPT if an option is refused
- * (compile/option.h). */
+/* Queues a copy of the request and returns at once. Returns AT_SCRIPT for a refused option. */
 at_status compile_submit(compile_pool *pool, const compile_request *request, at_error *error);
 
 /* Moves the latest request to the front of the queue. */
@@ -105,8 +102,8 @@ size_t compile_group_width(const compile_pool *pool);
 void compile_poll(const compile_pool *pool, poll_set *set);
 
 /* Takes a finished result. Also feeds idle workers, enforces time limits and replaces dead workers.
- * Waits up to `timeout_ms` (< 0 means unlimited). Returns AT_NOT_FOUND if no result is there in
- * time, no request is pending or a signal came. Every request is answered exactly once. The caller
+ * Waits up to `timeout_ms` (< 0 means unlimited). Returns AT_NOT_FOUND if no result comes in
+ * time, no request is pending or a signal came. Every request gets exactly one result. The caller
  * owns *out (compile_result_deinit). */
 at_status compile_take(compile_pool *pool, int timeout_ms, compile_result *out, at_error *error);
 

@@ -19,7 +19,7 @@
 #include "compile/machine_code.h"
 #include "compile/wire.h"
 
-/* The headers are in folders at most about eight levels deep. */
+/* Deepest folder that is hashed. The Toolkit's headers are about eight levels deep. */
 enum { DEEPEST = 16 };
 
 static uint64_t hash_file(const char *path, const struct stat *s)
@@ -56,7 +56,7 @@ static uint64_t hash_folder(int parent, const char *name, const char *path, int 
     return sum;
 }
 
-/* Errors in templates can produce megabytes of messages; the first lines are enough. */
+/* Logs are cut, because errors in templates can produce megabytes of messages. */
 enum { LOG_BYTES_MAX = 65536 };
 
 static bool has_include(const char *source)
@@ -86,7 +86,7 @@ bool compiler_needs_specific(const char *source)
     return strstr(source, "wgmma.") || strstr(source, "setmaxnreg.");
 }
 
-/* Returns true if the architecture is general ("sm_90") with a specific variant ("sm_90a"). */
+/* Returns true if the architecture is general ("sm_90") and has a specific variant ("sm_90a"). */
 static bool has_specific(const char *arch)
 {
     const size_t n = strlen(arch);
@@ -156,8 +156,8 @@ static void ask_ptxas(const compiler *c, const compile_request *r, compile_way w
     out->log = longer;
 }
 
-/* Compiles after precompiled headers. Returns false if that is not possible or the source has
- * errors; the caller then compiles normally. */
+/* Compiles a source with precompiled headers. Returns false if this is not possible or the source
+ * has errors. The caller then compiles without them. */
 static bool compile_precompiled(compiler *c, const compile_request *r, compile_way way,
                                 nvrtc_output *out)
 {
@@ -194,7 +194,8 @@ static void compile_source(compiler *c, const compile_request *r, nvrtc_output *
     }
     if (out->code == NVRTC_ERROR_COMPILATION && out->log && !strstr(out->log, "error"))
         ask_ptxas(c, r, way, out);
-    /* The instructions of the specific architecture come from a header. */
+    /* Instructions of the specific architecture may come from a header, so the source may not show
+     * them. */
     const bool refused = out->code == NVRTC_ERROR_COMPILATION && out->log &&
                          strstr(out->log, "not supported on .target");
     if (!way.specific && has_specific(r->arch) &&
@@ -204,8 +205,8 @@ static void compile_source(compiler *c, const compile_request *r, nvrtc_output *
     }
 }
 
-/* Returns true if NVRTC's code is about the source. After a failure of NVRTC itself, NVRTC must not
- * be used any more. The front end reports a lack of memory as an error of the source. */
+/* Returns true if NVRTC's result is about the source. After a failure of NVRTC itself, the worker
+ * must end. NVRTC reports a lack of memory as an error of the source. */
 static bool is_verdict(const nvrtc_output *o)
 {
     if (o->code == NVRTC_SUCCESS)
@@ -248,7 +249,7 @@ at_status compiler_read_resources(const char *symbols, const nvrtc_output *o, ke
     return status;
 }
 
-/* Explains in the log an entry that is a mangled name and is missing in the machine code. */
+/* Puts an explanation into the log for an entry that is missing in the machine code. */
 static void explain_missing_entry(const compile_request *r, nvrtc_output *o, compile_result *out)
 {
     char *entry = strndup(r->entry, strcspn(r->entry, "\n"));
@@ -334,8 +335,7 @@ void compiler_open_cache(compiler *c, const char *dir, uint64_t limit_bytes)
              c->nvrtc.version, (unsigned long long)c->nvrtc.file_bytes);
 }
 
-/* Returns the identity of the compiler: with the hash of the Toolkit's many headers only if the
- * source includes files. */
+/* Returns the compiler's identity, with a hash of the Toolkit's headers if `includes`. */
 static const char *identity_of(compiler *c, bool includes)
 {
     if (!includes)
@@ -355,8 +355,7 @@ const char *compiler_identity(compiler *c, const compile_request *r)
     return c->with_specific;
 }
 
-/* Reads a group's image into c->image. A member's cached result has the image's key, not a
- * cubin. */
+/* Reads a group's image into c->image by its key, which a member's result has as its cubin. */
 static bool fetch_image(compiler *c, const compile_result *kept)
 {
     compile_key key;

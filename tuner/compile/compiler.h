@@ -52,7 +52,7 @@ bool compiler_needs_specific(const char *source);
 /* Calls NVRTC once for a request. */
 void compiler_run(const compiler *c, const compile_request *r, compile_way way, nvrtc_output *out);
 
-/* Computes the maximum resources of the kernels `symbols` (their names in the code, one per line).
+/* Computes the maximum resources of kernels. `symbols` has their names in the code, one per line.
  * Returns AT_NOT_FOUND if the log lacks a kernel. */
 at_status compiler_read_resources(const char *symbols, const nvrtc_output *o, kernel_resources *out,
                                   at_error *error);

@@ -136,7 +136,7 @@ uint32_t cubin_constant_bytes(const void *cubin, size_t cubin_bytes, const char 
     return total > UINT32_MAX ? UINT32_MAX : (uint32_t)total;
 }
 
-/* Adds a hash to the sum. A sum does not depend on the order of the sections in the image. */
+/* Adds a hash to a sum, which does not depend on the order of the sections. */
 static void add(XXH128_hash_t *sum, XXH128_hash_t part)
 {
     sum->low64 += part.low64;
@@ -157,10 +157,10 @@ static bool starts_with(const char *text, const char *head)
     return strncmp(text, head, strlen(head)) == 0;
 }
 
-/* Hashes the attributes in .nv.info.<kernel>: each has a format, a number and a two-byte value. For
- * the format SIZED the value is the size of the data that follows. Leaves out data on which a
- * launch does not depend: the symbol number at the start of the parameter bank, and the register
- * limit. Returns false if the section is malformed. */
+/* Hashes the attributes in .nv.info.<kernel>. An attribute has a format, a number and a two-byte
+ * value. For the format SIZED, the value is the size of the data that follows. Two parts that do
+ * not change a launch are left out: the symbol number at the start of the parameter bank, and the
+ * register limit. Returns false if the section is malformed. */
 static bool add_attributes(XXH3_state_t *state, const unsigned char *bytes, size_t size_bytes)
 {
     enum { SIZED = 4, PARAMETER_BANK = 0x0a, MOST_REGISTERS = 0x1b, SYMBOL_BYTES = 4 };

@@ -22,24 +22,24 @@ typedef struct cubin_section {
 bool cubin_read_section(const void *cubin, size_t cubin_bytes, unsigned index, cubin_section *out);
 
 /* Returns the bytes of constant memory of kernel `entry`: the sections .nv.constant<bank>.<entry>
- * (parameters, literals) and .nv.constant<bank> (of the module). ptxas does not log them from
- * compute capability 9.0 on. Returns 0 if the image is not a valid ELF file. Safe for any bytes. */
+ * (parameters, literals) and .nv.constant<bank> (of the module). ptxas does not log these bytes
+ * from compute capability 9.0 on. Returns 0 if the image is not a valid ELF file. Safe for any
+ * bytes. */
 uint32_t cubin_constant_bytes(const void *cubin, size_t cubin_bytes, const char *entry);
 
 typedef struct compile_code { /* an XXH3-128 hash */
     unsigned char bytes[16];
 } compile_code;
 
-/* Computes the code of the kernels `symbols` (one per line) in a cubin: instructions, literals,
- * parameters, shared memory and launch limits, and the module's constant and global memory. Kernels
- * with the same code and the same launch do the same work in the same time. Names, source
- * locations, positions in the image and the register limit do not count. Returns false if the code
- * is unknown, because it refers to other parts of the module or the image is damaged. Safe for any
- * bytes. */
+/* Hashes the kernels `symbols` (one per line) of a cubin: instructions, literals, parameters,
+ * shared memory, launch limits, and the module's constant and global memory. Kernels with the same
+ * hash and the same launch do the same work in the same time. Names, source locations, positions in
+ * the image and the register limit do not count. Returns false if the code refers to other parts of
+ * the module or the image is damaged. Safe for any bytes. */
 bool compile_code_of_cubin(const void *cubin, size_t cubin_bytes, const char *symbols,
                            compile_code *out);
 
-/* Computes the code of a PTX text: all of it except comments and source locations. */
+/* Hashes a PTX text, except its comments and source locations. */
 compile_code compile_code_of_ptx(const char *ptx);
 
 #endif

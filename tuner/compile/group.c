@@ -109,8 +109,7 @@ static bool skip_comment(reader *r)
     return true;
 }
 
-/* Reads a line that begins with '#'. A source with a continued line, which is rare, is not
- * grouped. */
+/* Reads a line that begins with '#'. A source with a continued line (rare) does not fit. */
 static void read_directive(reader *r)
 {
     const char *line = r->at;
@@ -164,7 +163,8 @@ static void read_top_level_word(reader *r, word w)
     r->device_variable |= word_is(w, "__device__");
 }
 
-/* Reads a punctuation character at file scope. After a name, it tells what was declared. */
+/* Reads a punctuation character at file scope. After a name, this character shows what was
+ * declared. */
 static void read_top_level_sign(reader *r, char c)
 {
     bool named = r->last.size > 0 && !r->initializing;
@@ -334,7 +334,7 @@ bool group_members_compatible(const group_member *a, const group_member *b)
     return strcmp(a->includes, b->includes) == 0 && strcmp(a->dynamic, b->dynamic) == 0;
 }
 
-/* Messages about an alias have a file name of this mark and the name of the alias. */
+/* In messages about an alias, the file name is this mark and the name of the alias. */
 #define NAMES_MARK "names|"
 
 enum { SUFFIX_BYTES = 8 };
@@ -394,8 +394,7 @@ static void put_body(pack *t, const group_member *m, size_t index)
 char *group_source(const group_member *members, size_t count)
 {
     pack t = {0}, names = {0};
-    /* The Toolkit defines __shared__ by macros of words that a source may define, such as
-     * `shared`. */
+    /* The Toolkit's __shared__ uses words such as `shared`, which a source may define. */
     pack_append_text(&t, "#undef __shared__\n#define __shared__ __attribute__((__shared__))\n");
     pack_append_text(&t, members[0].includes);
     for (size_t i = 0; i < count; i++)

@@ -1,12 +1,12 @@
-/* Groups: several sources compiled as one program, because each call of NVRTC takes tens of
- * milliseconds before it does any work. This module only reads and makes texts.
+/* Groups: several sources compiled as one program, because each call of NVRTC costs tens of
+ * milliseconds. This module only reads and makes texts.
  *
  * Each member gets a namespace of its own, so that names of file scope do not conflict. A name with
  * C linkage (a kernel, a dynamic shared array) gets the suffix of the member by a macro, so that
  * messages quote the unchanged text. `#line` contains the member's index, so that every message can
  * be assigned to a member. If a member declares a name that the Toolkit declares too, overload
- * resolution could differ from a separate compilation. An alias of each such name at the top of the
- * program makes the compilation fail in that case.
+ * resolution could differ from a separate compilation. The program begins with an alias for each
+ * declared name, so that its compilation fails in this case.
  *
  * A source is compiled alone if a group could change its meaning: if it has constant memory (which
  * belongs to the module), device variables, an include other than <...> at its top, or macros that
@@ -26,9 +26,8 @@ typedef struct group_member {
     char *renamed;                     /* owned: names that get the suffix, one per line */
     char *declared;                    /* owned: names of file scope, one per line */
     char *macros;  /* owned: macros to undefine after the member, one per line */
-    char *dynamic; /* owned: declarations of dynamic shared arrays, one per line. ptxas rounds the
-                      shared memory of every kernel up to their alignment, so they must be equal in
-                      a group. */
+    char *dynamic; /* owned: declarations of dynamic shared arrays, one per line; equal in a group,
+                      because ptxas rounds the shared memory of all kernels to their alignment */
 } group_member;
 
 /* Reads a source. Returns false, with an empty *out, if the source must be compiled alone or memory
@@ -39,18 +38,17 @@ void group_member_deinit(group_member *m);
 /* Returns true if the two members may be in the same group. */
 bool group_members_compatible(const group_member *a, const group_member *b);
 
-/* Larger groups gain little and delay the results. */
+/* Limit of members. Larger groups gain little and delay the results. */
 enum { COMPILE_GROUP_MAX = 16 };
 
-/* Returns the program of `count` members, each two of which may be in one group. Returns NULL
- * without memory. The caller frees it. */
+/* Returns the program of `count` members, any two of which are compatible. Returns NULL without
+ * memory. The caller frees the program. */
 char *group_source(const group_member *members, size_t count);
-/* Returns the entries of all members in this program, one per line, or NULL without memory. The
- * caller frees it. */
+/* Returns the program's entries, one per line, or NULL without memory. The caller frees them. */
 char *group_entries(const group_member *members, size_t count);
 
-/* Returns the lines of member `index` among `lines`, which are in the order of group_entries().
- * Returns NULL without memory. The caller frees it. */
+/* Returns the lines of member `index`. `lines` has one line for each of group_entries(). Returns
+ * NULL without memory. The caller frees the text. */
 char *group_lines(const group_member *members, size_t index, const char *lines);
 
 /* Finds the members that caused errors in the log of a failed compilation, directly or by a name

@@ -145,8 +145,8 @@ static void read_namespace(reader *r)
     r->spaces[r->space_count++].depth = r->depth;
 }
 
-/* Reads the declaration after __global__. The first name before a bracket, except attributes, names
- * the kernel. */
+/* Reads the declaration after __global__. The kernel's name is the first name before a bracket that
+ * is no attribute. */
 static bool read_kernel(reader *r, declared_kernel *out)
 {
     while (skip_others(r) && *r->at != ';' && *r->at != '{' && *r->at != '}') {
@@ -226,8 +226,7 @@ static const char *last_part(const char *name)
     return colon ? colon + 1 : name;
 }
 
-/* Returns the kernel with the name in the entry, otherwise the one with the nearest name, or
- * NULL. */
+/* Returns the kernel with the name in the entry, or with the nearest name, or NULL. */
 static const declared_kernel *find_named_kernel(const declared_kernel *kernels, size_t count,
                                                 const char *entry)
 {
@@ -279,7 +278,7 @@ static char *sentence(const char *entry, const char *why, const declared_kernel 
                         entry, entry);
     else if (strstr(why, "overloaded"))
         used = asprintf(&text,
-                        "the entry '%s' is several kernels: name one by its type, such as "
+                        "the entry '%s' names several kernels: choose one by its type, such as "
                         "'(void(*)%s)%s'",
                         entry, meant && meant->parameters[0] ? meant->parameters : "(float *, int)",
                         entry);

@@ -21,7 +21,7 @@ void kernel_name_of_entry(const char *entry, char name[KERNEL_NAME_BYTES]);
 char *kernel_names_complain(const compile_request *r, const char *entry, const char *why);
 
 /* Replaces NVRTC's messages about entries that name no kernel, or several, by messages of
- * kernel_names_complain(). The caller owns *log, which stays without such messages or memory. */
+ * kernel_names_complain(). The caller owns *log. It stays if memory is lacking. */
 void kernel_names_explain(char **log, const compile_request *r);
 
 #endif

@@ -132,8 +132,8 @@ at_status compile_log_read(const char *log, const char *entry, kernel_resources 
                      entry);
 }
 
-/* Returns true if the lines up to the next empty line can be left out beside an error: a warning,
- * or the remark on suppressing warnings. */
+/* Returns true if the lines up to the next empty line are a warning or the remark on suppressing
+ * warnings. A log with errors does not need them. */
 static bool is_beside_errors(text_view line)
 {
     return find_in(line, "): warning #") ||
@@ -285,28 +285,28 @@ static const known_names headers[] = {
     {"malloc and free need no header here: leave it out", {"cstdlib", "stdlib.h"}},
     {"clock needs no header here: leave it out", {"ctime", "time.h"}},
     {"min and max of numbers need no header here: leave it out", {"algorithm"}},
-    {"the driver's interface is the host's: a kernel needs no part of it", {"cuda.h"}},
+    {"the driver's interface is for host code: a kernel does not need it", {"cuda.h"}},
     {"it belongs to the CUDA samples, not to the Toolkit: copy it into the script's folder",
      {"helper_*.h"}},
 };
 
 static const char host_only[] =
-    "it is the host's, and NVRTC compiles for the device alone: put what needs it into "
-    "another file, or between #ifndef __CUDACC_RTC__ and #endif";
+    "this header is for host code, and NVRTC compiles for the device alone: put the code that "
+    "needs it into another file, or between #ifndef __CUDACC_RTC__ and #endif";
 
 static const char host_header[] =
-    "this header is the host's, too: include the parts that run on the device, such as "
+    "this header has host code: include only headers for the device, such as "
     "<cub/block/block_reduce.cuh> in place of <cub/cub.cuh>";
 
 static const char host_function[] =
-    "NVRTC compiles for the device alone: mark it __device__, or put it between #ifndef "
+    "NVRTC compiles for the device alone: mark the function __device__, or put it between #ifndef "
     "__CUDACC_RTC__ and #endif";
 
 static const char no_namespace[] =
-    "no header that is included has that namespace: cuda::std comes with <cuda/std/...>, "
-    "cooperative_groups with <cooperative_groups.h>, and std is the host's";
+    "no included header has this namespace: cuda::std is in <cuda/std/...>, cooperative_groups in "
+    "<cooperative_groups.h>, and std is for host code";
 
-/* Headers of the host's system, whose names have an ending. */
+/* Headers of the host's system with an ending in their names. */
 static const char *const host_headers[] = {
     "complex.h",   "errno.h",   "fcntl.h",   "fenv.h",   "getopt.h",  "inttypes.h", "locale.h",
     "memory.h",    "omp.h",     "pthread.h", "setjmp.h", "signal.h",  "sched.h",    "stdarg.h",
@@ -345,7 +345,7 @@ static const known_names names[] = {
     {"a kernel ends by return, or with an error by __trap()", {"exit"}},
     {"a kernel ends with an error by __trap()", {"abort"}},
     {"random numbers are in <curand_kernel.h>", {"rand"}},
-    {"it is the host's: a kernel calls no function of the runtime that allocates or copies",
+    {"this function is for host code: a kernel cannot allocate or copy by functions of the runtime",
      {"cudaMalloc*", "cudaMemcpy*"}},
 };
 
@@ -396,7 +396,7 @@ static bool recommend_header(const char *include_dir, const char *header, char t
              (int)(is_of_c ? stem - 2 : stem), header);
     if (strchr(header, '/') || !is_in_toolkit(include_dir, name))
         return false;
-    snprintf(text, REMEDY_BYTES, "NVRTC has no header of the host's: #include <%s>%s", name,
+    snprintf(text, REMEDY_BYTES, "NVRTC has no headers of host code: #include <%s>%s", name,
              is_of_c ? "" : ", whose names are in cuda::std");
     return true;
 }
@@ -437,8 +437,8 @@ static void find_remedy(const char *line, const char *include_dir, char text[REM
         describe_header(word, include_dir, text);
     } else if (quoted_after(line, "namespace \"std\" has no member \"", word)) {
         known = find_name(names, sizeof names / sizeof *names, word);
-        snprintf(text, REMEDY_BYTES, "the device's is cuda::std::%s%s%s", word,
-                 known ? ": " : ", of a header <cuda/std/...>", known ? known : "");
+        snprintf(text, REMEDY_BYTES, "write cuda::std::%s%s%s", word,
+                 known ? ": " : ", from a header <cuda/std/...>", known ? known : "");
     } else if (strstr(line, "not allowed in JIT mode")) {
         known = include_dir[0] && strstr(line, "/include/") ? host_header : host_function;
         snprintf(text, REMEDY_BYTES, "%s", known);

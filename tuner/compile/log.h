@@ -33,20 +33,19 @@ bool compile_source_place(const char *source, const char *word, char *place, siz
  * `folder`, which has the Toolkit's headers (compile/worker.c), before each relative name: of the
  * source, of #line directives and of headers that are given as text. All of these would look like
  * headers of the Toolkit. A name is restored if it is in `headers`, or if it is neither a file in
- * the folder nor built into NVRTC. Names that are still absolute after that are files of the
- * Toolkit. */
+ * the folder nor built into NVRTC. Names that stay absolute are the Toolkit's. */
 void file_names_restore(char *ptx, const char *folder, const source_header *headers,
                         size_t header_count);
 
-/* Restores the folder of the source `name` in messages of a log, which contain only the last part
- * of the name: `t.cu(3): error` becomes `kernels/t.cu(3): error`. The caller owns *log, which is
+/* Restores the folder of the source `name` in messages, which contain only the last part of the
+ * name: `t.cu(3): error` becomes `kernels/t.cu(3): error`. The caller owns *log, which is
  * replaced; without memory it stays. */
 void file_names_complete(char **log, const char *name);
 
 /* Appends "; " and a remedy, if one is known, to the line of the first error in NVRTC's log.
- * Remedies are for names and headers of nvcc that NVRTC, which compiles only device code, lacks or
- * has elsewhere. `include_dir` is the folder of the Toolkit's headers, or "". The caller owns *log,
- * which is replaced; without memory it stays. */
+ * Remedies are for names and headers that nvcc accepts, but NVRTC lacks or has in other headers.
+ * `include_dir` is the folder of the Toolkit's headers, or "". The caller owns *log, which is
+ * replaced; without memory it stays. */
 void compile_log_add_remedy(char **log, const char *include_dir);
 
 #endif

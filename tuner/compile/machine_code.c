@@ -92,7 +92,7 @@ static unsigned barriers_awaited(const instruction *c)
     return c->high >> 52 & 0x3f;
 }
 
-/* Returns the 32-bit words of a load: sizes 0 to 6 are 8, 8, 16, 16, 32, 64 and 128 bits. */
+/* Returns the 32-bit words of a load. Sizes 0 to 6 are 8, 8, 16, 16, 32, 64 and 128 bits. */
 static unsigned words_of(const instruction *c)
 {
     const unsigned size = c->high >> 9 & 7;
@@ -277,7 +277,7 @@ static void add_row(sequence *s)
 }
 
 /* Removes the lines of the functions that ptxas adds for rare operands of divisions and roots
- * (denormal numbers, quotients of more than 32 bits): they have no lines of their own. */
+ * (denormal numbers, quotients of more than 32 bits), because they have no lines of their own. */
 static void skip_internal(const tables *t, sequence *s)
 {
     static const char prefix[] = "$__internal_";

@@ -112,9 +112,9 @@ static void set_include_options(nvrtc_library *n)
     }
 }
 
-/* Opens NVRTC's builtins beside the library or on the loader's path. NVRTC opens them by name at
- * the first compilation, which fails if the loader neither finds them nor has them open. Toolkits
- * also have a second build of them, "alt". */
+/* Opens NVRTC's builtins, beside the library or on the loader's path. At the first compilation
+ * NVRTC opens them by name, and the loader may not find them then. Toolkits also have a second
+ * build of the builtins, "alt". */
 static bool open_builtins(const nvrtc_library *n)
 {
     const char *slash = strrchr(n->path, '/');
@@ -217,7 +217,7 @@ static char *fetch_log(const nvrtc_library *n, nvrtcProgram program, nvrtcResult
 static nvrtcResult fetch_cubin(const nvrtc_library *n, nvrtcProgram program, nvrtc_output *out)
 {
     nvrtcResult code = n->get_cubin_size(program, &out->cubin_bytes);
-    if (code != NVRTC_SUCCESS || out->cubin_bytes == 0) /* none for a virtual architecture */
+    if (code != NVRTC_SUCCESS || out->cubin_bytes == 0) /* a virtual architecture has no cubin */
         return code;
     out->cubin = malloc(out->cubin_bytes + 1);
     return out->cubin ? n->get_cubin(program, out->cubin) : NVRTC_ERROR_OUT_OF_MEMORY;
@@ -326,7 +326,7 @@ void nvrtc_output_deinit(nvrtc_output *o)
     *o = (nvrtc_output){0};
 }
 
-/* A failure may be due to an error in the source; several in a row, to the headers. */
+/* After this many failures in a row, headers are not precompiled any more. */
 enum { MOST_FAILURES = 3 };
 
 /* Size of a file for the largest headers, with a reserve. */

@@ -39,8 +39,7 @@ typedef struct nvrtc_library {
 
 /* Opens the first NVRTC found. If $AUTOTUNE_NVRTC is set, tries only that path; otherwise the
  * loader's path, the Toolkit that autotune was built with, /usr/local/cuda, $CUDA_HOME and
- * $CUDA_PATH. Returns AT_NO_TOOLCHAIN with all paths tried and a remedy. The library stays open
- * until the process ends. */
+ * $CUDA_PATH. Returns AT_NO_TOOLCHAIN with all paths tried and a remedy. The library stays open. */
 at_status nvrtc_library_open(nvrtc_library *out, at_error *error);
 
 typedef struct nvrtc_output {
@@ -76,9 +75,8 @@ void nvrtc_output_deinit(nvrtc_output *o);
  *
  * The file belongs to the process that wrote it. It is in the folder of the compile cache and is
  * deleted once it is open, so that nothing remains after the process. It has over a hundred
- * megabytes: if the folder lacks room for one file per core, nothing is precompiled. */
+ * megabytes. If the folder lacks room for one file per core, nothing is precompiled. */
 
-/* The precompiled headers of a worker. If zeroed, or without a folder, nothing is precompiled. */
 enum { PREAMBLES_KEPT = 4 };
 
 typedef struct preamble {
@@ -87,6 +85,7 @@ typedef struct preamble {
     int failures; /* consecutive failures to write `fd` or to compile with it */
 } preamble;
 
+/* The precompiled headers of a worker. If zeroed, or without a folder, nothing is precompiled. */
 typedef struct preambles {
     char folder[512]; /* folder of the files; "" without precompiling */
     preamble kept[PREAMBLES_KEPT];

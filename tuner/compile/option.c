@@ -112,14 +112,14 @@ static bool is_allowed(const char *option)
     return false;
 }
 
-/* Options with the same meaning: their names without dashes, then NULL. In scripts, the option ends
- * after a name, or '=' or a blank and a value follow. */
+/* Options with the same meaning: their names without dashes, then NULL. In scripts, a value may
+ * follow a name after '=' or a blank. */
 typedef struct nvcc_options {
     const char *meaning;
     const char *names[10];
 } nvcc_options;
 
-/* the option of NVRTC; "" for options that do not affect device code */
+/* `meaning` is the option of NVRTC, or "" for options that do not affect device code. */
 static const nvcc_options translated[] = {
     {"", {"O", "O0", "O1", "O2", "O3", "optimize", "g", "debug"}},
     {"", {"m64", "machine", "c", "compile", "shared", "cudart", "threads", "t"}},

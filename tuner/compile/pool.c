@@ -13,7 +13,7 @@
 #include "compile/worker.h"
 
 enum {
-    /* local workers in a row that may die before COMPILE_HELLO */
+    /* number of local workers in a row that may die before COMPILE_HELLO */
     START_ATTEMPTS = 8,
     LOST_STARTS = 3, /* the same limit for another host, which is then not used any more */
     DEFAULT_TIMEOUT_S = 60,
@@ -122,7 +122,7 @@ static at_status start(compile_pool *pool, compile_slot *s, at_error *error)
     return AT_OK;
 }
 
-/* Starts the missing workers. One worker is enough; without any the pool is broken. */
+/* Starts the missing workers. If no worker runs, the pool is broken. */
 static void start_missing_workers(compile_pool *pool)
 {
     at_error error = {0};
@@ -148,12 +148,12 @@ static void give_batch(compile_pool *pool, compile_slot *s, size_t most)
     compile_slot_give(s, &pool->queue, most);
 }
 
-/* Replaces dead workers and distributes the queue, breadth first. Near the end the last sources go
- * only to idle workers, so that no worker waits while another has two. Batches are small enough to
+/* Replaces dead workers and distributes the queue, breadth first. The last sources go only to idle
+ * workers, so that no worker is idle while another has two batches. Batches are small enough to
  * leave two for every worker. */
 static void distribute(compile_pool *pool)
 {
-    /* Before the first greeting it is unknown whether NVRTC can be opened. */
+    /* Before the first greeting workers start at once, to show whether NVRTC can be opened. */
     if ((pool->queue.count || !pool->version[0]) && !pool->broken.status)
         start_missing_workers(pool);
     for (size_t depth = 0; depth < COMPILE_DEPTH; depth++) {
@@ -187,7 +187,7 @@ static bool copy_result(const compile_result *view, compile_result *out)
     return true;
 }
 
-static void expect(const compile_pool *pool, compile_slot *s)
+static void set_deadline(const compile_pool *pool, compile_slot *s)
 {
     s->child.deadline_ns = 0;
     if (s->batch_count > 0)
@@ -212,7 +212,7 @@ static bool accept_result(compile_pool *pool, compile_slot *s, message *m)
     f->result.id = first->id;
     queue_push(&pool->done, f);
     compile_job_free(compile_slot_take_first(s));
-    expect(pool, s);
+    set_deadline(pool, s);
     if (view.outcome != COMPILE_CRASHED)
         return true;
     /* The compiler survived, but its state may be damaged. */
@@ -229,14 +229,14 @@ static bool accept_hello(compile_pool *pool, compile_slot *s, message *m)
         snprintf(pool->version, sizeof pool->version, "%s", version);
     s->greeted = true;
     pool->failed_starts = 0;
-    expect(pool, s);
+    set_deadline(pool, s);
     return true;
 }
 
 static bool accept_refusal(compile_pool *pool, compile_slot *s, message *m)
 {
     const char *why = pack_get_string(&m->body);
-    /* A refusal after the greeting is nonsense and costs only this worker. */
+    /* A refusal after the greeting is invalid and ends only this worker. */
     if (!s->greeted && pack_complete(&m->body) && !s->host)
         break_pool(pool, AT_NO_TOOLCHAIN, why);
     return false;
@@ -268,7 +268,7 @@ static bool accept_message(compile_pool *pool, compile_slot *s, message *m)
     return false;
 }
 
-/* Reads the messages of a worker, and ends the worker if it has died or sends nonsense. */
+/* Reads the messages of a worker. Ends a worker that has died or sent an invalid message. */
 static void listen_to(compile_pool *pool, compile_slot *s)
 {
     for (;;) {

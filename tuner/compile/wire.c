@@ -12,7 +12,7 @@ static const pack_field own_fields[] = {
     PACK_FIELD(compile_request, entry),
 };
 
-/* Fields that are equal for all sources of a group, as are options and headers. */
+/* Fields that are equal for all sources of a group. Options and headers are equal, too. */
 static const pack_field shared_fields[] = {
     PACK_FIELD(compile_request, name),
     PACK_FIELD(compile_request, arch),
@@ -121,7 +121,7 @@ bool compile_wire_get_result(pack *m, compile_result *out)
         return false;
     if (out->cubin_bytes == 0)
         out->cubin = NULL;
-    /* There must be an image exactly if the outcome is COMPILE_OK. */
+    /* A result has code if and only if the outcome is COMPILE_OK. */
     return pack_complete(m) && (out->outcome == COMPILE_OK) == (out->cubin || out->ptx);
 }
 

@@ -3,8 +3,7 @@
  * A request is identified by its number in the pool, which its result repeats. A worker first sends
  * one HELLO or REFUSED, then answers each REQUEST with one RESULT, in order, and may send a WARNING
  * at any time. REQUEST_MORE messages and the REQUEST after them are a batch, which may be compiled
- * together (compile/worker.c). Getters return views of the pack, or false for a malformed
- * message. */
+ * together (compile/worker.c). Getters return views of the pack, or false on bad data. */
 #ifndef AUTOTUNE_COMPILE_WIRE_H
 #define AUTOTUNE_COMPILE_WIRE_H
 
@@ -26,7 +25,7 @@ enum {
     COMPILE_WARNING /* body: text */
 };
 
-/* Most options of a script; a message with more is corrupt. */
+/* Limit of the options in a script. A message with more options is corrupt. */
 enum { COMPILE_OPTIONS_MAX = 64 };
 
 /* Appends a request to a message. */
@@ -35,8 +34,7 @@ void compile_wire_put_request(pack *m, const compile_request *r);
 /* Returns the cache key of a packed request: it covers all fields except the id. `compiler` is the
  * name and version of the compiler. */
 compile_key compile_wire_key(const pack *request, const char *compiler);
-/* Returns a hash that is equal for requests that may be compiled as one program. Without memory all
- * hashes differ. */
+/* Returns a hash that is equal for requests that may be in one group, or the id without memory. */
 uint64_t compile_wire_kind(const compile_request *r);
 
 /* Reads a request. `options` and `headers` receive the views to which *out points. */

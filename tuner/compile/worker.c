@@ -124,8 +124,7 @@ cleanup:
     free(entries);
 }
 
-/* Receives a request. `several` is true if the batch has earlier requests. *more receives whether
- * others follow. */
+/* Receives a request. `several` is true after earlier requests. *more tells whether more follow. */
 static bool take_request(compiler *c, task *t, bool several, bool *more)
 {
     if (message_receive(c->fd, -1, &t->request, NULL))
@@ -185,7 +184,8 @@ static at_status batch_answer(compiler *c)
     return status;
 }
 
-/* Returns the bytes that this process has mapped, which do not count: a profiler maps terabytes. */
+/* Returns the bytes that this process has mapped. They are added to the limit, because a profiler
+ * may map terabytes. */
 static uint64_t mapped_bytes(void)
 {
     unsigned long long pages = 0;
@@ -198,7 +198,7 @@ static uint64_t mapped_bytes(void)
     return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Lower priority than the tuner and the device workers, which share the cores. */
+/* Priority below the tuner and the device workers, which share the cores. */
 enum { NICENESS = 5 };
 
 static void limit_process(const compile_worker_config *config)
@@ -215,7 +215,7 @@ static void limit_process(const compile_worker_config *config)
         rlim_t most = (rlim_t)(mapped_bytes() + config->memory_limit_bytes);
         setrlimit(RLIMIT_AS, &(struct rlimit){most, most});
     }
-    /* If memory runs out, the host should kill a compile worker first. No privilege is needed. */
+    /* If memory runs out, the kernel should kill a compile worker first. */
     int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
     if (fd >= 0) {
         ssize_t written = write(fd, "500", 3);

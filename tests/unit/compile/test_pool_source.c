@@ -128,8 +128,8 @@ TEST(an_entry_that_names_no_kernel_gets_suggestions)
          "k.tmpl(2): error: the entry 'a::scale' is a template: name an instance of it, "
          "such as 'a::scale<...>'; other kernels here are both, plain"},
         {"both",
-         "k.tmpl(3): error: the entry 'both' is several kernels: name one by its type, such "
-         "as '(void(*)(float *p))both'; other kernels here are a::scale<...>, plain"},
+         "k.tmpl(3): error: the entry 'both' names several kernels: choose one by its type, "
+         "such as '(void(*)(float *p))both'; other kernels here are a::scale<...>, plain"},
         {"a::scale<q>",
          "k.tmpl(2): error: the entry 'a::scale<q>' is not the name of a kernel: identifier \"q\" "
          "is undefined; other kernels here are both, plain"},
