@@ -16,7 +16,7 @@ affine affine_data(void)
 }
 
 /* Returns a cut in the middle of the longest axis of the grid, or of the block if the grid is one
- * block. Returns DATA for a box of one thread. */
+ * block. Returns AFFINE_DATA for a box of one thread. */
 static affine halve(const affine_box *box)
 {
     int longest = AFFINE_AXES;
@@ -92,8 +92,8 @@ affine affine_of_whole(const affine_whole *v)
     return of;
 }
 
-/* Returns the axis along which a value with these steps changes most, and sets *change. Returns 0
- * for a constant value. */
+/* Returns the axis along which a value with these steps changes most, and sets *change to that
+ * change. Both are 0 for a constant value. */
 static int widest_axis(const affine_box *box, const int64_t step[AFFINE_AXES],
                        affine_integer *change)
 {
@@ -158,8 +158,8 @@ affine affine_cut_where(const affine_box *box, const affine_whole *v, affine_int
 /* Returns the cut where the remainder next reaches `by`. If the remainder wraps often, returns a
  * cut into every nth coordinate: from i to i + n the value changes by n times its step modulo `by`.
  * That change is small if n is the denominator of a convergent of step / by (Khinchin, "Continued
- * Fractions", theorem 16). So few boxes suffice for a division by 12, even as a product with
- * 2863311531 and a shift by 35. */
+ * Fractions", theorem 16). So few boxes suffice for a division by 12, even if it
+ * is compiled to a product with 2863311531 and a shift by 35. */
 static affine cut_of_remainder(const affine_box *box, const affine_whole *rest, affine_integer next,
                                int64_t by)
 {
@@ -191,7 +191,7 @@ static affine cut_of_remainder(const affine_box *box, const affine_whole *rest, 
     return cut;
 }
 
-/* Returns the quotient rounded to nearest: then the remainder changes slowly. */
+/* Returns the quotient rounded to nearest, so that the remainder changes slowly. */
 static int64_t nearest_quotient(int64_t a, int64_t by)
 {
     const int64_t q = a / by, rest = a % by, magnitude = rest < 0 ? -rest : rest;
@@ -331,7 +331,6 @@ bool affine_ends(const affine_box *box, const affine *v, int bytes, affine_order
     return true;
 }
 
-/* Returns whether a result is NaN or infinite. */
 static bool is_not_finite(uint64_t v, int bytes, affine_order order)
 {
     return order == AFFINE_REAL &&

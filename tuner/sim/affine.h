@@ -4,11 +4,11 @@
  * A box is a range of coordinates, or every nth coordinate of a range, along each axis of the block
  * and of the grid. Quotients and remainders by n are exact in n boxes of every nth coordinate. An
  * exact value is base + the sum of step times coordinate, modulo 2^32 or 2^64 as in a register.
- * Another value can be a range if its operation keeps the order of its operands: the ends of the
- * range are results for the box. Every other operation returns where to cut the box. In a box of
- * one thread each value is exact, unless it depends on data. (The simplest case of Cousot and
- * Halbwachs, "Automatic discovery of linear restraints among variables of a program", POPL 1978.)
- * affine.c has the arithmetic of values, symbolic.c the instructions of a program. */
+ * If an operation keeps the order of its operands, its value can be a range: the results for the
+ * ends of the operands. Any other operation returns where to cut the box. In a box of one thread,
+ * each value is exact unless it depends on data. This is the simplest case of Cousot and Halbwachs,
+ * "Automatic discovery of linear restraints among variables of a program", POPL 1978. affine.c has
+ * the arithmetic of values, symbolic.c the instructions of a program. */
 #ifndef AUTOTUNE_SIM_AFFINE_H
 #define AUTOTUNE_SIM_AFFINE_H
 
@@ -55,8 +55,8 @@ typedef struct affine_whole {
 affine affine_number(uint64_t bits);
 affine affine_data(void);
 
-/* Return a cut along the axis of a range. The first cuts in the middle of the axis, the second
- * where the range says. */
+/* Return a cut along the axis of a range: affine_halve_range() in the middle of the axis,
+ * affine_cut_range() at the cut that the range contains, if there is one. */
 affine affine_halve_range(const affine_box *box, const affine *range);
 affine affine_cut_range(const affine_box *box, const affine *range);
 
@@ -66,13 +66,12 @@ bool affine_is_number(const affine *v);
 /* Sets v->low and v->high from base and steps. */
 void affine_find_ends(const affine_box *box, affine_whole *v);
 
-/* Returns a - b. */
 affine_whole affine_difference(const affine_box *box, const affine_whole *a, const affine_whole *b);
 
 /* Returns the value as a 64-bit register holds it. */
 affine affine_of_whole(const affine_whole *v);
 
-/* Reads a value of `bits` bits as integers in `order`. If it wraps, returns false and sets *cut. */
+/* Reads a value of `bits` bits as integers in `order`. Returns false and sets *cut if it wraps. */
 bool affine_whole_of(const affine_box *box, const affine *v, int bits, affine_order order,
                      affine_whole *out, affine *cut);
 
@@ -96,21 +95,19 @@ int affine_zero_bits(const affine_box *box, const affine *v);
 /* Returns why an operation on the values is not exact: AFFINE_DATA, or a cut that would help. */
 affine affine_obstacle(const affine_box *box, const affine *const v[], int count);
 
-/* Finds the lowest and highest value in `order`, as bits of a register. Returns false and sets *cut
- * if they are unknown. */
+/* Finds lowest and highest value in `order`, as bits. Returns false and sets *cut if unknown. */
 bool affine_ends(const affine_box *box, const affine *v, int bytes, affine_order order,
                  uint64_t ends[2], affine *cut);
 
 /* Returns the range from the least to the greatest of an operation's `results` at the ends of its
- * operands. Returns a number if both are equal, and a cut if a float is not finite. The range will
- * be cut along `axis`. */
+ * operands. Returns a number if all results are equal, and a cut if a float is not finite. The
+ * range will be cut along `axis`. */
 affine affine_between(const affine_box *box, const uint64_t *results, int count, int bytes,
                       affine_order order, uint8_t axis);
 
 /* Returns the bits of a number in a register of 4 or 8 bytes. */
 uint64_t affine_bits(const affine *v, int bytes);
 
-/* Returns whether a < b in `order`. */
 bool affine_is_less(uint64_t a, uint64_t b, int bytes, affine_order order);
 
 /* Returns the axis along which a value changes most. */
@@ -132,8 +129,9 @@ void symbolic_deinit(symbolic *s);
 /* Returns the value of the register at `slot`. */
 affine *symbolic_value(const symbolic *s, int32_t slot);
 
-/* Return the result of the instruction at index `pc`. Each rule is exact or keeps the order of its
- * operands. An operation without a rule takes only known numbers; it is executed for one lane. */
+/* Return the result of the instruction at index `pc`. The result is exact, or a range if the rule
+ * keeps the order of its operands. An operation without a rule takes known numbers only, and is
+ * executed for one lane. */
 affine symbolic_compute(const symbolic *s, int32_t pc);
 affine symbolic_convert(const symbolic *s, int32_t pc);
 affine symbolic_compare(const symbolic *s, int32_t pc);

@@ -81,8 +81,8 @@ at_status sim_buffer_new(device *d, const char *name, uint64_t size_bytes, devic
     if (!find_room(d, size_bytes, distances[0], &before, &b->own_address) &&
         !find_room(d, size_bytes, distances[1], &before, &b->own_address)) {
         sim_buffer_free(d, b);
-        return error_set(error, AT_DEVICE, "there is no room for buffer %s: too many are open",
-                         name);
+        return error_set(error, AT_DEVICE,
+                         "there is no address for buffer %s: too many buffers are open", name);
     }
     b->region.base = b->own_address;
     b->next = *before;
@@ -113,7 +113,7 @@ void sim_buffer_free(device *d, device_buffer *b)
     free(b);
 }
 
-/* Returns number i of a random sequence, by SplitMix64 (Steele, Lea and Flood, 2014). */
+/* Returns number i of a random sequence: SplitMix64 (Steele, Lea and Flood, 2014). */
 static uint64_t random_bits(uint64_t seed, uint64_t i)
 {
     uint64_t z = seed + (i + 1) * 0x9e3779b97f4a7c15ull;
@@ -167,7 +167,7 @@ static uint64_t shuffle_bits(uint64_t v, unsigned half, uint64_t seed)
     return left << half | right;
 }
 
-/* Permutes [0, count): follows a cycle of the larger permutation until it is back in the range. */
+/* Permutes [0, count): follows a cycle of shuffle_bits() until the value is below `count`. */
 static uint64_t permuted(uint64_t i, uint64_t count, uint64_t seed)
 {
     unsigned half = 1;
@@ -179,7 +179,7 @@ static uint64_t permuted(uint64_t i, uint64_t count, uint64_t seed)
     return i;
 }
 
-/* Draws an octave, then a value in this octave. */
+/* Draws an octave (a power of two), then a value in this octave. So small values are frequent. */
 static uint64_t skewed(uint64_t r, uint64_t limit)
 {
     uint64_t octaves = 64 - (uint64_t)__builtin_clzll(limit);
@@ -231,7 +231,7 @@ static uint64_t element(const buffer_plan *p, uint64_t seed, uint64_t i)
     }
 }
 
-/* Fills floats as uniform() does, in a loop that the compiler vectorises. */
+/* Does the same as uniform() for floats, in a loop that the compiler vectorises. */
 #if defined __x86_64__ && defined __GLIBC__ && !defined __clang__ &&                               \
     !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
 __attribute__((target_clones("arch=x86-64-v4", "default"), optimize("O3")))
@@ -252,7 +252,7 @@ fill_floats(uint8_t *bytes, uint64_t seed, uint64_t first, uint64_t end)
 void sim_fill(uint8_t *bytes, const buffer_plan *plan, uint64_t seed, uint64_t first, uint64_t end)
 {
     size_t size = dtype_get(plan->type)->size_bytes;
-    /* Most scripts use this fill, and its speed limits long loops of sampled blocks. */
+    /* This fill must be fast: it is frequent, and long loops of sampled blocks need much data. */
     if (plan->fill == FILL_UNIFORM && plan->type == DTYPE_FLOAT) {
         fill_floats(bytes, seed, first, end);
         return;
@@ -309,7 +309,7 @@ at_status sim_buffer_poison(device *d, device_buffer *b, int pattern, at_error *
         b->region.valid = sim_map(b->region.size_bytes);
     if (!b->region.valid)
         return error_set(error, AT_NO_MEMORY, "no memory to watch %s", b->region.name);
-    /* Pattern 2 is zeros, as in cuda/buffer.c: bytes that stay zero are compared with these. */
+    /* Pattern 2 is zeros, as in cuda/buffer.c. */
     memset(b->region.bytes, pattern == 0 ? 0xa5 : pattern == 2 ? 0 : 0x6b, b->region.size_bytes);
     b->region.read_only = false;
     return AT_OK;

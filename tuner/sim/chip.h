@@ -27,16 +27,14 @@ typedef struct sim_chip {
     double launch_ns;             /* time of an empty kernel between two events */
     double block_ns;              /* time between the starts of two blocks on the chip */
     double read_piece_bytes, write_piece_bytes; /* shorter runs of bytes cost as much as this */
-    /* Relative extra times: of reads and of copies, for each doubling of the bytes in flight; of a
-     * copy by loads with a read-once hint; of reads by loads with .L2::256B. */
+    /* Relative extra times. Crowding: of reads and of copies, for each doubling of the bytes in
+     * flight. Costs: of a copy whose loads have a read-once hint; of reads with .L2::256B. */
     double read_crowding, copy_crowding, once_cost, wide_cost;
-    /* Time between two atomics on one address. */
+    /* time between two atomics on one address, in ns */
     double double_atomic_ns, float_atomic_ns, integer_atomic_ns;
-    double atomic_sector_ns, double_sector_ns; /* time between atomics on two sectors of one line,
-                                                  in ns */
-    double atomic_sectors_per_ns;              /* sectors with atomics that the whole L2 serves */
-    bool measured; /* the most important figures were measured on this GPU, or on a GPU of the same
-                      name */
+    double atomic_sector_ns, double_sector_ns; /* the same on two sectors of one line */
+    double atomic_sectors_per_ns;              /* sectors with atomics that the L2 serves per ns */
+    bool measured; /* the main figures were measured on this GPU or on another of its name */
 } sim_chip;
 
 /* Finds a chip by its own name ("h100"), by its architecture ("sm_90", "sm_90a": the first row) or
@@ -44,11 +42,11 @@ typedef struct sim_chip {
  * is no such chip. */
 at_status sim_chip_find(const char *name, sim_chip *out, at_error *error);
 
-/* Finds the chip of a simulated device: "sim", which is sm_90, "sim:sm_80" or "sim:h100". AT_USAGE.
- */
+/* Finds the chip of a simulated device: "sim:sm_80", "sim:h100", or "sim", which is sm_90. Returns
+ * AT_USAGE if there is no such chip. */
 at_status sim_chip_of_device(const char *spec, sim_chip *out, at_error *error);
 
-/* Finds the chip of a GPU by name. If it is unknown, finds the typical chip of the architecture.
+/* Finds the chip of a GPU by name, or the typical chip of the architecture if the name is unknown.
  * `limits` may have the number of SMs. Returns AT_USAGE for an unknown architecture. */
 at_status sim_chip_of_gpu(const char *gpu, const arch_limits *limits, const char *arch,
                           sim_chip *out, at_error *error);

@@ -27,7 +27,7 @@ static bool is_of_script(ptx_text file)
     return file.length > 0 && file.at[0] != '/';
 }
 
-/* Returns whether a loop waits for other threads: then timing decides how often it repeats. */
+/* Returns whether a loop may wait for other threads, so that timing decides how it repeats. */
 static bool waits_for_others(const sim_program *p, size_t first, size_t last)
 {
     for (size_t i = first; i <= last; i++)
@@ -72,7 +72,7 @@ static size_t find_guard(const sim_program *p, const uint8_t *ran, size_t at)
     return p->code_count;
 }
 
-/* Notes that a line has a store and, if it did not run, the guard or branch that skipped it. */
+/* Notes that a line has a store. If the store did not run, notes the condition that skipped it. */
 static void note_store(line *l, const ptx_module *m, const sim_program *p, const uint8_t *ran,
                        size_t at)
 {
@@ -105,7 +105,7 @@ static void add_program(lines *all, const ptx_module *m, const sim_program *p, c
             one.bits |= ran[i] & SIM_RAN_BACK ? LINE_LOOPS | LINE_WENT_BACK : LINE_LOOPS;
         if (stores(c))
             note_store(&one, m, p, ran, i);
-        /* The exit at the end of a kernel often has the line of the preceding statement. */
+        /* Exits do not count, because the last exit often has the line of another statement. */
         if (one.number <= 0 || !is_of_script(one.file) || c->extra || c->kind == SIM_EXIT)
             continue;
         line *before = all->count ? &all->items[all->count - 1] : NULL;
@@ -138,7 +138,7 @@ static void join(lines *all)
     all->count = kept;
 }
 
-/* Lists the lines whose bits under `mask` are `wanted` ("a.cu:3, a.cu:7"). Counts the rest. */
+/* Lists the lines whose bits under `mask` are `wanted` ("a.cu:3, a.cu:7, and 9 more"). */
 static void list_lines(const lines *all, unsigned mask, unsigned wanted, bool with_guard,
                        char text[COVERAGE_TEXT_BYTES])
 {
@@ -163,7 +163,7 @@ static void list_lines(const lines *all, unsigned mask, unsigned wanted, bool wi
         text_add(text, COVERAGE_TEXT_BYTES, "%sand %zu more", listed ? ", " : "", left);
 }
 
-/* Removes loops that were repeated now from the list of loops that were not repeated before. */
+/* Removes the loops that repeated in this run from `text`, a list of loops that never repeated. */
 static void remove_repeated(const lines *all, char text[COVERAGE_TEXT_BYTES])
 {
     char left[COVERAGE_TEXT_BYTES] = "";
@@ -201,7 +201,8 @@ at_status sim_find_coverage(const device *d, const device_kernel *const *kernels
         remove_repeated(&all, coverage->once);
     } else {
         list_lines(&all, LINE_RAN, 0, false, coverage->never);
-        /* The unrolled loop may have run only its copy for the remaining iterations. */
+        /* Lines that ran count, even if the loop's branch did not run: of an unrolled loop, only
+         * the copy for the remaining iterations may have run. */
         list_lines(&all, LINE_RAN | LINE_LOOPS | LINE_WENT_BACK, LINE_RAN | LINE_LOOPS, false,
                    coverage->once);
     }

@@ -8,20 +8,19 @@
 #include "base/memory.h"
 #include "sim/owners.h"
 
-/* A filler of at most FEW_THREADS runs whole. A filler of more than MOST_THREADS never does. */
+/* All blocks of the filler (data.h) run at the start if they have at most FEW_THREADS threads. They
+ * never all run if they have more than MOST_THREADS. */
 enum { FEW_THREADS = 1 << 16, MOST_THREADS = 1 << 22 };
 
-/* Most instructions of a sweep (sim/sweep.h) that counts the writes of a filler. */
+/* Limit of the instructions of a sweep (sim/sweep.h) that counts the writes of the filler. */
 enum { MOST_SWEPT = 1 << 20 };
 
-/* The source of a buffer's contents. */
 typedef struct source {
     sim_data *data;
     uint32_t index;
     const buffer_plan *plan;
     uint64_t seed;
-    const unsigned char *contents; /* borrowed contents of a file; NULL if no file fills the
-                                      buffer */
+    const unsigned char *contents; /* borrowed contents of a file, or NULL */
     device_buffer *work;           /* buffer for variants */
     device_buffer *raw;            /* buffer for the filler; NULL if there is no filler */
     uint64_t *touched;
@@ -31,11 +30,11 @@ typedef struct source {
 struct sim_data {
     device *device;
     problem_plan plan;
-    source sources[PLAN_MAX_BUFFERS], twins[PLAN_MAX_BUFFERS];
+    source sources[PLAN_MAX_BUFFERS], expected[PLAN_MAX_BUFFERS];
     device_buffer *work[PLAN_MAX_BUFFERS + 1], *raw[PLAN_MAX_BUFFERS + 1];
     launch_plan filler_launch;
     device_kernel *filler; /* NULL if there is no filler */
-    sim_owners *owners;    /* runs those blocks of the filler that write given bytes */
+    sim_owners *owners;    /* finds the filler's blocks that write given bytes */
     bool is_all_filled;
     char trouble[512];
     pthread_mutex_t lock; /* guards the filler and the lists of touched chunks */
@@ -73,7 +72,7 @@ static at_status fill_all(sim_data *d, at_error *error)
     return status;
 }
 
-/* Counts the filler's writes to elements before `end`. Returns false if that is impossible. */
+/* Counts the filler's writes to elements before `end`. Returns false if the sweep fails. */
 static bool count_writes(const source *s, uint64_t end, uint64_t *count)
 {
     const sim_data *d = s->data;
@@ -87,7 +86,8 @@ static bool count_writes(const source *s, uint64_t end, uint64_t *count)
     return swept.ended && swept.written[s->index].is_known;
 }
 
-/* Returns whether the filler has written everything that its whole grid writes to these bytes. */
+/* Returns whether the filler's blocks that ran wrote all elements that the whole grid writes in
+ * these bytes. */
 static bool is_complete(const source *s, uint64_t from, uint64_t to)
 {
     const uint64_t size = dtype_get(s->plan->type)->size_bytes;
@@ -112,9 +112,8 @@ static void prepare_chunk(source *s, uint64_t from, uint64_t to)
         if (s->raw->region.valid[at] == SIM_BYTE_LAST)
             continue;
         status = sim_owners_write(d->owners, s->index, at, &found, &error);
-        /* The filler writes nothing to this buffer. */
         if (!status && !found && !sim_owners_has_footprint(d->owners, s->index))
-            return;
+            return; /* the filler writes nothing to this buffer */
         all_found = all_found && found;
     }
     if (!status && !all_found && !d->is_all_filled && !(single && is_complete(s, from, to))) {
@@ -244,9 +243,9 @@ void sim_data_free(sim_data *s)
     for (uint32_t i = 0; i < s->plan.buffer_count; i++) {
         sim_buffer_free(s->device, s->sources[i].work);
         sim_buffer_free(s->device, s->sources[i].raw);
-        sim_buffer_free(s->device, s->twins[i].work);
+        sim_buffer_free(s->device, s->expected[i].work);
         free(s->sources[i].touched);
-        free(s->twins[i].touched);
+        free(s->expected[i].touched);
     }
     sim_kernel_unload(s->device, s->filler);
     pthread_mutex_destroy(&s->lock);
@@ -267,17 +266,17 @@ device_buffer *const *sim_data_buffers(const sim_data *s)
     return s->work;
 }
 
-at_status sim_data_add_twin(sim_data *s, uint32_t i, device_buffer **out, at_error *error)
+at_status sim_data_add_expected(sim_data *s, uint32_t i, device_buffer **out, at_error *error)
 {
-    source *twin = &s->twins[i];
-    *twin = (source){.data = s,
-                     .index = i,
-                     .plan = s->sources[i].plan,
-                     .seed = s->sources[i].seed,
-                     .contents = s->sources[i].contents,
-                     .raw = s->sources[i].raw};
-    at_status status = new_work(twin, "expected ", error);
-    *out = twin->work;
+    source *expected = &s->expected[i];
+    *expected = (source){.data = s,
+                         .index = i,
+                         .plan = s->sources[i].plan,
+                         .seed = s->sources[i].seed,
+                         .contents = s->sources[i].contents,
+                         .raw = s->sources[i].raw};
+    at_status status = new_work(expected, "expected ", error);
+    *out = expected->work;
     return status;
 }
 
@@ -298,10 +297,10 @@ void sim_data_reset(sim_data *s)
         reset(&s->sources[i]);
 }
 
-void sim_data_reset_twins(sim_data *s)
+void sim_data_reset_expected(sim_data *s)
 {
     for (uint32_t i = 0; i < s->plan.buffer_count; i++)
-        reset(&s->twins[i]);
+        reset(&s->expected[i]);
 }
 
 const uint64_t *sim_data_touched(const sim_data *s, uint32_t i, size_t *count)

@@ -1,7 +1,7 @@
-/* State and functions that the files of the simulated device share. No other room includes this
- * header. sim.c opens devices and predicts times; launch.c loads kernels and launches them;
- * buffer.c keeps, fills and compares contents, all on the host; data.c makes contents of problems
- * that are too large to be filled; coverage.c finds coverage; excerpt*.c check large problems. */
+/* State and functions that the files of the simulated device share. No other folder includes this
+ * header. sim.c opens devices and predicts times. launch.c loads kernels and launches them.
+ * buffer.c keeps, fills and compares contents on the host. data.c makes contents of problems that
+ * are too large to be filled. coverage.c finds coverage. excerpt*.c check large problems. */
 #ifndef AUTOTUNE_SIM_DEVICE_H
 #define AUTOTUNE_SIM_DEVICE_H
 
@@ -21,7 +21,6 @@ struct device_buffer {
     device_buffer *next;
 };
 
-/* Returns the number of chunks of a buffer. */
 static inline uint64_t sim_buffer_chunks(const device_buffer *b)
 {
     return (b->region.size_bytes + SIM_CHUNK_BYTES - 1) / SIM_CHUNK_BYTES;
@@ -39,17 +38,16 @@ struct device {
     sim_fault fault;        /* fault of the last launch */
     uint64_t
         most_work; /* limit of the work of each launch (sim_launch.work_limit); 0 for no limit */
-    char *printed; /* text printed by the first launch since it was last taken, or by the last
-                      launch that faulted; owned */
+    char *printed; /* text that the first launch printed since the text was last taken, or the
+                      last launch that faulted; owned */
     uint32_t schedule;       /* schedule of the launches from now on */
     bool alone;              /* launches use one host thread */
     bool carries_on;         /* launches start with the variables that the previous launch left */
     char changed[64];        /* name of a variable that the previous launch changed */
-    int64_t low_ns, high_ns; /* interval that holds nine of ten times, as predicted for the last
-                                sample */
+    int64_t low_ns, high_ns; /* interval of nine in ten times, predicted for the last sample */
     uint64_t work;           /* work (sim_launch.work) of all launches since a kernel was loaded */
     uint64_t last_work;      /* work of the last launch */
-    /* counts clusters; may be NULL */
+    /* called with the number of clusters that have run; may be NULL */
     void (*progress)(void *context, uint64_t done, uint64_t total);
     void *progress_context;
 };
@@ -58,8 +56,7 @@ struct device_kernel {
     sim_kernel kernel;
     uint32_t registers;
     uint32_t image_shared_bytes; /* static shared memory of the image, as the compiler reports it */
-    uint32_t stack_bytes, spill_bytes; /* local memory and spills of a thread, as the compiler
-                                          reports them */
+    uint32_t stack_bytes, spill_bytes; /* as the compiler reports them, for a thread */
     uint8_t *ran[PLAN_MAX_LAUNCHES];   /* for each program: all bits of sim_launch.ran from all
                                           checked launches; owned */
     /* The last prediction, for the launch whose packed plan is `predicted`. */
@@ -117,7 +114,6 @@ at_status sim_device_launch(device *d, device_kernel *k, const launch_plan *plan
 at_status sim_buffer_new(device *d, const char *name, uint64_t size_bytes, device_buffer **out,
                          at_error *error);
 void sim_buffer_free(device *d, device_buffer *b);
-/* Marks all bytes as written. */
 void sim_buffer_mark_written(device_buffer *b);
 /* Makes all chunks of a buffer. Otherwise a chunk's contents are made at its first touch. */
 void sim_buffer_make_all(const device_buffer *b);

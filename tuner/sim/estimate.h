@@ -27,7 +27,6 @@ void sim_estimate_watch(sim_estimate *e,
 /* Returns why some touched inputs differ from the script's inputs, or NULL if all are right. */
 const char *sim_estimate_trouble(const sim_estimate *e);
 
-/* The results for one launch. */
 typedef struct sim_estimated {
     uint32_t launch; /* index of the launch in the plan, and of its program in the kernel */
     sim_profile profile;

@@ -7,20 +7,20 @@
 #include "base/memory.h"
 #include "base/rng.h"
 
-enum { MOST_LAUNCHES = 16 }; /* most launches of a plan that are run, from the first on */
+enum { MOST_LAUNCHES = 16 }; /* only the first launches of a plan run */
 
-/* The budget of each step of an excerpt: this share of the work (sim_launch.work) of a whole
- * problem, within bounds. The steps are the last block, the other blocks, and the reference, which
- * may also spend as much as the blocks did. A block that has started runs to its end, or to a limit
- * after which it counts as unfinished. Work is counted, not timed: verdicts are equal on all
- * machines. */
+/* An excerpt has three steps: the last block, the other blocks, and the reference. The budget of a
+ * step is 1 / WHOLE_SHARE of the work (device.work) of the small problem, from least_spent to
+ * EXCERPT_MOST_SPENT. The reference may also spend as much as the blocks did. A block that exceeds
+ * most_block stops and counts as unfinished. Work is counted, not timed, so that verdicts are equal
+ * on all machines. */
 enum { WHOLE_SHARE = 8 };
 static const uint64_t least_spent = 1 << 16, most_block = 1 << 25;
 
-/* Most instructions of the sweep that looks for code that no block has executed. */
+/* Limit of the instructions of a sweep for SWEEP_DIVERGENCE. */
 static const uint64_t most_divergence_sweep = 1 << 19;
 
-enum { MOST_CLUSTERS = 32 }; /* most clusters that are run of one launch */
+enum { MOST_CLUSTERS = 32 }; /* limit of the clusters that run in one launch */
 
 typedef struct choice {
     uint64_t extent[3], total; /* number of clusters along each axis; number of all clusters */
@@ -30,7 +30,7 @@ typedef struct choice {
     size_t count, most;
 } choice;
 
-/* Adds a cluster. Does nothing if there is no room, or if the cluster is chosen already. */
+/* Adds a cluster, unless it is chosen already or there is no room. */
 static void choose(choice *c, const uint64_t at[3])
 {
     uint64_t number = at[0] + c->extent[0] * (at[1] + c->extent[1] * at[2]);
@@ -71,8 +71,8 @@ static void choose_paths(choice *c, const sim_sweep *swept)
     }
 }
 
-/* Chooses `most` clusters besides the last one. The most different clusters come first: one for
- * each path through the kernel (from the sweeps), the edges of the grid, then random neighbours. */
+/* Chooses `most` clusters besides the last one: one for each path through the kernel (from the
+ * sweeps), then edges of the grid, then random neighbours. */
 static void choose_clusters(choice *c, size_t most, const sim_sweep *swept, const sim_sweep *parts,
                             uint64_t seed)
 {
@@ -125,7 +125,7 @@ static at_status start_reference(device_excerpt *x, const device_excerpt_plan *p
     for (uint32_t i = 0; !status && i < x->plan.buffer_count; i++) {
         x->view[i] = sim_data_buffers(x->data)[i];
         if (x->plan.buffers[i].role != BUFFER_INPUT)
-            status = sim_data_add_twin(x->data, i, &x->view[i], error);
+            status = sim_data_add_expected(x->data, i, &x->view[i], error);
     }
     x->reference = plan->reference;
     x->reference_launch = *plan->reference_launch;
@@ -133,8 +133,8 @@ static at_status start_reference(device_excerpt *x, const device_excerpt_plan *p
                   : sim_device_set_constants(x->reference, &x->reference_launch, x->view, error);
 }
 
-static at_status make(device *d, const device_excerpt_plan *plan, const problem_plan *problem,
-                      device_excerpt **out, at_error *error)
+static at_status make_excerpt(device *d, const device_excerpt_plan *plan,
+                              const problem_plan *problem, device_excerpt **out, at_error *error)
 {
     device_excerpt *x = memory_new(1, sizeof *x);
     *out = x;
@@ -226,7 +226,7 @@ static at_status run_launch(excerpt_check *c, uint32_t i, at_error *error)
     return status;
 }
 
-static void begin(excerpt_check *c)
+static void begin_check(excerpt_check *c)
 {
     const device_excerpt *x = c->excerpt;
     const uint64_t share = x->device->work / WHOLE_SHARE;
@@ -243,7 +243,7 @@ static at_status run_some_blocks(excerpt_check *c, at_error *error)
 {
     device_excerpt *x = c->excerpt;
     sim_data_reset(x->data);
-    sim_data_reset_twins(x->data);
+    sim_data_reset_expected(x->data);
     sim_kernel_reset(&c->kernel->kernel);
     x->is_expected = false;
     at_status status =
@@ -275,27 +275,27 @@ static at_status watch_some(excerpt_check *c, at_error *error)
     device_coverage covered = {0};
     excerpt_check some = {
         .excerpt = c->excerpt, .kernel = c->kernel, .plan = c->plan, .coverage = &covered};
-    begin(&some);
+    begin_check(&some);
     at_status status = run_some_blocks(&some, error);
     if (!sim_data_trouble(c->excerpt->data))
         c->fault = some.fault;
     return status;
 }
 
-/* Returns whether the baseline overwrites in-out buffer `i` without reading it: it runs without a
- * fault although the buffer counts as unwritten. Returns false if this is unknown. */
+/* Returns whether the baseline overwrites in-out buffer `i` without reading the buffer: whether it
+ * runs without a fault when the buffer counts as unwritten. Returns false if this is unknown. */
 static bool is_overwritten(device *d, const device_excerpt_plan *plan, uint32_t i)
 {
     problem_plan problem = *plan->problem;
     device_excerpt *x;
     device_coverage covered = {0};
     problem.buffers[i].role = BUFFER_OUTPUT;
-    at_status status = make(d, plan, &problem, &x, NULL);
+    at_status status = make_excerpt(d, plan, &problem, &x, NULL);
     excerpt_check c = {.excerpt = x,
                        .kernel = plan->reference,
                        .plan = plan->reference_launch,
                        .coverage = &covered};
-    begin(&c);
+    begin_check(&c);
     if (!status)
         status = run_some_blocks(&c, NULL);
     const bool found = !status && c.fault.kind == SIM_FAULT_NONE && !sim_data_trouble(x->data);
@@ -306,7 +306,7 @@ static bool is_overwritten(device *d, const device_excerpt_plan *plan, uint32_t 
 at_status sim_excerpt_new(device *d, const device_excerpt_plan *plan, device_excerpt **out,
                           at_error *error)
 {
-    at_status status = make(d, plan, plan->problem, out, error);
+    at_status status = make_excerpt(d, plan, plan->problem, out, error);
     for (uint32_t i = 0; !status && i < plan->problem->buffer_count; i++)
         (*out)->overwritten[i] = oracle_is_own(plan->problem->oracle) &&
                                  plan->problem->buffers[i].role == BUFFER_INOUT &&
@@ -320,7 +320,7 @@ at_status sim_excerpt_check(device *d, device_excerpt *x, device_kernel *k, cons
     excerpt_check c = {.excerpt = x, .kernel = k, .plan = plan, .coverage = coverage};
     bool done = false;
     *out = (device_excerpt_result){.result = OUTCOME_OK};
-    begin(&c);
+    begin_check(&c);
     at_status status = AT_OK;
     /* An impossible launch is the variant's own fault, even if the baseline has the same launch. */
     done = sim_device_refuses(d, k, plan, &c.fault);

@@ -1,12 +1,12 @@
 /* Checks a variant on a problem that is too large to be run whole, by an excerpt of its blocks.
  *
- * excerpt_whole.c runs all blocks if the budget of instructions allows it. Otherwise excerpt.c runs
- * some: the last block, to measure its work; then as many as the budget allows of the corners of
- * the grid, the middles of its edges, and random neighbours. An error within one of these blocks,
- * or between two of them, is a fault as in any launch. An error that only shows that other blocks
- * did not run is no fault (sim_excerpt). excerpt_compare.c compares the plain writes of the last
- * launch with the writes of those reference blocks that write there (sim/owners.h), if no result
- * depends on when other blocks run. excerpt_holes.c looks for results that no block writes. */
+ * excerpt_whole.c runs all blocks if the budget of work allows it. Otherwise excerpt.c runs the
+ * last block to measure its work, then other blocks until the budget is used up: corners of the
+ * grid, middles of its edges, random neighbours. An error within one of these blocks, or between
+ * two of them, is a fault as in any launch. An error is no fault if it only shows that other blocks
+ * did not run (sim_excerpt). excerpt_compare.c compares the plain writes of the last launch with
+ * the writes of the reference to the same bytes (sim/owners.h), unless a result depends on when
+ * other blocks run. excerpt_holes.c looks for results that no block writes. */
 #ifndef AUTOTUNE_SIM_EXCERPT_H
 #define AUTOTUNE_SIM_EXCERPT_H
 
@@ -16,9 +16,8 @@
 
 enum {
     EXCERPT_MOST_SPENT = 1 << 21, /* highest budget of work in each step (excerpt.c) */
-    EXCERPT_NEEDED_TIMES = 16,    /* budgets that a whole run may cost if an excerpt compares
-                                     nothing */
-    EXCERPT_MOST_SWEPT = 1 << 24  /* most instructions that a sweep follows */
+    EXCERPT_NEEDED_TIMES = 16,    /* budgets for a whole run if an excerpt compares nothing */
+    EXCERPT_MOST_SWEPT = 1 << 24  /* limit of the instructions of a sweep */
 };
 
 struct device_excerpt {
@@ -30,9 +29,8 @@ struct device_excerpt {
     const device_kernel *reference;
     const void *answers[PLAN_MAX_BUFFERS]; /* results from files; NULL for other buffers */
     device_whole whole;
-    bool is_expected;      /* `view` has all results of the reference */
-    uint64_t unaffordable; /* largest number of budgets that was too small for the whole
-                              reference */
+    bool is_expected;                   /* `view` has all results of the reference */
+    uint64_t unaffordable;              /* highest number of budgets that the reference exceeded */
     bool overwritten[PLAN_MAX_BUFFERS]; /* in-out buffers that the baseline overwrites without
                                            reading them, in the blocks that ran */
 };
@@ -42,7 +40,7 @@ typedef struct excerpt_check {
     const device_kernel *kernel;
     const launch_plan *plan;
     device_coverage *coverage;
-    bool complete;   /* all blocks of all launches so far ran */
+    bool complete;   /* whether all blocks of all launches so far ran */
     uint64_t budget; /* budget of work in each step */
     uint64_t spent;  /* work of the variant's blocks so far */
     uint64_t launches, launched;

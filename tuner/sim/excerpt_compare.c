@@ -15,8 +15,8 @@ enum { MOST_CHUNKS = 1024, FEWEST_CHUNKS = 16 };
  * results from several blocks, and from several places of each block. */
 static const uint64_t most_for_fewest = 1 << 25;
 
-/* Returns whether no result of a block depends on when other blocks run. Any other result may
- * differ from the reference's, because not all blocks run. */
+/* Returns whether no result of a block depends on when other blocks run. If one does, it may differ
+ * from the reference's result, because not all blocks run. */
 static bool is_independent(const device_kernel *k, const launch_plan *plan)
 {
     for (uint32_t i = 0; i < plan->launch_count; i++) {
@@ -249,7 +249,7 @@ static at_status compare_buffer(comparing *c, at_error *error)
     return status;
 }
 
-/* Returns whether elements are compared by index. A part of a multiset has no meaning. */
+/* Returns whether elements are compared by index. A multiset cannot be compared in part. */
 static bool is_by_index(const buffer_plan *b)
 {
     return plan_is_compared(b) && !b->record;
@@ -356,7 +356,7 @@ at_status excerpt_compare(excerpt_check *c, device_excerpt_result *out, at_error
         return AT_OK;
     }
     uint64_t as_much = c->spent < EXCERPT_MOST_SPENT / 2 ? c->spent : EXCERPT_MOST_SPENT / 2;
-    /* A reference block probably takes the same share of all work as a block of the variant. */
+    /* The work of a reference block is estimated from the work of the variant's whole grid. */
     const uint64_t reference_blocks = plan_grid_blocks(&x->reference_launch.launches[0]);
     if (c->coverage->run == 0 ||
         c->spent / c->coverage->run * c->coverage->blocks / reference_blocks > as_much)

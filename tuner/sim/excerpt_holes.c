@@ -5,14 +5,15 @@
  * This module looks at elements in these places, at random elements, and at the ends of buffers: if
  * the reference writes an element, a block of the variant must write it, too. If no block is found,
  * this does not prove a hole (sim/owners.h). A hole is certain if two blocks, or two threads of a
- * block, write to one place and none to a neighbour, or if all blocks together write too little. */
+ * block, write one element and no thread writes the element beside it. A hole is also certain if
+ * all blocks together write too little. */
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "base/rng.h"
 #include "sim/excerpt.h"
 
-enum { MOST_ELEMENTS = 512 }; /* most elements that are compared */
+enum { MOST_ELEMENTS = 512 }; /* limit of the elements that are compared */
 
 typedef enum hole_kind {
     HOLE_NONE,
@@ -28,13 +29,14 @@ typedef struct hole {
 } hole;
 
 enum {
-    LOW = 4,   /* elements looked at, at the start of a buffer and in its first part */
-    PART = 64, /* this part of a buffer: if blocks are found for all elements looked at, the search
-                  works */
-    ANYWHERE = 8, /* random elements looked at */
-    GROUP = 4,    /* neighbouring elements looked at: holes lie between written elements */
-    AROUND = 64,  /* a hole has written elements on both sides within this distance */
-    SIDES = 3     /* ends of rows looked at, for each argument that may be the length of a row */
+    LOW = 4,      /* number of elements looked at, first at the start of a buffer, then at random in
+                     its first part; the search continues if blocks are found for all of them */
+    PART = 64,    /* the first part is 1 / PART of the buffer */
+    ANYWHERE = 8, /* number of random elements looked at */
+    GROUP = 4,    /* number of elements looked at side by side: holes are between written ones */
+    AROUND = 64,  /* a hole has written elements on both sides within this distance, in elements */
+    SIDES = 3     /* number of elements looked at in the first row, in the last row, and at ends of
+                     other rows, for each argument that may be the length of a row */
 };
 
 typedef struct search {
@@ -45,8 +47,7 @@ typedef struct search {
     hole *out;
     size_t asked, expected, found; /* number of elements that were looked at; that the reference
                                       writes; that both kernels write */
-    uint64_t missing; /* element for which no block was found; UINT64_MAX if there is no such
-                         element */
+    uint64_t missing;              /* element for which no block was found, or UINT64_MAX */
     bool is_certain;
     rng random;
     at_status status; /* status of the first error */
@@ -61,7 +62,7 @@ static bool goes_on(const search *s)
            sim_owners_fault(s->reference)->kind == SIM_FAULT_NONE;
 }
 
-static void judge_doubled(search *s, uint64_t element)
+static void check_overlap(search *s, uint64_t element)
 {
     uint64_t blocks[2], from;
     if (!sim_owners_find_overlap(s->variant, s->buffer, blocks, &from))
@@ -74,7 +75,7 @@ static void judge_doubled(search *s, uint64_t element)
              blocks[0], blocks[1], s->plan->name, from / s->size, element);
 }
 
-static void judge_between(search *s, uint64_t element)
+static void check_neighbours(search *s, uint64_t element)
 {
     bool before = false, after = false;
     for (uint64_t d = 1; d < AROUND; d++) {
@@ -86,14 +87,15 @@ static void judge_between(search *s, uint64_t element)
     if (!before || !after)
         return;
     s->is_certain = true;
-    snprintf(s->out->why, sizeof s->out->why,
-             "no block writes element %" PRIu64
-             " of %s, though those beside it are written: an index is rounded, as a float is from "
-             "16777216 on",
-             element, s->plan->name);
+    snprintf(
+        s->out->why, sizeof s->out->why,
+        "no block writes element %" PRIu64
+        " of %s, though the elements beside it are written: an index is rounded, as a float is "
+        "from 16777216 on",
+        element, s->plan->name);
 }
 
-static void look(search *s, uint64_t element)
+static void look_at(search *s, uint64_t element)
 {
     bool expected = false, found = false;
     if (element >= s->end || !goes_on(s))
@@ -112,24 +114,24 @@ static void look(search *s, uint64_t element)
     if (!expected || found)
         return;
     s->missing = element;
-    judge_doubled(s, element);
+    check_overlap(s, element);
     if (!s->is_certain)
-        judge_between(s, element);
+        check_neighbours(s, element);
 }
 
 static void look_at_group(search *s, uint64_t element)
 {
     for (uint64_t k = 0; k < GROUP; k++)
-        look(s, element + k);
+        look_at(s, element + k);
 }
 
 /* Looks at the first elements of the buffer or, if `further`, at random elements of its first part.
- * Returns whether blocks were found for all of them. */
+ * Returns whether a block was found for each element that the reference writes. */
 static bool finds_first_elements(search *s, bool further)
 {
     const size_t expected = s->expected, found = s->found;
     for (uint64_t k = 0; k < LOW; k++)
-        look(s, further ? rng_below(&s->random, s->end / PART + 1) : k);
+        look_at(s, further ? rng_below(&s->random, s->end / PART + 1) : k);
     s->is_certain = false;
     return !s->status && s->found > 0 && s->found - found == s->expected - expected;
 }
@@ -138,7 +140,7 @@ static void look_anywhere(search *s)
 {
     for (int k = 0; k < ANYWHERE; k++)
         if (k % 2)
-            look(s, rng_below(&s->random, s->end));
+            look_at(s, rng_below(&s->random, s->end));
         else
             look_at_group(s, s->end / 2 + rng_below(&s->random, s->end / 2 + 1));
 }
@@ -154,12 +156,12 @@ static void look_where_numbers_end(search *s)
     }
 }
 
-/* Looks around powers of two, from the largest on: tables, logarithms and reciprocals end there. */
+/* Looks around powers of two, from the largest on, because tables and logarithms end there. */
 static void look_at_powers(search *s)
 {
     for (int k = 63; k > 1; k--)
         for (int d = -1; d <= 1; d++)
-            look(s, (UINT64_C(1) << k) + (uint64_t)d);
+            look_at(s, (UINT64_C(1) << k) + (uint64_t)d);
 }
 
 static bool may_be_a_size(const search *s, const argument_plan *a)
@@ -192,9 +194,9 @@ static void look_where_rows_end(search *s, const launch_plan *launch)
             continue;
         const uint64_t rows = s->end / a->bits;
         for (int n = 0; n < SIDES; n++)
-            look(s, rng_below(&s->random, a->bits));
+            look_at(s, rng_below(&s->random, a->bits));
         for (int n = 0; n < SIDES; n++)
-            look(s, s->end - 1 - rng_below(&s->random, a->bits));
+            look_at(s, s->end - 1 - rng_below(&s->random, a->bits));
         for (int n = 0; n < SIDES; n++)
             look_at_group(s, (rows - rng_below(&s->random, rows / 2 + 1)) * a->bits - 2);
     }
@@ -247,8 +249,8 @@ static at_status look_for_holes(sim_owners *variant, sim_owners *reference, cons
     *out = (hole){.kind = HOLE_NONE};
     if (end == 0 || !finds_first_elements(&s, false))
         return s.status;
-    /* If blocks take long, the budget may suffice for the last element only. */
-    look(&s, end - 1);
+    /* The last element comes next, because the budget may not suffice for more. */
+    look_at(&s, end - 1);
     if (!finds_first_elements(&s, true))
         return s.status;
     look_anywhere(&s);
@@ -261,7 +263,7 @@ static at_status look_for_holes(sim_owners *variant, sim_owners *reference, cons
     return s.status;
 }
 
-/* Lowest budget of work for the search, since each element may need a block of its own. */
+/* Lowest budget of work for the search, because each element may need a block of its own. */
 static const uint64_t least_search_work = 1 << 20;
 
 /* Most instructions of all sweeps that search one unwritten element. */
@@ -406,7 +408,7 @@ at_status excerpt_find_holes(excerpt_check *c, device_excerpt_result *out, at_er
     device_excerpt *x = c->excerpt;
     const uint64_t most = c->budget > least_search_work ? c->budget : least_search_work;
     sim_data_reset(x->data);
-    sim_data_reset_twins(x->data);
+    sim_data_reset_expected(x->data);
     at_status status = AT_OK;
     sim_owners *variant =
         sim_owners_new(x->device, c->kernel, c->plan, sim_data_buffers(x->data), most);

@@ -2,13 +2,13 @@
 
 #include "sim/excerpt.h"
 
-/* The budget of a variant's launch, in thread-instructions and in work; narrow warps and memory
- * accesses cost more work. The reference runs once for all variants and may cost twice as much.
- * Work is counted, not timed, so a verdict is the same on every machine. */
+/* The budget of a variant's launch, in instructions of threads (most_lanes) and in work
+ * (most_work). Warps with few active lanes and memory accesses cost more work. The reference may
+ * cost REFERENCE_TIMES as much, because it runs once for all variants. */
 enum { REFERENCE_TIMES = 2 };
 static const uint64_t most_lanes = 300000000, most_work = 1 << 28;
 
-/* Most bytes of all buffers. The search for races takes several times as much memory. */
+/* Limit of the bytes of all buffers, because the search for races takes several times as much. */
 static const uint64_t most_bytes = 1 << 29;
 
 enum { POISON = 0xa5 };
@@ -20,7 +20,8 @@ typedef struct whole_run {
     uint64_t times; /* number of budgets that the run may cost; 0 for any cost */
 } whole_run;
 
-/* Runs a few clusters to estimate whether a launch is affordable. A short launch always is. */
+/* Runs a few clusters to estimate whether a launch is affordable. A short launch is always
+ * affordable. */
 static at_status estimate(const device_excerpt *x, const whole_run *r, uint32_t i, bool *affordable,
                           at_error *error)
 {
@@ -95,10 +96,10 @@ static at_status make_expected(device_excerpt *x, uint64_t times, bool *made, at
     *made = x->is_expected || x->plan.oracle == ORACLE_NONE;
     if (*made || (times > 0 && times <= x->unaffordable))
         return AT_OK;
-    sim_data_reset_twins(x->data);
+    sim_data_reset_expected(x->data);
     at_status status = is_affordable(x, &r, made, error);
     if (!status && *made) {
-        sim_data_reset_twins(x->data);
+        sim_data_reset_expected(x->data);
         status = run_all(x, &r, NULL, &fault, made, error);
     }
     if (!status && *made && fault.kind != SIM_FAULT_NONE)

@@ -112,7 +112,8 @@ static double per(uint64_t count, uint64_t requests)
     return (double)count / (double)requests;
 }
 
-static void judge_access(explanation *e, const char *line, explain_kind kind, const sim_counter *c)
+static void describe_access(explanation *e, const char *line, explain_kind kind,
+                            const sim_counter *c)
 {
     static const char *const verbs[] = {
         [EXPLAIN_LOAD] = "reads", [EXPLAIN_STORE] = "writes", [EXPLAIN_ATOMIC] = "updates"};
@@ -126,8 +127,7 @@ static void judge_access(explanation *e, const char *line, explain_kind kind, co
     if (c->requests > 0 && per(c->turns, c->requests) > good_ratio - 1)
         say(e,
             "%s queues up: of a warp's atomics on global memory %.1f lanes hit one address and "
-            "take "
-            "turns, where 1 would do.",
+            "run one after the other.",
             line, 1 + per(c->turns, c->requests));
     if (c->shared_requests > 0 && per(c->wavefronts, c->ideal) > good_ratio)
         say(e,
@@ -136,14 +136,13 @@ static void judge_access(explanation *e, const char *line, explain_kind kind, co
             per(c->ideal, c->shared_requests));
     if (c->constant_requests > 0 && per(c->constant_passes, c->constant_requests) > good_ratio)
         say(e,
-            "%s reads constant memory at different addresses: %.1f passes a request, since its "
-            "cache "
-            "serves one at a time.",
+            "%s reads constant memory at different addresses: %.1f passes a request, because the "
+            "constant cache serves one address at a time.",
             line, per(c->constant_passes, c->constant_requests));
 }
 
-/* Writes the sentences about lines. Returns whether no line wastes anything. */
-static bool judge_lines(explanation *e, const explain_source *source)
+/* Writes the sentences about lines. Returns true if no line wastes anything. */
+static bool describe_lines(explanation *e, const explain_source *source)
 {
     size_t before = e->sentence_count;
     for (size_t i = 0; i < e->line_count; i++) {
@@ -151,9 +150,11 @@ static bool judge_lines(explanation *e, const explain_source *source)
         char text[256];
         const char *name = name_line(source, l, text, sizeof text);
         for (int k = 0; k < EXPLAIN_KIND_COUNT; k++)
-            judge_access(e, name, (explain_kind)k, &l->kinds[k]);
+            describe_access(e, name, (explain_kind)k, &l->kinds[k]);
         if (l->local.requests > 0)
-            say(e, "%s uses local memory: registers are indexed at run time or do not suffice.",
+            say(e,
+                "%s uses local memory: an array is indexed at run time, or registers do not "
+                "suffice.",
                 name);
     }
     const bool wasteless = e->sentence_count == before;
@@ -163,8 +164,8 @@ static bool judge_lines(explanation *e, const explain_source *source)
 }
 
 /* Writes the sentences about the prediction: "The bottleneck, by prediction: latency, 118 us (DRAM
- * 61 us): ...". The list has each other term that is at least half as long as the longest one. */
-static void judge_terms(explanation *e, const sim_prediction *p, bool wasteless)
+ * 61 us): ...". The list in parentheses has the other terms of at least half its time. */
+static void describe_terms(explanation *e, const sim_prediction *p, bool wasteless)
 {
     char told[256] = "", time[UNITS_BYTES];
     for (int i = 0; i < SIM_TERM_COUNT; i++)
@@ -172,7 +173,7 @@ static void judge_terms(explanation *e, const sim_prediction *p, bool wasteless)
             text_add(told, sizeof told, "%s%s %s", *told ? ", " : " (", sim_term_name((sim_term)i),
                      units_time((int64_t)p->terms_ns[i], time));
     char low[UNITS_BYTES], high[UNITS_BYTES];
-    say(e, "Predicted: %s, nine times of ten between %s and %s.",
+    say(e, "Predicted: %s, in nine of ten cases between %s and %s.",
         units_time((int64_t)p->time_ns, time), units_time((int64_t)p->low_ns, low),
         units_time((int64_t)p->high_ns, high));
     say(e, "The bottleneck, by prediction: %s, %s%s%s: %s.", sim_term_name(p->limit),
@@ -183,12 +184,13 @@ static void judge_terms(explanation *e, const sim_prediction *p, bool wasteless)
         say(e, "The busiest pipe executes %s.", sim_pipe_name(p->busiest));
 }
 
-static void judge_rest(explanation *e, const sim_estimated *s, const sim_chip *chip, bool wasteless)
+static void describe_launch(explanation *e, const sim_estimated *s, const sim_chip *chip,
+                            bool wasteless)
 {
     const sim_prediction *p = &s->prediction;
     char flight[UNITS_BYTES], needed[UNITS_BYTES];
     if (p->occupancy.limit == OCCUPANCY_IMPOSSIBLE) {
-        say(e, "It does not fit on an SM.");
+        say(e, "A block of the kernel does not fit on an SM.");
         return;
     }
     const bool full = p->occupancy.fraction > 0.999;
@@ -196,13 +198,13 @@ static void judge_rest(explanation *e, const sim_estimated *s, const sim_chip *c
         p->occupancy.blocks_per_sm, (unsigned long long)s->profile.threads,
         100 * p->occupancy.fraction, full ? "" : ", limited by ",
         full ? "" : occupancy_limit_name(p->occupancy.limit));
-    say(e, "Bytes in flight: about %s an SM; keeping the memory of %s busy takes %s.",
+    say(e, "Bytes in flight: about %s an SM; the memory of %s needs %s to be busy.",
         units_size((uint64_t)p->flight_bytes, flight), chip->name,
         units_size((uint64_t)p->needed_bytes, needed));
     if (p->waves < 1)
-        say(e, "The grid fills %.0f %% of the chip once: a larger problem would show more.",
+        say(e, "The grid fills only %.0f %% of the chip: a larger problem would show more.",
             100 * p->waves);
-    judge_terms(e, p, wasteless);
+    describe_terms(e, p, wasteless);
 }
 
 void explain_variant(const sim_estimated *s, const sim_chip *chip, const explain_source *source,
@@ -227,7 +229,7 @@ void explain_variant(const sim_estimated *s, const sim_chip *chip, const explain
             add_instruction(out, s->kernel.module, source, &p->code[i], c);
     }
     qsort(out->lines, out->line_count, sizeof *out->lines, compare_lines);
-    const bool wasteless = judge_lines(out, source);
+    const bool wasteless = describe_lines(out, source);
     out->of_lines = out->sentence_count;
-    judge_rest(out, s, chip, wasteless);
+    describe_launch(out, s, chip, wasteless);
 }

@@ -25,10 +25,9 @@ typedef struct explain_line {
 /* How sentences name the lines of the source. */
 typedef struct explain_source {
     const char *name;          /* file name under which the source was compiled */
-    const char *const *places; /* [i]: "file:line" of line i + 1, or NULL; the array may be NULL */
+    const char *const *places; /* for each line: "file:line", or NULL; the array may be NULL */
     size_t place_count;
-    const char *listed; /* file whose line numbers the listing shows; NULL if it shows the line
-                           numbers of the source */
+    const char *listed; /* file whose line numbers the listing shows; NULL for the source's */
 } explain_source;
 
 typedef struct explanation {
@@ -37,8 +36,7 @@ typedef struct explanation {
     double scale; /* number of blocks of the launch, divided by the number of blocks that ran */
     char sentences[EXPLAIN_SENTENCES][EXPLAIN_SENTENCE_BYTES];
     size_t sentence_count;
-    size_t of_lines; /* number of sentences about lines; they precede the sentences about the
-                        prediction */
+    size_t of_lines; /* number of sentences about lines, which come first */
 } explanation;
 
 /* Returns whether a line belongs to the source or a header of the Toolkit, not an included file. */

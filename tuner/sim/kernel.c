@@ -7,7 +7,7 @@
 #include "ptx/parse.h"
 #include "sim/decode/decode.h"
 
-/* Most bytes of all variables of a module. */
+/* Limit of the bytes of all variables of a module. */
 static const uint64_t max_variable_bytes = 256u << 20;
 
 void sim_kernel_deinit(sim_kernel *k)
@@ -60,8 +60,10 @@ at_status sim_kernel_init(sim_kernel *k, const char *ptx, size_t size, const cha
         goto cleanup;
     uint64_t global_bytes = k->programs[0]->global_bytes;
     if (global_bytes > max_variable_bytes) {
-        status = error_set_at(error, AT_FORMAT, name, 0, "%llu bytes of variables",
-                              (unsigned long long)global_bytes);
+        status =
+            error_set_at(error, AT_FORMAT, name, 0,
+                         "the module's variables take %llu bytes, more than the simulator can hold",
+                         (unsigned long long)global_bytes);
         goto cleanup;
     }
     k->variables = calloc(1, global_bytes + 1);

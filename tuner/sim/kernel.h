@@ -1,6 +1,6 @@
 /* A kernel of a simulated device: parsed and decoded PTX, and the variables of its module. A kernel
- * owns all but the buffers of a launch. As on a GPU, __device__ and __constant__ variables start
- * with the values in the PTX and keep their contents from launch to launch, until a reset. */
+ * owns everything except the buffers of a launch. As on a GPU, __device__ and __constant__
+ * variables start with the values in the PTX and keep their contents until a reset. */
 #ifndef AUTOTUNE_SIM_KERNEL_H
 #define AUTOTUNE_SIM_KERNEL_H
 
@@ -27,7 +27,6 @@ at_status sim_kernel_init(sim_kernel *k, const char *ptx, size_t size, const cha
                           const char *const *entries, size_t entry_count, at_error *error);
 void sim_kernel_deinit(sim_kernel *k);
 
-/* Sets the variables to their initial values. */
 void sim_kernel_reset(const sim_kernel *k);
 
 /* Returns a variable that launches have changed and the plan does not fill, or NULL. */
@@ -43,7 +42,7 @@ at_status sim_kernel_set_variable(const sim_kernel *k, const char *name, const u
                                   uint64_t size_bytes, at_error *error);
 
 /* Adds the heap and the variables of the kernel to `memory`, which the caller frees before the
- * kernel. If a region of `memory` begins at a variable's address, only the rest of it is added. */
+ * kernel. Of a variable whose address begins a region of `memory`, only the rest is added. */
 at_status sim_kernel_add_variables(const sim_kernel *k, sim_memory *memory, at_error *error);
 
 #endif

@@ -78,8 +78,8 @@ static const ptx_launch_limits *limits_of(const device_kernel *k, uint32_t i)
     return &k->kernel.module->functions[k->kernel.programs[i]->function].limits;
 }
 
-/* Returns the extents of a cluster in blocks: from the launch or, if it has none, from the kernel's
- * directives. The first extent is 0 without clusters. Clusters of one block do not count. */
+/* Returns the extents of a cluster in blocks: from the launch if its clusters have several blocks,
+ * otherwise from the kernel's directives. The first extent is 0 without clusters. */
 static const uint32_t *cluster_of(const kernel_launch *launch, const ptx_launch_limits *l)
 {
     return plan_cluster_blocks(launch) > 1 ? launch->cluster : l->cluster;
@@ -103,7 +103,7 @@ static at_status check_cluster(const device *d, const char *entry, const kernel_
         return error_set(
             error, AT_USAGE,
             "%s is launched in clusters of %llu blocks; its launch bounds (.maxclusterrank) "
-            "allow %u: raise the third of __launch_bounds__, or make the cluster smaller",
+            "allow %u: raise the third argument of __launch_bounds__, or make the cluster smaller",
             entry, (unsigned long long)asked, l->most_cluster_blocks);
     if (asks && l->cluster[0] > 0 && memcmp(l->cluster, launch->cluster, sizeof l->cluster) != 0)
         return error_set(error, AT_USAGE,
@@ -174,7 +174,6 @@ static uint64_t blocks_held(const device *d, const device_kernel *k, uint32_t i,
     return (uint64_t)fits.blocks_per_sm * (uint64_t)d->properties.limits.sm_count;
 }
 
-/* Returns AT_USAGE if the device cannot make the launch. */
 static at_status check_resources(const device *d, const device_kernel *k, uint32_t i,
                                  const kernel_launch *launch, at_error *error)
 {
@@ -282,7 +281,6 @@ static void make_view(const launch_plan *plan, uint64_t number, device_buffer *c
     memcpy(out, &map, sizeof map);
 }
 
-/* Copies the arguments of a launch to their offsets in parameter memory. */
 static at_status pack_arguments(const sim_program *p, const launch_plan *plan,
                                 const kernel_launch *launch, device_buffer *const *buffers,
                                 uint8_t *out, at_error *error)
@@ -309,8 +307,8 @@ static at_status pack_arguments(const sim_program *p, const launch_plan *plan,
     return AT_OK;
 }
 
-/* Adds all buffers of the problem and the kernel's variables to a memory. All are needed, since an
- * earlier launch may have stored the address of a buffer that is no argument. */
+/* Adds all buffers of the problem and the kernel's variables to a memory. Buffers that are no
+ * arguments are added because an earlier launch may have stored their addresses. */
 static at_status gather_memory(const device_kernel *k, device_buffer *const *buffers,
                                sim_memory *out, at_error *error)
 {
@@ -321,7 +319,8 @@ static at_status gather_memory(const device_kernel *k, device_buffer *const *buf
     return status ? status : sim_kernel_add_variables(&k->kernel, out, error);
 }
 
-/* Gives each buffer its address: a variable's if the buffer receives the variable's contents. */
+/* Gives each buffer its address. A buffer that receives the contents of a variable gets the
+ * variable's address. */
 static at_status assign_addresses(const device_kernel *k, const launch_plan *plan,
                                   device_buffer *const *buffers, at_error *error)
 {
@@ -418,8 +417,8 @@ at_status sim_device_set_constants(const device_kernel *k, const launch_plan *pl
     return status;
 }
 
-/* Appends the output of a launch to the output of earlier launches. After a fault, only the blocks
- * up to the faulty block count. */
+/* Appends the output of a launch to the output of earlier launches. After a fault, leaves out
+ * the blocks after the faulty block. */
 static void keep_printed(const sim_launch *launch, const sim_prints *prints, const sim_fault *fault,
                          char **printed)
 {
@@ -480,8 +479,8 @@ at_status sim_device_run(const device *d, const device_kernel *k, const launch_p
     return status == AT_USAGE ? AT_COMPILE : status;
 }
 
-/* Turns AT_USAGE into AT_COMPILE for callers that measure: only the variant fails. */
-static at_status refuse(at_status status, at_error *error)
+/* Turns AT_USAGE into AT_COMPILE, so that only this variant fails. */
+static at_status as_compile_error(at_status status, at_error *error)
 {
     if (status != AT_USAGE)
         return status;
@@ -499,7 +498,7 @@ at_status sim_device_sweep(const device *d, const device_kernel *k, const launch
     sim_sweep_buffer all[PLAN_MAX_BUFFERS];
     at_status status = prepare(d, k, plan, i, buffers, &(sim_launch){0}, &p, error);
     if (status)
-        return refuse(status, error);
+        return as_compile_error(status, error);
     for (uint32_t n = 0; n < problem->buffer_count; n++)
         all[n] = (sim_sweep_buffer){.base = buffers[n]->region.base,
                                     .size_bytes = buffers[n]->region.size_bytes,
@@ -575,11 +574,11 @@ at_status sim_device_profile(device *d, const device_kernel *k, const launch_pla
     if (!status)
         status = prepare(d, k, plan, i, buffers, &(sim_launch){0}, &p, error);
     if (status)
-        return refuse(status, error);
+        return as_compile_error(status, error);
     sim_needs needs = {
         .registers = k->registers,
         .shared_bytes = (uint64_t)static_shared_bytes(k, i) + launch->dynamic_shared_bytes,
-        /* Machine code has registers and a stack; without it, both are 0. */
+        /* Without machine code, registers and stack_bytes are 0. */
         .local_bytes = k->registers > 0 ? k->stack_bytes : k->kernel.programs[i]->local_bytes,
         .spill_bytes = k->spill_bytes,
         .warm = warm};

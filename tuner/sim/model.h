@@ -18,9 +18,9 @@
  *   L2: sectors over the bandwidth of the whole L2, or of the path from the L2 to one SM
  *   atomics: atomics of the busiest line, one after the other, and the other work of its slice of
  *     the L2; or all atomics over the rate of the L2
- *   turns: extra time of warps that wait for each other at memory, issue, shared memory and L1. A
- *     warp is at one of them at a time, and few warps per scheduler hide little.
- *   last: extra work of the block that finds that it is the last, after all others have ended */
+ *   turns: extra time of warps that wait for each other at memory, issue, shared memory or L1. A
+ *     warp uses one of these at a time, and few warps per scheduler hide little.
+ *   last: extra work of the block that ends last, if a counter tells the block so */
 #ifndef AUTOTUNE_SIM_MODEL_H
 #define AUTOTUNE_SIM_MODEL_H
 
@@ -31,9 +31,8 @@ typedef struct sim_needs {
     uint32_t registers;    /* registers of a thread; 0 if unknown */
     uint64_t shared_bytes; /* static and dynamic shared memory of a block */
     uint32_t local_bytes;  /* local memory of a thread: arrays and spilled registers */
-    uint32_t spill_bytes;  /* bytes that the spilling instructions of a thread load and store, each
-                              executed once */
-    bool warm;             /* the L2 holds as much of the data as fits */
+    uint32_t spill_bytes; /* bytes that a thread spills and reloads if each instruction runs once */
+    bool warm;            /* the L2 holds as much of the data as fits */
 } sim_needs;
 
 typedef enum sim_term {
@@ -55,10 +54,8 @@ typedef struct sim_prediction {
     double time_ns;
     double low_ns, high_ns; /* interval that held the measured times of nine of ten variants; wider
                                for a chip with few measured figures */
-    double terms_ns[SIM_TERM_COUNT]; /* time that each mechanism alone would take, without the
-                                        launch */
-    sim_term limit; /* the mechanism that gives the time. DRAM and latency count as one, by the name
-                       of the longer */
+    double terms_ns[SIM_TERM_COUNT]; /* time of each mechanism alone, without the launch */
+    sim_term limit; /* mechanism that gives the time; for the norm, the longer one of its two */
     const char *mechanism; /* name of the group of limits that have this interval */
     occupancy occupancy;
     double waves; /* number of blocks, divided by the number that the chip holds at a time */

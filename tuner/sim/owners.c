@@ -50,14 +50,13 @@ typedef struct stores {
     size_t counts[PLAN_MAX_BUFFERS];
 } stores;
 
-/* The origin: the cluster from which distances are measured. There are two, since blocks at the end
+/* The clusters from which distances are measured. There are two origins, because blocks at the end
  * of the grid may be distributed differently. */
 enum { FROM_FIRST, FROM_LAST, ORIGINS };
 
-/* For each origin, prints[i] is the footprint of its cluster in buffer i. It is learnt once, from
- * the origin's neighbours along the axes. Each cluster runs at most once: `ran` lists those that
- * ran, ascending. `work` counts their instructions; no cluster starts once `work` reaches
- * `most`. */
+/* For each origin, prints[i] is the footprint of its cluster in buffer i. The footprint is learnt
+ * once, from the origin's neighbours along the axes. `ran` lists the clusters that ran, ascending;
+ * no cluster runs twice. No cluster starts once `work` reaches `most`. */
 struct sim_owners {
     const device *device;
     const device_kernel *kernel;
@@ -72,7 +71,7 @@ struct sim_owners {
         footprint prints[PLAN_MAX_BUFFERS];
     } origins[ORIGINS];
     int origin;
-    stores ends[ORIGINS]; /* writes of the two origins; moved to `prints` once these are learnt */
+    stores ends[ORIGINS]; /* writes of the two origins; moved to `prints` */
     ran_cluster *ran;
     size_t ran_count;
     sim_excerpt excerpt;
@@ -245,8 +244,8 @@ static uint64_t block_limit(const sim_owners *o)
     return left / sim_owners_cluster_blocks(o) + 1;
 }
 
-/* Marks the writes of a cluster that ended as final. Takes back the writes of any other cluster: it
- * might have overwritten them. */
+/* Marks the writes of a cluster as final if the cluster ended. Otherwise marks the bytes as
+ * unwritten, because the cluster might have overwritten them later. */
 static void settle_writes(const sim_owners *o, stores *seen, bool ended)
 {
     for (uint32_t i = 0; i < o->buffer_count; i++) {
@@ -266,7 +265,7 @@ static uint64_t bytes_of(const interval *rows, size_t count)
     return bytes;
 }
 
-/* Runs a cluster that has not run. *out is valid until the next call. */
+/* Runs a cluster, unless it has run. *out is valid until the next call. */
 static at_status run(sim_owners *o, uint64_t cluster, const ran_cluster **out, at_error *error)
 {
     const size_t place = index_of(o, cluster);
@@ -315,9 +314,8 @@ static at_status run(sim_owners *o, uint64_t cluster, const ran_cluster **out, a
     return AT_OK;
 }
 
-/* Runs the block at distance `place` along an axis. Measures the distance from the origin's first
- * interval in buffer `i` to the block's first byte. *writes is false if the block writes
- * nothing. */
+/* Runs the block at distance `place` along an axis. *step is the distance from the origin's first
+ * interval in buffer `i` to the block's first byte. *writes tells whether the block writes. */
 static at_status measure_step(sim_owners *o, uint32_t i, int axis, uint64_t place, int64_t *step,
                               bool *writes, at_error *error)
 {
@@ -330,8 +328,9 @@ static at_status measure_step(sim_owners *o, uint32_t i, int axis, uint64_t plac
     return status;
 }
 
-/* Gives the last block the shape of the first block if it writes less: it may be incomplete. */
-static void widen(const footprint *first, footprint *last)
+/* Gives the last block the shape of the first block if the last block writes less, because the last
+ * block may be cut off at the end of the data. */
+static void take_shape_of_first(const footprint *first, footprint *last)
 {
     if (last->count == 0 ||
         bytes_of(first->rows, first->count) <= bytes_of(last->rows, last->count))
@@ -356,7 +355,7 @@ static at_status learn(sim_owners *o, at_error *error)
         o->origins[o->origin].prints[i] = (footprint){.rows = end->of[i], .count = end->counts[i]};
     *end = (stores){0};
     for (uint32_t i = 0; o->origin == FROM_LAST && i < o->buffer_count; i++)
-        widen(&o->origins[FROM_FIRST].prints[i], &o->origins[FROM_LAST].prints[i]);
+        take_shape_of_first(&o->origins[FROM_FIRST].prints[i], &o->origins[FROM_LAST].prints[i]);
     for (uint32_t i = 0; !status && i < o->buffer_count; i++) {
         footprint *f = &o->origins[o->origin].prints[i];
         for (int axis = 0; !status && f->count > 0 && axis < AXES; axis++) {
@@ -372,8 +371,8 @@ static at_status learn(sim_owners *o, at_error *error)
     return status;
 }
 
-/* Finds the radix of a digit: the smallest multiple of its unit at which the offsets stop growing
- * evenly. If there is none, the radix stays. */
+/* Finds the radix of a digit: the number of units after which the offsets stop growing evenly. The
+ * radix stays if the offsets never stop. */
 static at_status find_radix(sim_owners *o, uint32_t i, digit *d, at_error *error)
 {
     uint64_t even = 1, odd = d->radix;
@@ -394,8 +393,7 @@ static at_status find_radix(sim_owners *o, uint32_t i, digit *d, at_error *error
     return status;
 }
 
-/* Splits the index along each axis into digits. */
-static at_status refine(sim_owners *o, uint32_t i, at_error *error)
+static at_status split_into_digits(sim_owners *o, uint32_t i, at_error *error)
 {
     footprint *f = &o->origins[o->origin].prints[i];
     at_status status = AT_OK;
@@ -452,10 +450,10 @@ static bool solve(const sim_owners *o, const footprint *f, const interval *row, 
     return is_inside;
 }
 
-/* Follows permuted blocks: if the expected block wrote in the place of another block, that block is
- * run next, and so on along the cycle. */
-static at_status follow(sim_owners *o, uint32_t i, uint64_t offset, const ran_cluster *first,
-                        at_error *error)
+/* Follows permuted blocks. If the expected block wrote where another block was expected, runs the
+ * other block next, and so on along the cycle. */
+static at_status follow_cycle(sim_owners *o, uint32_t i, uint64_t offset, const ran_cluster *first,
+                              at_error *error)
 {
     const footprint *f = &o->origins[o->origin].prints[i];
     const ran_cluster *at_turn = first;
@@ -483,7 +481,7 @@ static at_status try_row(sim_owners *o, uint32_t i, const interval *row, uint64_
     if (!solve(o, f, row, offset, at))
         return AT_OK;
     at_status status = run(o, number_of(o, at), &found, error);
-    return status || (*tries)++ > 0 ? status : follow(o, i, offset, found, error);
+    return status || (*tries)++ > 0 ? status : follow_cycle(o, i, offset, found, error);
 }
 
 static at_status try_owners(sim_owners *o, uint32_t i, uint64_t offset, at_error *error)
@@ -495,7 +493,7 @@ static at_status try_owners(sim_owners *o, uint32_t i, uint64_t offset, at_error
                          !is_written(o->buffers[i], offset);
          row++)
         status = try_row(o, i, &f->rows[row], offset, &tries, error);
-    /* Other blocks may write between the first block's rows: then all rows are one interval. */
+    /* If that fails, other blocks may write between the rows, so all rows count as one interval. */
     if (!status && f->count > 1 && tries == 0 && o->work < o->most)
         status = try_row(o, i, &(interval){f->rows[0].from, f->rows[f->count - 1].to}, offset,
                          &tries, error);
@@ -511,7 +509,7 @@ static at_status try_origin(sim_owners *o, uint32_t i, uint64_t offset, at_error
     if (!status)
         status = try_owners(o, i, offset, error);
     if (!status && !is_written(o->buffers[i], offset) && f->count > 0 && !f->is_refined) {
-        status = refine(o, i, error);
+        status = split_into_digits(o, i, error);
         if (!status)
             status = try_owners(o, i, offset, error);
     }

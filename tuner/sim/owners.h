@@ -12,8 +12,8 @@
 typedef struct sim_owners sim_owners;
 
 /* Borrows kernel, plan and buffers. Buffers that the kernel writes must have `valid`. No block
- * starts once all blocks together have done `most` work, and no block does more than the rest. The
- * caller frees the result with sim_owners_free(). */
+ * starts once all blocks together have done `most` work, and no block does more than the rest of
+ * `most`. The caller frees the result with sim_owners_free(). */
 sim_owners *sim_owners_new(const device *d, const device_kernel *k, const launch_plan *plan,
                            device_buffer *const *buffers, uint64_t most);
 void sim_owners_free(sim_owners *o); /* `o` may be NULL */
@@ -22,15 +22,14 @@ void sim_owners_free(sim_owners *o); /* `o` may be NULL */
  * depend on each other. No block may have run yet. */
 void sim_owners_run_single_warps(sim_owners *o);
 
-/* Runs blocks until one has written the byte at `offset` of buffer `i`. Sets *found if one has.
- * Returns AT_OK even if a block faults: see sim_owners_fault(). */
+/* Runs blocks to find one that writes the byte at `offset` of buffer `i`. Sets *found to whether a
+ * block wrote it. Returns AT_OK even if a block faults: see sim_owners_fault(). */
 at_status sim_owners_write(sim_owners *o, uint32_t i, uint64_t offset, bool *found,
                            at_error *error);
 
 /* Returns whether a block that ran wrote the byte. */
 bool sim_owners_has_written(const sim_owners *o, uint32_t i, uint64_t offset);
 
-/* Returns the number of blocks of a cluster. */
 uint64_t sim_owners_cluster_blocks(const sim_owners *o);
 
 /* Returns whether the blocks that ran write buffer `i`. False before sim_owners_write(). */

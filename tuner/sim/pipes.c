@@ -5,11 +5,11 @@
 #include "sim/profile.h"
 #include "sim/program/warpgroup.h"
 
-/* 128 bits from sm_70 on: CUDA Binary Utilities, "Instruction Set Reference". */
+/* size of an instruction from sm_70 on (CUDA Binary Utilities, "Instruction Set Reference") */
 enum { INSTRUCTION_BYTES = 16 };
 
-/* Returns for each instruction how many copies ptxas made of its basic block when it unrolled a
- * loop: each of n copies runs 1/n as often as the statement. The number comes from the notes of
+/* Returns for each instruction how many copies ptxas made of its basic block when ptxas unrolled a
+ * loop. Each of n copies runs 1/n as often as the statement. The number comes from the notes of
  * instructions that ptxas neither adds nor removes, or from the branch at the block's end. The
  * caller frees the result. */
 static double *find_copies(const sim_program *p)
@@ -67,8 +67,7 @@ static void add_cost(const sim_cost *cost, double issued, sim_issue *out)
     const double n = (double)cost->instructions * issued;
     out->total += n;
     out->code_bytes += (double)cost->instructions * INSTRUCTION_BYTES;
-    /* If the other pipe is busy, ptxas replaces additions and shifts by products with one: about
-     * every fourth of them. */
+    /* ptxas replaces about every fourth addition or shift by a product, to use both pipes. */
     if (cost->pipe == SIM_PIPE_EITHER) {
         out->pipes[SIM_PIPE_INTEGER] += 0.75 * n;
         out->pipes[SIM_PIPE_PRODUCT] += 0.25 * n;
@@ -92,7 +91,7 @@ void sim_issue_find(const sim_program *p, const sim_counter *counters, double bl
             add_noted(&s->note, c->cost, n / copies[i], out);
         else
             add_cost(c->cost, n, out);
-        /* The product is issued once. For 64 rows it takes the tensor cores as long as n / 8
+        /* The product is issued once. For 64 rows, the tensor cores need as long as for n / 8
          * instructions mma.m16n8 (source: sim/machine/trace.c). */
         if (c->kind == SIM_WARPGROUP_PRODUCT)
             out->pipes[SIM_PIPE_MATRIX] +=

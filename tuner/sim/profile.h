@@ -41,11 +41,11 @@ typedef struct sim_wave {
                      the wave; 0 if no wave was sampled */
 } sim_wave;
 
-/* Atomics on the lines of a slice of the L2, of those that get the most. They are executed one
- * after the other. */
+/* Atomics on the lines of the busiest slice of the L2. A slice executes its atomics one after the
+ * other. */
 typedef struct sim_hot {
     double operations; /* operations of lanes on the busiest word; integers of a warp count once,
-                          because the hardware adds them up before */
+                          because the hardware adds them up first */
     double sectors;    /* sectors of the operations of warps, times the lanes that meet at a word */
     double doubles;    /* share of the sectors with additions of doubles */
     double floats;     /* share of the sectors with additions of floats */
@@ -88,7 +88,7 @@ typedef struct sim_profile {
     sim_wave wave;
     sim_hot hot;
     double atomic_sectors;  /* sectors of all atomics on global memory, per block */
-    double atomics_last;    /* share of them that a block makes after its last load */
+    double atomics_last;    /* share of these atomics that a block makes after its last load */
     double critical_clocks; /* clocks of a block that has an SM for itself */
     double last_clocks;     /* clocks of the block that draws the last number of a counter which all
                                blocks update; 0 if there is no such counter */
@@ -104,7 +104,7 @@ typedef struct sim_sampling {
     uint64_t wave;     /* blocks that the chip holds at a time; 0 if no wave is sampled */
     uint64_t l1_bytes; /* share of the L1 for each block */
     uint64_t l2_bytes; /* capacity of the L2 for data that blocks wrote */
-    uint32_t window;   /* words of pending loads for which a thread has registers */
+    uint32_t window;   /* words of pending loads that the registers of a thread can hold */
     sim_latencies latencies;
 } sim_sampling;
 

@@ -15,8 +15,7 @@ typedef struct sector_set {
 void sector_set_deinit(sector_set *s);
 void sector_set_clear(sector_set *s);
 
-/* Adds a sector, or adds bits to its word. Sets *is_new to whether it was new. Returns false
- * without memory. */
+/* Adds a sector, or adds bits to its word. Sets *is_new. Returns false without memory. */
 bool sector_set_add(sector_set *s, uint64_t sector, uint32_t used, bool *is_new);
 
 /* Makes *to equal to *from. Returns false without memory. */
@@ -38,8 +37,8 @@ typedef struct buffer_table {
     uint64_t last_from, last_to;
 } buffer_table;
 
-/* Returns the index of the buffer that contains the sector. Adds a new buffer. Returns
- * SIM_PROFILE_BUFFERS if no buffer contains it or the table is full. */
+/* Returns the index of the buffer that contains the sector, and adds the buffer if it is missing.
+ * Returns SIM_PROFILE_BUFFERS if no buffer contains the sector or the table is full. */
 size_t buffer_table_find(buffer_table *t, uint64_t sector);
 
 /* Samples reads to find the data that blocks share if they run at the same time. Fills out->wave
@@ -48,7 +47,7 @@ size_t buffer_table_find(buffer_table *t, uint64_t sector);
 at_status sim_profile_wave(const sim_launch *launch, uint64_t wave, buffer_table *table,
                            sim_profile *out, at_error *error);
 
-/* A counter from which each block takes a number, which may tell a block that it is the last. */
+/* A counter from which each block takes a number. The number may show that the block is last. */
 typedef struct ticket {
     uint64_t address;
     uint32_t bytes;
@@ -70,13 +69,13 @@ typedef struct atomics {
 bool atomics_note(atomics *a, const sim_memory *memory, uint64_t cluster, const sim_instruction *c,
                   const sim_sectors *s);
 
-/* Returns the group of lines with the most sectors, and the operations on its busiest word, times
- * `scale` (launched over sampled blocks) unless only one cluster uses the group. */
+/* Returns the group of lines with the most sectors. Numbers are multiplied by `scale` (launched
+ * over sampled blocks), unless only one cluster uses the group. */
 sim_hot atomics_find_hottest(const atomics *a, double scale);
 
 /* If all `sampled` clusters drew tickets, runs a cluster that draws the last tickets, and raises
  * *clocks to the time of its end, in clocks. `total` is the number of clusters. Changes
- * l->clusters, restores the tickets. */
+ * l->clusters and restores the tickets. */
 at_status atomics_run_last(const atomics *a, sim_launch *l, uint64_t sampled, uint64_t total,
                            double *clocks, at_error *error);
 

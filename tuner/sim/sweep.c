@@ -12,8 +12,7 @@ enum { MOST_WAITING = 4096, MOST_PATHS = 256 };
 
 /* The code between a branch that depends on data and the point where its paths meet again. */
 typedef struct region {
-    bool is_known, is_harmless; /* it has no effect that counts: no writes to buffers, no calls, no
-                                   traps */
+    bool is_known, is_harmless; /* harmless code has no writes to buffers, no calls and no traps */
     int32_t *slots;
     size_t count;
 } region;
@@ -32,7 +31,7 @@ typedef struct sweep {
     region *regions;
     uint64_t executed, counted, most;
     uint64_t path; /* hash of the directions that branches took */
-    affine cut;    /* cut of the box that is needed; DATA if no cut would help */
+    affine cut;    /* cut that the box needs; AFFINE_DATA if no cut would help */
     waiting *waiting;
     size_t waiting_count;
     uint64_t paths[MOST_PATHS];
@@ -53,7 +52,7 @@ static affine *value_of(const sweep *s, int32_t slot)
     return symbolic_value(&s->values, slot);
 }
 
-/* Asks for a cut into smaller boxes, in which the value is exact. */
+/* Asks for a cut into boxes in which the value is exact. */
 static step_result ask_for_cut(sweep *s, const affine *v)
 {
     s->cut = v->kind == AFFINE_CUT     ? *v
@@ -69,7 +68,7 @@ static void hash_branch(sweep *s, uint64_t with)
 }
 
 /* Assigns a value to a slot. If the guard is unknown, the value becomes unknown. */
-static void put(sweep *s, int32_t slot, affine v, int width, const affine *guard)
+static void assign(sweep *s, int32_t slot, affine v, int width, const affine *guard)
 {
     if (slot == SIM_NO_SLOT)
         return;
@@ -98,7 +97,7 @@ static uint64_t pyramid(uint64_t n)
                  : (uint64_t)((affine_integer)n * (n - 1) / 2 * (2 * (affine_integer)n - 1) / 3);
 }
 
-/* Adds the elements that the threads of the box write. Sums over a box are products of sums. */
+/* Adds the elements that the threads of the box write, without a loop over threads. */
 static void add_elements(const affine_box *box, sim_written *w, const affine_whole *element)
 {
     const uint64_t base = (uint64_t)element->base;
@@ -233,8 +232,7 @@ static void forget_written(sweep *s, const affine *address)
             s->out->written[i].is_known = false;
 }
 
-/* Returns whether the instruction has an effect that counts (region.is_harmless). */
-static bool counts(const sim_instruction *c)
+static bool is_harmful(const sim_instruction *c)
 {
     return c->kind == SIM_BULK_STORE || c->kind == SIM_BRANCH_INDEXED || c->kind == SIM_CALLEE ||
            c->kind == SIM_CALL || c->kind == SIM_RETURN || c->kind == SIM_TRAP ||
@@ -242,7 +240,7 @@ static bool counts(const sim_instruction *c)
            ((c->kind == SIM_STORE || c->kind == SIM_ATOMIC) && sim_reaches_global(c));
 }
 
-/* Collects the slots that the code from `from` to `to` writes, and looks for effects that count. */
+/* Collects the slots that the code from `from` to `to` writes, and finds whether it is harmless. */
 static void explore(sweep *s, region *r, int32_t from, int32_t to, uint8_t *seen)
 {
     const sim_program *p = s->program;
@@ -255,7 +253,7 @@ static void explore(sweep *s, region *r, int32_t from, int32_t to, uint8_t *seen
             const sim_instruction *c = &p->code[pc];
             sim_operands of;
             seen[pc] = 1;
-            r->is_harmless = !counts(c) && (c->kind != SIM_EXIT || to == SIM_EXIT_PC);
+            r->is_harmless = !is_harmful(c) && (c->kind != SIM_EXIT || to == SIM_EXIT_PC);
             sim_operands_of(p, c, &of);
             for (int i = 0; i < of.write_count; i++)
                 memory_add(&r->slots, &r->count, &of.writes[i], sizeof of.writes[i]);
@@ -268,8 +266,8 @@ static void explore(sweep *s, region *r, int32_t from, int32_t to, uint8_t *seen
     free(due);
 }
 
-/* Skips a branch that depends on data if none of its paths has an effect that counts. The values
- * that these paths write become unknown. */
+/* Skips a branch that depends on data if its paths are harmless. The values that these paths write
+ * become unknown. */
 static step_result skip_region(sweep *s, int32_t *pc)
 {
     const sim_instruction *c = &s->program->code[*pc];
@@ -305,7 +303,7 @@ static void load_parameters(sweep *s, const sim_instruction *c, const affine *gu
                 bits = (uint64_t)((int64_t)(bits << (64 - 8 * bytes)) >> (64 - 8 * bytes));
             v = affine_number(bits);
         }
-        put(s, s->program->lists[c->list + i], v, c->width, guard);
+        assign(s, s->program->lists[c->list + i], v, c->width, guard);
     }
 }
 
@@ -315,10 +313,10 @@ static bool step_plain(sweep *s, const sim_instruction *c, int32_t pc, const aff
     affine v, third, p;
     switch (c->kind) {
     case SIM_COMPUTE:
-        put(s, c->d, symbolic_compute(&s->values, pc), c->width, guard);
+        assign(s, c->d, symbolic_compute(&s->values, pc), c->width, guard);
         return true;
     case SIM_CONVERT:
-        put(s, c->d, symbolic_convert(&s->values, pc), c->width, guard);
+        assign(s, c->d, symbolic_convert(&s->values, pc), c->width, guard);
         return true;
     case SIM_COMPARE:
         v = symbolic_compare(&s->values, pc);
@@ -328,13 +326,13 @@ static bool step_plain(sweep *s, const sim_instruction *c, int32_t pc, const aff
             v = symbolic_logic((sim_logic)c->op, &v, &third);
             p = symbolic_logic((sim_logic)c->op, &p, &third);
         }
-        put(s, c->d, v, 0, guard);
-        put(s, c->d2, p, 0, guard);
+        assign(s, c->d, v, 0, guard);
+        assign(s, c->d2, p, 0, guard);
         return true;
     case SIM_LOGIC:
         v = symbolic_negated(value_of(s, c->a), c->negate_a);
         p = symbolic_negated(value_of(s, c->b), c->negate_b);
-        put(s, c->d, symbolic_logic((sim_logic)c->op, &v, &p), 0, guard);
+        assign(s, c->d, symbolic_logic((sim_logic)c->op, &v, &p), 0, guard);
         return true;
     case SIM_LOAD:
         if (c->space == PTX_SPACE_PARAM)
@@ -375,7 +373,7 @@ static step_result step(sweep *s, int32_t *pc)
     affine guard = affine_number(1);
     if (c->guard != SIM_NO_SLOT) {
         guard = symbolic_negated(value_of(s, c->guard), c->guard_negated);
-        const bool decides = counts(c) || c->kind == SIM_EXIT || c->kind == SIM_BRANCH;
+        const bool decides = is_harmful(c) || c->kind == SIM_EXIT || c->kind == SIM_BRANCH;
         if (guard.kind == AFFINE_EXACT)
             hash_branch(s, ((uint64_t)*pc << 1) | (guard.base & 1));
         if (guard.kind == AFFINE_DATA && c->kind == SIM_BRANCH)
@@ -403,8 +401,8 @@ static step_result step(sweep *s, int32_t *pc)
             return ask_for_cut(s, p);
         if (p->kind == AFFINE_EXACT)
             hash_branch(s, ((uint64_t)here << 1) | (p->base & 1));
-        put(s, c->d, p->kind == AFFINE_EXACT ? *value_of(s, p->base & 1 ? c->a : c->b) : *p,
-            c->width, &guard);
+        assign(s, c->d, p->kind == AFFINE_EXACT ? *value_of(s, p->base & 1 ? c->a : c->b) : *p,
+               c->width, &guard);
         return STEP_ON;
     case SIM_BRANCH:
         *pc = c->target;
@@ -414,7 +412,7 @@ static step_result step(sweep *s, int32_t *pc)
     case SIM_STORE:
         return store(s, c);
     case SIM_ATOMIC:
-        if (counts(c))
+        if (is_harmful(c))
             forget_written(s, value_of(s, c->a));
         break;
     case SIM_BULK_STORE:
@@ -441,7 +439,7 @@ static void set_special(sweep *s, sim_special which, affine v)
         *value_of(s, slot) = affine_wrap32(&v);
 }
 
-static void begin(sweep *s)
+static void begin_box(sweep *s)
 {
     const sim_program *p = s->program;
     const sim_launch *l = s->launch;
@@ -511,7 +509,7 @@ static void note_divergence(sweep *s)
 }
 
 /* Cuts the box and queues the parts. Returns false if the box cannot be cut. */
-static bool cut(sweep *s)
+static bool cut_box(sweep *s)
 {
     const affine_box *box = &s->values.box;
     const int axis = s->cut.axis;
@@ -533,8 +531,8 @@ static bool cut(sweep *s)
     }
     if (s->waiting_count + 2 > MOST_WAITING)
         return false;
-    /* The part queued last is followed first: the first part, or the last one to seek
-     * divergence. */
+    /* The part that is queued last is followed first. This is the first part, except in a search
+     * for divergence. */
     for (int i = 0; i < 2; i++) {
         const bool is_first = i != s->seeks_divergence;
         part.box.from[axis] = box->from[axis] + (is_first ? 0 : at * box->stride[axis]);
@@ -555,7 +553,7 @@ static double share_of(const sweep *s)
     return share;
 }
 
-/* Returns whether the sweep needs so many boxes that its limit of instructions will not suffice. */
+/* Returns whether the limit of instructions will probably not suffice. */
 static bool is_hopeless(const sweep *s)
 {
     enum { MANY_BOXES = 10000, AT_ODDS = 4 };
@@ -564,18 +562,18 @@ static bool is_hopeless(const sweep *s)
 }
 
 /* Follows the threads of a box to their end or to a cut. Returns false if the sweep fails. */
-static bool follow(sweep *s)
+static bool follow_box(sweep *s)
 {
     int32_t pc = 0;
     s->executed = 0;
     s->path = 0;
-    begin(s);
+    begin_box(s);
     while ((size_t)pc < s->program->code_count) {
         if (++s->out->work > s->most)
             return false;
         const step_result t = step(s, &pc);
         if (t == STEP_CUT)
-            return cut(s);
+            return cut_box(s);
         if (t == STEP_END)
             break;
         s->executed++;
@@ -613,7 +611,7 @@ void sim_sweep_run(const sim_launch *launch, const sim_sweep_buffer *buffers, si
         const waiting next = s.waiting[--s.waiting_count];
         s.values.box = next.box;
         s.counted = next.counted;
-        out->ended = follow(&s);
+        out->ended = follow_box(&s);
     }
     for (size_t i = 0; i < p->code_count; i++)
         free(s.regions[i].slots);

@@ -2,8 +2,8 @@
  * follows a program for a whole box of threads at once (sim/affine.h). It cuts the box where its
  * threads diverge: at a branch, where an index wraps, or where a quotient or a rounded float
  * changes. Loaded values are unknown, and the sweep fails if one of them decides where to write.
- * The result is exact for grids of any size: the number of written elements, and the sums of their
- * indices and of the indices' squares, which tell whether they are the right elements. */
+ * The result is exact for grids of any size: the number of written elements, and the sums of the
+ * indices and of their squares. These sums tell whether the right elements were written. */
 #ifndef AUTOTUNE_SIM_SWEEP_H
 #define AUTOTUNE_SIM_SWEEP_H
 
@@ -13,8 +13,8 @@
 enum { SWEEP_MOST_BLOCKS = 8 };
 
 typedef struct sim_sweep_buffer {
-    uint64_t base, size_bytes,
-        end; /* address of the buffer, its size, and number of elements that count */
+    uint64_t base, size_bytes;
+    uint64_t end; /* number of elements that count */
     uint32_t element_bytes;
 } sim_sweep_buffer;
 
@@ -31,7 +31,7 @@ typedef struct sim_sweep {
     /* linear indices of blocks whose threads take different paths, one block for each path */
     uint64_t blocks[SWEEP_MOST_BLOCKS];
     size_t block_count;
-    /* there is a block that writes outside all buffers; its linear index */
+    /* whether a block writes outside all buffers, and the linear index of this block */
     bool is_outside;
     uint64_t outside;
     uint64_t work; /* instructions followed, counted once for each box */
@@ -41,14 +41,14 @@ typedef enum sweep_aim {
     SWEEP_WRITES,    /* finds the written elements, and blocks whose threads take different paths */
     SWEEP_DIVERGENCE /* finds blocks in which the accesses of the threads change from one formula to
                         another, as at the end of a row or where a float is rounded. Keeps a random
-                        sample, searched from the end of the grid on. Sets only out->blocks */
+                        sample, searched from the end of the grid. Sets only out->blocks */
 } sweep_aim;
 
 /* Sweeps a launch in at most `most` instructions. `seed` draws the sample of SWEEP_DIVERGENCE. */
 void sim_sweep_run(const sim_launch *launch, const sim_sweep_buffer *buffers, size_t buffer_count,
                    uint64_t most, sweep_aim aim, uint64_t seed, sim_sweep *out);
 
-/* Returns whether the elements [0, end) were written once each, as far as number and sums tell. */
+/* Returns whether number and sums are those of the elements [0, end), each written once. */
 bool sim_written_all(const sim_written *w, uint64_t end);
 
 #endif

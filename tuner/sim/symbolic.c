@@ -114,7 +114,7 @@ static affine monotone(const symbolic *s, const sim_instruction *c, bool divides
     return compute_ends(s, c, (const uint64_t(*)[2])ends, count, (affine_order)c->number, axis);
 }
 
-/* Computes an operation on integers by interval arithmetic; some operands are ranges. Asks for a
+/* Computes an operation on integers, some of which are ranges, by interval arithmetic. Asks for a
  * cut if the result wraps. */
 static affine on_ranges(const symbolic *s, const sim_instruction *c, sim_rule r)
 {
@@ -166,7 +166,7 @@ static affine on_ranges(const symbolic *s, const sim_instruction *c, sim_rule r)
         least += low[2];
         greatest += high[2];
     }
-    /* A difference of unsigned numbers may be negative: a later sum may correct this. */
+    /* A difference of unsigned numbers may be negative, because a later sum may correct it. */
     const int bits = 8 * c->width;
     const affine_integer half = (affine_integer)1 << (bits - 1);
     if (order == AFFINE_UNSIGNED && least < 0)
@@ -178,7 +178,7 @@ static affine on_ranges(const symbolic *s, const sim_instruction *c, sim_rule r)
     return affine_between(&s->box, results, 2, c->width, order, axis);
 }
 
-/* Notes in a range the cut that makes its value exact. */
+/* Stores `cut` in a range, as the cut that makes the value exact. */
 static affine exact_after(affine range, const affine *cut)
 {
     if (range.kind == AFFINE_RANGE && cut->kind == AFFINE_CUT) {
@@ -224,8 +224,8 @@ static affine quotient(const symbolic *s, const sim_instruction *c, sim_rule r)
 }
 
 /* Returns the range of the bitwise combination of two integers. */
-static affine bounded(const symbolic *s, const sim_instruction *c, const affine_whole of[2],
-                      const affine *cut)
+static affine bitwise_range(const symbolic *s, const sim_instruction *c, const affine_whole of[2],
+                            const affine *cut)
 {
     const affine_integer least = of[0].low > of[1].low ? of[0].low : of[1].low,
                          most = of[0].high > of[1].high ? of[0].high : of[1].high,
@@ -243,7 +243,7 @@ static affine bounded(const symbolic *s, const sim_instruction *c, const affine_
 
 /* Computes a bitwise operation on two integers, one of which fits in `width` bits. An AND
  * clears all higher bits of the other integer; an OR and an XOR keep them. */
-static affine combined(const symbolic *s, const sim_instruction *c)
+static affine bitwise_of(const symbolic *s, const sim_instruction *c)
 {
     const affine *v[] = {operand(s, c, 0), operand(s, c, 1)};
     const int bits = 8 * c->width;
@@ -261,16 +261,16 @@ static affine combined(const symbolic *s, const sim_instruction *c)
     if (width > 61)
         return affine_obstacle(&s->box, v, 2);
     const int64_t period = INT64_C(1) << width;
-    /* The two integers have no bits in common. */
+    /* OR and XOR of integers without common bits are their sum. */
     if (whole[low].high < (affine_integer)1 << affine_zero_bits(&s->box, v[high]) &&
         c->flow != SIM_FLOW_AND)
         return affine_add(v[0], v[1]);
     if (!affine_divide(&s->box, &whole[high], period, &quotient, &rest, &cut))
-        return bounded(s, c, whole, &cut);
+        return bitwise_range(s, c, whole, &cut);
     const affine *parts[] = {&rest, v[low]};
     if (!affine_is_number(&rest) || !affine_is_number(v[low])) {
         cut = affine_obstacle(&s->box, parts, 2);
-        return bounded(s, c, whole, &cut);
+        return bitwise_range(s, c, whole, &cut);
     }
     lanes sources[4] = {0}, result;
     for (int i = 0; i < 2; i++)
@@ -296,13 +296,13 @@ static affine masked(const symbolic *s, const sim_instruction *c)
     affine_whole whole;
     affine q, part, rest, cut;
     if (!affine_is_number(b) || !together || (!is_high && mask >> 61))
-        return combined(s, c);
+        return bitwise_of(s, c);
     if (mask == 0)
         return *b;
     if (a->kind == AFFINE_RANGE && is_high)
         return monotone(s, c, false);
     if (a->kind != AFFINE_EXACT)
-        return combined(s, c);
+        return bitwise_of(s, c);
     if (!affine_whole_of(&s->box, a, bits, AFFINE_UNSIGNED, &whole, &cut))
         return cut;
     part = *a;
@@ -367,7 +367,7 @@ static affine product(const symbolic *s, const sim_instruction *c, const affine 
 }
 
 /* Returns the minimum or maximum of two integers. */
-static affine chosen(const symbolic *s, const sim_instruction *c, bool least)
+static affine minimum_or_maximum(const symbolic *s, const sim_instruction *c, bool least)
 {
     const affine *v[] = {operand(s, c, 0), operand(s, c, 1)};
     affine_whole a, b;
@@ -438,7 +438,7 @@ affine symbolic_compute(const symbolic *s, int32_t pc)
         break;
     case RULE_OR:
         if (!numbers)
-            return combined(s, c);
+            return bitwise_of(s, c);
         break;
     case RULE_TAKE_FIELD:
     case RULE_PUT_FIELD:
@@ -455,7 +455,7 @@ affine symbolic_compute(const symbolic *s, int32_t pc)
     case RULE_LEAST:
     case RULE_MOST:
         if (!numbers)
-            return chosen(s, c, c->rule == RULE_LEAST);
+            return minimum_or_maximum(s, c, c->rule == RULE_LEAST);
         break;
     case RULE_MONOTONE:
         if (!numbers)
@@ -547,8 +547,8 @@ affine symbolic_logic(sim_logic op, const affine *a, const affine *b)
     return known[0] || (!known[1] && a->kind == AFFINE_DATA) ? *b : *a;
 }
 
-/* Evaluates a comparison, given whether a < b and whether a > b. Each is 1 for all threads, 0 for
- * no thread, and -1 for some threads. */
+/* Evaluates a comparison, given whether a < b and whether a > b. Arguments and result are 1 for all
+ * threads, 0 for no thread, and -1 for some threads. */
 static int evaluate_comparison(sim_rule r, int less, int greater)
 {
     const int equal = less == 1 || greater == 1 ? 0 : less == 0 && greater == 0 ? 1 : -1;
