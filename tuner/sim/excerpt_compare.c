@@ -96,7 +96,7 @@ static void note_magnitude(comparing *c, uint64_t element)
 
 /* Runs the reference block that writes the first or the last element that the variant wrote in a
  * chunk. */
-static at_status expect(comparing *c, uint64_t chunk, bool is_last, at_error *error)
+static at_status compute_expected(comparing *c, uint64_t chunk, bool is_last, at_error *error)
 {
     bool owned;
     uint64_t first, end;
@@ -235,7 +235,8 @@ static at_status compare_buffer(comparing *c, at_error *error)
     c->out->compared = c->out->beyond = 0;
     c->out->found = (device_comparison){0};
     for (size_t i = 0; !status && i < count && i < c->most_chunks; i++)
-        status = expect(c, chunks[i], chunks[i] == ends.highest[writer_of(c, chunks[i])], error);
+        status = compute_expected(c, chunks[i], chunks[i] == ends.highest[writer_of(c, chunks[i])],
+                                  error);
     for (size_t i = 0; !status && i < count; i++)
         note_magnitudes(c, chunks[i]);
     size_t reached = 0;
@@ -314,7 +315,7 @@ static at_status compare_fewest(excerpt_check *c, sim_owners **owners, device_ex
 {
     device_excerpt *x = c->excerpt;
     sim_owners_free(*owners);
-    sim_data_reset_twins(x->data);
+    sim_data_reset_expected(x->data);
     *owners =
         sim_owners_new(x->device, x->reference, &x->reference_launch, x->view, most_for_fewest);
     if (has_warps_apart(x->reference, &x->reference_launch))
