@@ -213,20 +213,32 @@ at_status sim_find_coverage(const device *d, const device_kernel *const *kernels
 
 void sim_suggest_cause(const device_kernel *k, char *text, size_t bytes)
 {
+    const struct {
+        uint8_t bits;
+        const char *what, *why;
+    } causes[] = {
+        {SIM_RAN_BLOCKS, "because of the accesses",
+         "blocks have no order, and volatile gives none"},
+        {SIM_RAN_WARPS, "a __syncthreads() is missing",
+         "warps of a block have no order, and volatile gives none"},
+        {SIM_RAN_IN_STEP, "a __syncwarp() is missing",
+         "lanes of a warp need not go in step, and volatile does not order them"},
+    };
     text[0] = '\0';
-    for (size_t i = 0; i < k->kernel.program_count; i++) {
-        const sim_program *p = k->kernel.programs[i];
-        for (size_t n = 0; n < p->code_count; n++) {
-            char place[PTX_LOCATION_BYTES];
-            if (!(k->ran[i][n] & SIM_RAN_IN_STEP) || p->code[n].location == PTX_NONE)
-                continue;
-            ptx_format_location(p->module, p->code[n].location, place, sizeof place);
-            const bool asks = p->code[n].kind == SIM_ACTIVE_MASK;
-            snprintf(text, bytes, "; perhaps %s at %s: lanes %s",
-                     asks ? "for the __activemask()" : "a __syncwarp() is missing", place,
-                     asks ? "that went the same way need not be together"
-                          : "of a warp need not go in step, and volatile does not order them");
-            return;
+    for (size_t c = 0; c < sizeof causes / sizeof *causes; c++)
+        for (size_t i = 0; i < k->kernel.program_count; i++) {
+            const sim_program *p = k->kernel.programs[i];
+            for (size_t n = 0; n < p->code_count; n++) {
+                char place[PTX_LOCATION_BYTES];
+                if (!(k->ran[i][n] & causes[c].bits) || p->code[n].location == PTX_NONE)
+                    continue;
+                ptx_format_location(p->module, p->code[n].location, place, sizeof place);
+                const bool asks = p->code[n].kind == SIM_ACTIVE_MASK;
+                snprintf(text, bytes, "; perhaps %s at %s: %s",
+                         asks ? "for the __activemask()" : causes[c].what, place,
+                         asks ? "lanes that went the same way need not be together"
+                              : causes[c].why);
+                return;
+            }
         }
-    }
 }

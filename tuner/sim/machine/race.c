@@ -206,17 +206,19 @@ void sim_set_add(const sim_race_access *a, sim_set *set, const sim_stamp *stamp)
     set->last = fresh;
 }
 
-/* Marks volatile accesses by lanes of one warp. They are no race and order nothing, but the kernel
- * may rely on lanes in step. So adverse schedules split the lanes there. */
-static void note_lanes_in_step(const sim_race_access *a, const sim_stamp *s)
+/* Notes unordered volatile accesses, as in kernels that rely on lanes in step. Such accesses are no
+ * race, and order nothing. Adverse schedules split the lanes of a warp there. */
+static void note_volatile(const sim_race_access *a, const sim_stamp *s)
 {
     uint8_t *ran = a->block->adverse ? NULL : a->block->launch->ran;
-    if (!ran || !(a->stamp.flags & s->flags & SIM_STAMP_VOLATILE) || s->block != a->stamp.block ||
-        s->unit != a->stamp.unit)
+    if (!ran || !(a->stamp.flags & s->flags & SIM_STAMP_VOLATILE))
         return;
-    __atomic_fetch_or(&ran[a->stamp.pc], SIM_RAN_IN_STEP, __ATOMIC_RELAXED);
+    const uint8_t bit = s->block != a->stamp.block ? SIM_RAN_BLOCKS
+                        : s->unit != a->stamp.unit ? SIM_RAN_WARPS
+                                                   : SIM_RAN_IN_STEP;
+    __atomic_fetch_or(&ran[a->stamp.pc], bit, __ATOMIC_RELAXED);
     if (s->pc >= 0)
-        __atomic_fetch_or(&ran[s->pc], SIM_RAN_IN_STEP, __ATOMIC_RELAXED);
+        __atomic_fetch_or(&ran[s->pc], bit, __ATOMIC_RELAXED);
 }
 
 /* Returns whether both accesses are strong and the scope of each includes the other's thread. */
@@ -225,7 +227,7 @@ static bool is_morally_strong(const sim_race_access *a, const sim_stamp *s)
     const sim_stamp *own = &a->stamp;
     if (!own->scope || !s->scope)
         return false;
-    note_lanes_in_step(a, s);
+    note_volatile(a, s);
     int reach = (int)sim_order_reach(a->block, s);
     return own->scope > reach && s->scope > reach;
 }

@@ -79,11 +79,13 @@ typedef struct sim_excerpt {
 
 /* Bits of sim_launch.ran. */
 enum {
-    SIM_RAN = 1,        /* a lane executed the instruction */
-    SIM_RAN_BACK = 2,   /* a lane took this branch to an earlier instruction */
-    SIM_RAN_IN_STEP = 4 /* a warp may rely on running in step here: its lanes made unordered
-                           volatile accesses to the same bytes, or executed activemask after a
-                           split */
+    SIM_RAN = 1,         /* a lane executed the instruction */
+    SIM_RAN_BACK = 2,    /* a lane took this branch to an earlier instruction */
+    SIM_RAN_IN_STEP = 4, /* a warp may rely on running in step here: its lanes made unordered
+                            volatile accesses to the same bytes, or executed activemask after a
+                            split */
+    SIM_RAN_WARPS = 8,   /* warps of one block made such accesses */
+    SIM_RAN_BLOCKS = 16  /* blocks made such accesses */
 };
 
 enum { SIM_UNWATCHED_BYTES = 320 };
