@@ -192,7 +192,10 @@ local function refuse_launch(file, kernels)
       if own then file, line = k.file, k.line + select(2, string.gsub(string.sub(plain, own, at), "\n", "")) end
     end
     if at then
-      host.fail_in(file, line, "this kernel launches another kernel from the device, which is not supported: tune the launched kernel alone, kernel = { entry = \"...\" }")
+      local launched = string.match(string.gsub(string.sub(plain, 1, at - 1), "%b<>%s*$", ""), "([%a_][%w_]*)%s*$")
+      local is_own = kernels[1] and launched == kernels[1].name
+      host.fail_in(file, line, "this kernel launches " .. (is_own and "itself" or "another kernel") .. " from the device, which is not supported"
+        .. (is_own and "" or ": tune the launched kernel alone, kernel = { entry = \"" .. (launched or "...") .. "\" }"))
     end
   end
 end
@@ -228,7 +231,9 @@ local function ask_signature(entry, roots, defines, scope, file, facts, own)
       local message, meant_by = compile_message(log, missing, includer), find_kernels(facts, entry)
       refuse_launch(file, meant_by)
       refuse_overloads(file, entry, meant_by)
-      if host.sketches() and meant_by[1] and meant_by[1].template ~= "" then
+      if string.find(entry, "(lambda at ", 1, true) then
+        message = "the host launches " .. entry .. ": a lambda has no name, so nothing else can launch this instance. Write a struct with operator() in place of the lambda"
+      elseif host.sketches() and meant_by[1] and meant_by[1].template ~= "" then
         message = message .. "\nTried was " .. entry .. " of template <" .. string.gsub(meant_by[1].template, "%s+", " ")
           .. ">: --kernel \"" .. meant_by[1].scope .. meant_by[1].name .. "<...>\" says another"
       end
