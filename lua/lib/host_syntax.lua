@@ -211,20 +211,22 @@ function only_use(decl, i, text, depth, field)
       local passes = copies or kind == "ParenExpr" or kind == "UnexposedExpr" or string.find(kind, "Cast") or kind == "MemberRefExpr"
       if passes then inner = use
       elseif kind == "ArraySubscriptExpr" and k == 1 or kind == "UnaryOperator" and node.op == "*" then inner = use == "value" and "read" or use
-      elseif kind == "BinaryOperator" and node.op == "=" and k == 1 then inner = use == "value" and "write" or "both"
+      elseif kind == "BinaryOperator" and node.op == "=" and k == 1 or node.name == "operator=" and id == node.arguments[1] then inner = use == "value" and "write" or "both"
+      elseif kind == "BinaryOperator" and (node.op == "+" or node.op == "-") and string.find(child.type, "[*%]]") then inner = use
       elseif kind == "CompoundAssignOperator" and k == 1 then inner = "both"
       elseif kind == "CallExpr" and use == "value" and k > 1 and passed_use(node, k - 1, depth or 0, field) then inner = passed_use(node, k - 1, depth or 0, field)
       elseif kind == "CallExpr" and (may_write(node, k) or string.find(node.name, "^operator[^%[%(]") and id == node.arguments[1]) then inner = "both"
+      elseif kind == "UnaryOperator" and node.op == "&" and use ~= "value" then inner = use
       elseif kind == "UnaryOperator" and (node.op == "&" or node.op == "++" or node.op == "--") then inner = "both" end
       walk(child, inner)
     end
   end
   local body = body_of(decl)
   if body then walk(body, "value") end
-  local plain, words = string.gsub(string.gsub(text, "/%*.-%*/", " "), "//[^\n]*", " "), 0
+  local plain, words = string.gsub(string.gsub(string.gsub(text, "/%*.-%*/", " "), "//[^\n]*", " "), '"[^"\n]*"', " "), 0
   for _ in string.gmatch(plain, "%f[%w_.]" .. parameter.name .. "%f[^%w_]") do words = words + 1 end
   local is_one = not (uses.both or uses.value or uses.read and uses.write) and seen + 1 == words
-  return is_one and (uses.read and "read" or uses.write and "write") or nil
+  return is_one and (uses.write and "write" or "read") or nil
 end
 
 return {

@@ -116,6 +116,7 @@ typedef __nv_bfloat16 nv_bfloat16;
 typedef __nv_bfloat162 nv_bfloat162;
 struct curandState { unsigned words[12]; };
 typedef curandState curandStateXORWOW_t, curandState_t;
+template <class T> __device__ void curand_init(unsigned long long seed, unsigned long long sequence, unsigned long long offset, T *state) { *state = T(); }
 struct cuComplex { float x, y; };
 struct cuDoubleComplex { double x, y; };
 typedef cuComplex cuFloatComplex;

@@ -345,6 +345,9 @@ static void set_type(lua_State *L, kernel_syntax *k, cx_type type)
         set_number(L, "class", number_of(k, class));
     cx_type to = k->getPointeeType(type);
     set_number(L, "pointee_bytes", to.kind ? k->Type_getSizeOf(to) : 0);
+    const cx_cursor structure = k->getTypeDeclaration(to);
+    if (to.kind && structure.kind <= LAST_DECLARATION)
+        set_number(L, "pointee_class", number_of(k, structure));
 }
 
 static void set_place(lua_State *L, const kernel_syntax *k, cx_cursor c)
