@@ -418,9 +418,12 @@ function eval(node)
     local v = computed(op, a or open_value(nil, node), b or open_value(nil, node))
     if v.op and (node.type == "float" or node.type == "double") then v.float = true end
     -- The product BLOCK * 1 begins where the macro BLOCK begins, and has the same number, but is not the macro.
-    local named = with_macro(v, node)
-    if named.macro and (a and a.macro == named.macro or b and b.macro == named.macro) then return v end
-    return named
+    local named, is_macro = with_macro(v, node), true
+    values.walk(v, function(x)
+      is_macro = is_macro and not x.name and x.macro ~= named.macro
+      return true
+    end)
+    return is_macro and named or v
   elseif kind == "ConditionalOperator" then
     local condition = eval(node_of(node.children[1]))
     local ends = { eval(node_of(node.children[2])), eval(node_of(node.children[3])) }
@@ -571,6 +574,9 @@ function exec(node)
     local init, cond, inc, body = syntax.parts_of_for(node)
     if init then
       if init.kind == "DeclStmt" then exec(init) else eval(init) end
+      local variable = init.kind == "DeclStmt" and last(init) or init.op == "=" and node_of(init.children[1]) or nil
+      local v = variable and find_cell(variable.ref or variable.id).v
+      if is_number(v) and v.name then v.note = v.note or "the first value in a loop" end
     end
     return loop(node, cond, inc, body)
   elseif kind == "WhileStmt" then

@@ -22,6 +22,18 @@ local function is_number(v) return v and not v.object and not v.to and not v.fie
 -- Returns whether a number is independent of variables, macros and unknown values.
 local function is_plain(v) return is_number(v) and v.n ~= nil and not v.op and not v.name and not v.macro end
 
+-- Visits a value and all values from which it is computed, each once. visit(v) returns whether to visit the values from
+-- which v is computed.
+local function walk(v, visit, seen)
+  seen = seen or {}
+  if not v or not is_number(v) or seen[v] then return end
+  seen[v] = true
+  if not visit(v) then return end
+  walk(v.of, visit, seen)
+  walk(v.a, visit, seen)
+  walk(v.b, visit, seen)
+end
+
 local function same(x, y)
   if rawequal(x, y) then return true end
   if not x or not y then return false end
@@ -201,5 +213,5 @@ end
 return {
   literal = literal, open_value = open_value, is_number = is_number, is_plain = is_plain, same = same, copied = copied, given = given,
   merged = merged, computed = computed, at_offset = at_offset, truth = truth, apply = apply, memory = memory, write = write,
-  note_fill = note_fill, element = element, member = member, converted = converted, clamped = clamped, unify = unify,
+  note_fill = note_fill, element = element, member = member, converted = converted, clamped = clamped, unify = unify, walk = walk,
 }

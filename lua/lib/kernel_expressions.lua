@@ -6,7 +6,7 @@ local host = ...
 local early = host.own "early.lua"
 local values = host.own "host_values.lua"
 local helpers = early.helpers
-local is_number, is_plain, same = values.is_number, values.is_plain, values.same
+local is_number, is_plain, same, walk = values.is_number, values.is_plain, values.same, values.walk
 
 -- fields of `device` for members of cudaDeviceProp
 local DEVICE = { multiProcessorCount = "sm_count", maxThreadsPerBlock = "max_threads_per_block", warpSize = "warp_size",
@@ -73,18 +73,6 @@ function context:name_of(v)
   end
 end
 
--- Visits a value and all values from which it is computed, each once. visit(v) returns whether to visit the values from
--- which v is computed.
-local function walk(v, visit, seen)
-  seen = seen or {}
-  if not v or not is_number(v) or seen[v] then return end
-  seen[v] = true
-  if not visit(v) then return end
-  walk(v.of, visit, seen)
-  walk(v.a, visit, seen)
-  walk(v.b, visit, seen)
-end
-
 -- Tells whether a variable's own expression depends on tuned parameters, and on no other variable.
 function context:is_tuned(v)
   local found, others = false, false
@@ -109,12 +97,18 @@ function context:add(field, name, text, reason)
   if not find(list, name) then list[#list + 1] = { name = name, text = text, why = remark(reason or "") } end
 end
 
+-- Tells whether two values are those of one variable that one place of the file set.
+local function is_one(a, b)
+  local x, y = source_of(a), source_of(b)
+  return same(a, b) and x.at == y.at and x.node == y.node
+end
+
 -- Adds a variable of the problem for a number of the host code. Returns its name, which is new.
 function context:variable(v)
   local from = source_of(v)
   local base = string.gsub(from.macro or from.name or v.name or "size", "[^%w_]", "_")
   local name, i = base, 2
-  while not from.macro and self.taken[name] and not (self.taken[name] ~= true and same(self.taken[name], v)) or host.is_helper(name) or not host.load("local " .. name, "=name") do
+  while not from.macro and self.taken[name] and not (self.taken[name] ~= true and is_one(self.taken[name], v)) or host.is_helper(name) or not host.load("local " .. name, "=name") do
     name, i = base .. "_" .. i, i + 1
   end
   self.taken[name] = v

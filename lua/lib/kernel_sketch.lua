@@ -25,17 +25,33 @@ local MOST_THREADS = 1024 -- of a block
 
 -- Returns values to try around the number `v` of the file. 0 is among them only if `v` is 0, because the kernel may
 -- divide by the number.
-local function values_around(v)
+local function values_around(v, most)
   if v == 0 then return "{ 0, 1 }" end
-  if helpers.is_pow2(v) then return "at.pow2(" .. math.max(1, v // 4) .. ", " .. math.max(v, math.min(v * 4, 1024)) .. ")" end
+  if helpers.is_pow2(v) then return "at.pow2(" .. math.max(1, v // 4) .. ", " .. math.max(v, math.min(v * 4, most or MOST_THREADS)) .. ")" end
   return "{ " .. math.max(1, v // 2) .. ", " .. v .. ", " .. 2 * v .. " }"
+end
+
+-- Returns whether other sides of the block fit the rest of the launch: the host computes the grid from the block's side `v`,
+-- or from a number that equals it, or the kernel strides over its data by `words`.
+local function is_free(launch, v, steps, words)
+  local own, found, n = {}, false, v.n
+  for _, word in ipairs(words) do found = found or steps[word] ~= nil end
+  while v.of do own[v], v = true, v.of end
+  own[v] = true
+  for i = 1, 3 do
+    walk(launch.grid[i], function(x)
+      found = found or own[x] or v.macro and x.macro == v.macro or not v.macro and n and n > 1 and is_plain(x) and (x.n == n or x.n == n - 1)
+      return true
+    end)
+  end
+  return found
 end
 
 -- ---- the instance ----
 
 -- Returns the template arguments of the launch as texts, the numbers that become parameters, the host's values of
 -- these, and all whole numbers among the arguments, each { i, own, n, v }.
-local function instance(launch, template, shapes, in_data, of_data)
+local function instance(launch, template, shapes, in_data, of_data, steps)
   local decl, numbers = launch and launch.decl, {}
   local names = early.split(template, true)
   local given = decl and decl.printed and string.match(decl.printed, "%f[%w_]" .. decl.name .. "%s*(%b<>)")
@@ -60,7 +76,11 @@ local function instance(launch, template, shapes, in_data, of_data)
   for _ = 1, 2 do -- again for those before the parameter that they follow
     for _, one in ipairs(whole) do
       local name, v = shapes[one.own] and not one.is_computed and (one.v and one.v.macro or one.own), one.v
-      for _, side in ipairs(launch.block) do v = v or one.n > 1 and side.n == one.n and side or nil end
+      for _, side in ipairs(launch.block) do
+        local is_side = one.n > 1 and side.n == one.n
+        if name and is_side and not is_free(launch, side, steps, { "gridDim", "blockDim", one.own }) then name = nil end
+        v = v or is_side and side or nil
+      end
       while v and name do -- no size of a buffer may depend on a parameter
         if in_data and (in_data[v] or of_data[v.macro or ""]) then name = nil end
         v = v.of
@@ -74,12 +94,11 @@ local function instance(launch, template, shapes, in_data, of_data)
   return parts, numbers, sources, whole
 end
 
--- Returns the words of shaping_words(), and the words in the values of macros among them.
-local function shaping(facts)
-  local found = kernel_text.shaping_words()
+-- Adds the words in the values of macros among the words `found`. Returns `found`.
+local function with_macros(found, facts)
   for _ = 1, 4 do
-    for name in pairs(early.copied(found)) do
-      for inner in early.names_in(facts.macros[name] and facts.macros[name].value or "") do found[inner] = true end
+    for name, v in pairs(early.copied(found)) do
+      for inner in early.names_in(facts.macros[name] and facts.macros[name].value or "") do found[inner] = found[inner] or v end
     end
   end
   return found
@@ -153,7 +172,7 @@ end
 local function read_block(self, launch, numbers, words)
   local sides, list = launch.block, {}
   local count = 3
-  while count > 1 and sides[count] and sides[count].n == 1 and not sides[count].name do count = count - 1 end
+  while count > 1 and sides[count].n == 1 and (is_plain(sides[count]) or sides[count].of and is_plain(sides[count].of)) do count = count - 1 end
   for i = 1, count do
     local v = sides[i]
     local from = v
@@ -174,7 +193,7 @@ local function read_block(self, launch, numbers, words)
     if i == 1 and v.n == 32 and count > 1 and second and second.op then is_mere = false end
     if not name and from and from.op and words.blockDim then -- tunes the host's numbers from which the block is computed
       walk(v, function(x)
-        if x.name and x.of and is_plain(x.of) and x.n and x.n > 1 and x.n <= MOST_THREADS and not self.in_data[x] and not self:name_of(x) and not self.taken[x.name] then
+        if x.name and x.of and is_plain(x.of) and x.n and x.n > 1 and x.n <= MOST_THREADS and not self.in_data[x] and not self:name_of(x) and not self.taken[x.name] and is_free(launch, x, self.steps, { "gridDim" }) then
           self.named[x], self.tuned[x.name], self.taken[x.name] = x.name, x.n, true
           self:add("space", x.name, values_around(x.n), why(x))
           self:add("baseline", x.name, tostring(x.n), "")
@@ -187,32 +206,21 @@ local function read_block(self, launch, numbers, words)
     for own, n in pairs(self.tuned) do
       if not name and is_mere and not words.blockDim and n == v.n and v.n > 1 and words[own] then name, self.literal[own] = own, true end
     end
-    -- The block's size is tuned only if the grid depends on it or the kernel reads gridDim: otherwise more threads per
-    -- block would do other work.
-    local own_nodes, at = {}, v
-    while at do own_nodes[at], at = true, at.of end
-    local function depends(other)
-      local found = false
-      walk(other, function(x)
-        found = found or own_nodes[x] or v.n and is_plain(x) and v.n > 1 and (x.n == v.n or x.n == v.n - 1)
-        return true
-      end)
-      return found
-    end
-    local follows = words.gridDim or depends(launch.grid[1]) or depends(launch.grid[2]) or depends(launch.grid[3])
+    -- The block's size is tuned only if the grid depends on it or the kernel strides over the grid: otherwise more threads
+    -- per block would do other work.
     local decides = from and from.macro and self.of_data[from.macro] -- a buffer's size depends on the number
     for _, arg in pairs(launch.args) do
       walk(arg.object and arg.object.bytes, function(x)
-        decides = decides or x.op == "/" and depends(x.b)
+        decides = decides or x.op == "/" and is_free({ grid = { x.b } }, v, {}, {})
         return true
       end)
     end
-    if not name and is_mere and not decides and words.blockDim and (follows or v.n == nil) and v.n ~= 1 then
+    if not name and is_mere and not decides and words.blockDim and (v.n == nil or is_free(launch, v, self.steps, { "gridDim" })) and v.n ~= 1 then
       name = "BLOCK" .. (count > 1 and SIDES[i] or "")
       while self.taken[name] do name = name .. "_" end
       self.taken[name] = true
       self.tuned[name], self.literal[name] = v.n or -1, true
-      self:add("space", name, v.n and values_around(v.n) or ask(question(v, name)), launch.at .. ": " .. (v.n and v.n .. " in the launch" or ""))
+      self:add("space", name, v.n and values_around(v.n, self.most) or ask(question(v, name)), launch.at .. ": " .. (v.n and v.n .. " in the launch" or ""))
       if v.n then self:add("baseline", name, tostring(v.n), "") end
     end
     if name and numbers[name] and is_mere and not from.macro then self.literal[name] = true end
@@ -223,6 +231,18 @@ local function read_block(self, launch, numbers, words)
     list[i] = name or v
   end
   return list
+end
+
+-- Returns the type of all members of a structure; nil if the members have several types or an unknown one.
+local function member_type(class)
+  local found
+  for _, id in ipairs(class and class.children or {}) do
+    local field = syntax.node_of(id)
+    local own = field.kind == "FieldDecl" and (field.class and member_type(syntax.node_of(field.class)) or C_TYPES[string.gsub(field.type, "%[.*$", "")])
+    if own == nil or own and found and found ~= own then return nil end
+    found = found or own
+  end
+  return found or nil
 end
 
 -- Adds the buffer of a pointer, with its type, size and contents.
@@ -269,9 +289,13 @@ function read_buffer(self, a, param, v, decl, i, found, words)
     self:add("buffers", name, ask(param.text .. " leads to addresses: at.scratch { dtype = \"uint64\", count = ... } if an earlier launch writes them; if the host does, this kernel cannot be tuned"), "")
     return
   elseif not known then
-    local unit, unit_bytes = a.type, width
-    if not a.is_member then unit, unit_bytes = arguments.unit_of(a) end
-    local factor = width // unit_bytes
+    local parameter = not a.type and decl and syntax.parameters_of(decl)[i]
+    local unit = a.type or parameter and member_type(parameter.pointee_class and syntax.node_of(parameter.pointee_class))
+    if not unit and a.bytes > 0 then
+      self:add("buffers", name, ask(param.text .. ", " .. (elements and elements .. " structures" or "structures") .. " of " .. a.bytes .. " bytes, whose members have several types: at." .. role .. " { dtype = \"uint8\", count = ... }"), place_why)
+      return
+    end
+    local factor = unit and width // host.sizeof(unit) or 1
     extra[1] = "dtype = " .. (a.bytes == 0 and ask("what " .. param.text .. " leads to") or quoted(unit))
     if elements then extra[2] = "count = " .. quoted(factor > 1 and factor .. " * " .. (string.find(elements, "[^%w_]") and "(" .. elements .. ")" or elements) or elements)
     else extra[2] = "count = " .. size end
@@ -394,8 +418,11 @@ return function(entry, kernel, names, facts, guess, compile)
   end
   local defines = {}
   local signature, params = compile(plain, defines)
-  local words, shapes, parts, all = host.kernel_words(), shaping(facts), nil, {}
+  local words, parts, all, steps = host.kernel_words(), nil, {}, kernel_text.strides()
+  local shapes, repeats = kernel_text.shaping_words()
+  shapes, repeats = with_macros(shapes, facts), with_macros(repeats, facts)
   local of_data = self.of_data
+  self.steps, self.most = steps, tonumber(string.match(kernel.text, "__launch_bounds__%s*%(%s*(%d+)%s*[,)]"))
   local function mark(v, marks)
     walk(v, function(x)
       if x.macro then marks[x.macro] = true end
@@ -413,13 +440,13 @@ return function(entry, kernel, names, facts, guess, compile)
   for _, v in pairs(launch and launch.args or {}) do mark_sizes(v) end
   if is_template and sure then
     local sources
-    parts, numbers, sources, all = instance(launch, kernel.template, shapes, self.in_data, of_data)
+    parts, numbers, sources, all = instance(launch, kernel.template, shapes, self.in_data, of_data, steps)
     if early.is_empty(numbers) and launch then -- a number that is the block's size
       local kept = {}
       for _, one in ipairs(all) do
         for _, side in ipairs(launch.block) do kept[one.own] = kept[one.own] or one.n > 1 and side.n == one.n or nil end
       end
-      parts, numbers, sources, all = instance(launch, kernel.template, kept, self.in_data, of_data)
+      parts, numbers, sources, all = instance(launch, kernel.template, kept, self.in_data, of_data, steps)
     end
     for own, v in pairs(sources or {}) do
       while v and v.name do self.named[v], v = own, v.of end
@@ -450,13 +477,24 @@ return function(entry, kernel, names, facts, guess, compile)
       mark(divisor or bare.op == "/" and bare.b or nil, in_launch)
     end
   end
+  -- A number of the block is tuned if the grid follows it; another number of the launch if it decides how much a thread does.
+  local function is_tuned(name, n)
+    for i = 1, launch and 3 or 0 do
+      local from = launch.block[i]
+      while from.of do from = from.of end
+      local is_side = from.macro == name or shapes[name] and n > 1 and is_plain(from) and from.n == n and not words.blockDim
+      if is_side then return is_free(launch, launch.block[i], steps, { "gridDim", "blockDim", name }) end
+    end
+    if in_launch[name] then return repeats[name] or steps[name] or steps.gridDim or self.of_block[name] and steps.blockDim end
+    return shapes[name] and shapes[name] ~= "factor"
+  end
   local ordered, left_out = {}, {}
   for name, m in pairs(facts.macros) do
     local v = launches.values[name] or early.macro_value(m.value, facts.macros, 0)
     local own = (launches.values[name] or math.type(parse_c(m.value)) == "integer") and math.type(v) == "integer" and v
     if own and v >= 0 and v <= 4096 and (words[name] or in_launch[name]) and not string.find(name, "^_") then
       local is_warp = v == 32 and string.find(string.lower(name), "warp")
-      if (shapes[name] or in_launch[name]) and not is_warp and not of_data[name] and not is_parameter[name] then
+      if is_tuned(name, own) and not is_warp and not of_data[name] and not is_parameter[name] then
         ordered[#ordered + 1] = { name = name, v = v, m = m }
       elseif not of_data[name] or self.of_block[name] then
         left_out[#left_out + 1] = name
@@ -467,7 +505,7 @@ return function(entry, kernel, names, facts, guess, compile)
   table.sort(left_out)
   for _, one in ipairs(ordered) do
     self.tuned[one.name] = one.v
-    self:add("space", one.name, values_around(one.v), (launches.places[one.name] or one.m.file .. ":" .. one.m.line) .. ": " .. one.name .. " is " .. one.v)
+    self:add("space", one.name, values_around(one.v, self.of_block[one.name] and self.most), (launches.places[one.name] or one.m.file .. ":" .. one.m.line) .. ": " .. one.name .. " is " .. one.v)
   end
   local known = check.sorted_keys(is_parameter)
   for name in pairs(facts.macros) do known[#known + 1] = name end

@@ -3,6 +3,8 @@
 
 local host = ...
 
+local early = host.own "early.lua"
+
 local MOST_STEPS = 4 -- from an array's element to an index that is computed from it
 
 -- Returns the words and signs of a text, without comments.
@@ -40,23 +42,49 @@ local function add_factors(list, at, words)
 end
 
 --- Returns words, as keys, that probably change the kernel's speed but not its result: extents of shared memory,
---- factors of unrolling, steps of loops, factors of an index of a block or thread.
+--- factors of unrolling, steps of loops, and ("factor") factors of an index of a block or thread. The second table has the
+--- words that decide how often a thread repeats its work: those of loops and of unrolling.
 local function shaping_words()
-  local words = {}
+  local words, repeats = {}, {}
   for _, text in ipairs(host.texts(true)) do
-    local list, is_shared = tokens(text), false
-    for factor in string.gmatch(text, "#%s*pragma%s+unroll([^\n]*)") do add_until(tokens(factor), 1, "", "", words) end
+    local list, is_shared, factors = tokens(text), false, {}
+    for factor in string.gmatch(text, "#%s*pragma%s+unroll([^\n]*)") do add_until(tokens(factor), 1, "", "", repeats) end
+    for name in pairs(repeats) do words[name] = true end
     for i, t in ipairs(list) do
       is_shared = (is_shared or t == "__shared__") and t ~= ";"
       if is_shared and t == "[" then add_until(list, i + 1, "[", "]", words) end
-      if t == "blockIdx" or t == "threadIdx" then add_factors(list, i, words) end
+      if t == "blockIdx" or t == "threadIdx" then add_factors(list, i, factors) end
+      if t == "(" and (list[i - 1] == "for" or list[i - 1] == "while") then add_until(list, i + 1, "(", ")", repeats) end
       if t == "(" and list[i - 1] == "for" then -- the step of for (;;)
         local at = add_until(list, add_until(list, i + 1, "", ";", {}), "", ";", {})
         add_until(list, at, "(", ")", words)
       end
     end
+    for name in pairs(factors) do words[name] = words[name] or "factor" end
   end
-  return words
+  return words, repeats
+end
+
+--- Returns the words, as keys, with which the kernel strides over data: those in `i += stride` or `i = i + stride`, and in
+--- the values of variables among these.
+local function strides()
+  local found, values = {}, {}
+  local function add(e)
+    for word in early.names_in(e) do found[word] = true end
+  end
+  for _, text in ipairs(host.texts(true)) do
+    text = string.gsub(string.gsub(text, "/%*.-%*/", " "), "//[^\n]*", " ")
+    for name, plus, e, behind in string.gmatch(text, "([%a_][%w_]*)%s*(%+?)=%s*([^;%[{}=]*)(.?)") do
+      local step = string.match("(" .. e, "^%b()") -- up to the bracket that closes for (...; ...; i += stride)
+      if step then e, behind = step, "" end
+      local is_step = behind ~= "[" and (plus == "+" or string.find(e, "%f[%w_]" .. name .. "%f[^%w_]"))
+      if is_step then add(e) else values[#values + 1] = { name = name, e = e } end
+    end
+  end
+  for _ = 1, MOST_STEPS do
+    for _, one in ipairs(values) do add(found[one.name] and one.e or "") end
+  end
+  return found
 end
 
 --- Returns the words of the parameters of templates, as keys.
@@ -142,4 +170,4 @@ local function open_brace(text)
   return depth > 0 and lines[depth] or nil
 end
 
-return { open_brace = open_brace, template_words = template_words, is_declared = is_declared, is_type_like = is_type_like, shaping_words = shaping_words, is_index_array = is_index_array }
+return { open_brace = open_brace, template_words = template_words, is_declared = is_declared, is_type_like = is_type_like, shaping_words = shaping_words, strides = strides, is_index_array = is_index_array }

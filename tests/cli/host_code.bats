@@ -265,7 +265,26 @@ __global__ void split(float *x, int n)
 int main() { float *x; cudaMalloc(&x, 256); split<<<1, 64>>>(x, 64); }
 CU
     tool new --from nested.cu
-    fails_with 2 "nested.cu:5: this kernel launches another kernel from the device"
+    fails_with 2 "nested.cu:5: this kernel launches itself from the device, which is not supported"
+    sed -i '1i template <int N> __global__ void half(float *x) { x[threadIdx.x] /= N; }' nested.cu
+    sed -i 's/split<<<1, 64, 0, s/half<2> <<<1, 64, 0, s/; s/>(x, n \/ 2);/>(x);/' nested.cu
+    tool new --from nested.cu --kernel split
+    fails_with 2 'nested.cu:6: this kernel launches another kernel from the device, which is not supported: tune the launched kernel alone, kernel = { entry = "half" }'
+}
+
+@test "a lambda among the arguments of a template is refused for that" {
+    cat >lambda.cu <<'CU'
+template <class F> __global__ void each(int n, F f) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) f(i); }
+int main()
+{
+    int n = 1 << 10, *x;
+    cudaMalloc(&x, n * sizeof(int));
+    auto f = [=] __device__ (int i) { x[i] = i; };
+    each<<<n / 256, 256>>>(n, f);
+}
+CU
+    tool new --from lambda.cu
+    fails_with 2 "a lambda has no name"
 }
 
 @test "pointers in a structure by value are buffers, read or written as the kernel uses the members" {
@@ -327,7 +346,8 @@ CU
     tool new --from bounds.cu --write
     succeeds
     tool space bounds.cu
-    says "BLOCK <= 128"
+    says "3  32 64 128"
+    says_nothing_of 256
 }
 
 @test "a block and a size are traced to variables through min and pow" {
@@ -475,4 +495,118 @@ CU
     says 'places = at.input { fill = "permutation" }'
     tool check reduce.cu --set threads=64
     succeeds
+}
+
+@test "a block is tuned if the grid follows it or the kernel strides over the grid, and not otherwise" {
+    local body
+    for body in 'int i = (blockIdx.y * gridDim.x + blockIdx.x) * blockDim.x + threadIdx.x; if (i < n) x[i] += 1;' \
+        'int i = threadIdx.x + blockIdx.x * BLOCK; if (i < n) x[i] += 1;' 'int i = blockIdx.x * SIDE + threadIdx.x; float sum = 0; for (int k = 0; k < SIDE; k++) sum += x[k]; if (i < n) x[i] = sum;' \
+        'for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) x[i] += 1;'; do
+        cat >block.cu <<CU
+#define BLOCK 256
+#define SIDE 256
+__global__ void add(float *x, int n) { $body }
+int main() { const int n = 4000; float *x; cudaMalloc(&x, n * sizeof(float)); dim3 block, grid(16); block.x = SIDE; add<<<grid, block>>>(x, n); }
+CU
+        tool new --from block.cu
+        succeeds
+        if [[ "$body" == for* ]]; then says 'SIDE = at.pow2(64, 1024)'; else says 'space   = {}   -- no number shapes the kernel'; fi
+    done
+}
+
+@test "a number that only the host's grid uses, or that multiplies an index alone, is no parameter" {
+    cat >unrolled.cu <<'CU'
+#define BLOCK 64
+#define UNROLL 2
+#define ROWS 1
+#define REPEATS 4
+__global__ void add(float *x)
+{
+    int i = blockIdx.x * BLOCK * UNROLL * REPEATS + threadIdx.x;
+    for (int k = 0; k < REPEATS; k++, i += BLOCK * UNROLL) { x[i] += 1; x[i + BLOCK] += 1; }
+}
+int main() { int n = 1 << 14; float *x; cudaMalloc(&x, n * sizeof(float)); add<<<n / (BLOCK * UNROLL * REPEATS * ROWS), BLOCK>>>(x); }
+CU
+    tool new --from unrolled.cu
+    succeeds
+    says 'BLOCK = at.pow2(16, 256)'
+    says 'REPEATS = at.pow2(1, 16)'
+    says_nothing_of 'ROWS = '
+}
+
+@test "members of one name are variables of their own, and a macro is not an expression with its number" {
+    program members.cu <<'CU'
+#include <algorithm>
+const int total = 1 << 12;
+int main()
+{
+    dim3 size, block, grid;
+    size.x = 64, size.y = 64, size.z = 1;
+    block.x = 8, block.y = 8, block.z = 1;
+    grid.x = size.x / block.x, grid.y = size.y / block.y, grid.z = size.z;
+    float *in, *out;
+    cudaMalloc(&in, size.x * size.y * size.z * sizeof(float));
+    cudaMalloc(&out, total * sizeof(float));
+    for (int i = 0; i < 4; i++) {
+        int threads = 1 << i, blocks = (total + threads - 1) / threads;
+        twice<<<dim3(blocks, grid.z), threads>>>(in, out, total);
+    }
+    twice<<<grid, block>>>(in, out, total);
+}
+CU
+    tool new --from members.cu
+    succeeds
+    says 'grid = { "ceil_div(total, 1 << i)", "z" }, block = "1 << i"'
+    says "i = 0,   -- members.cu:18: int i = 0, the first value in a loop"
+    says 'in_ = "x * y * z"'
+    sed -i '/i < 4/,/}/d' members.cu
+    tool new --from members.cu
+    succeeds
+    says 'block = { "BLOCK_X", "BLOCK_Y" }'
+    says 'grid = { "x // BLOCK_X", "y // BLOCK_Y", "z" }'
+}
+
+@test "casts of pointers, operators of vectors and library functions show what a kernel reads and writes" {
+    cat >casts.cu <<'CU'
+#include <curand_kernel.h>
+#include <mma.h>
+struct pair { float a, b; };
+struct particle { float x, y; int kind; };
+__global__ void k(float *in, float *unused, float *out, float *sum, half *a, float *d, curandState *state, pair *pairs, particle *all)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float4 v = *reinterpret_cast<float4 *>(in + 4 * i);
+    *reinterpret_cast<float4 *>(out + 4 * i) = v;
+    *(sum + (int)in[i]) = pairs[i].a;
+    nvcuda::wmma::fragment<nvcuda::wmma::matrix_a, 16, 16, 16, half, nvcuda::wmma::row_major> fa;
+    nvcuda::wmma::fragment<nvcuda::wmma::accumulator, 16, 16, 16, float> fc;
+    nvcuda::wmma::load_matrix_sync(fa, a, 16);
+    nvcuda::wmma::store_matrix_sync(d, fc, 16, nvcuda::wmma::mem_row_major);
+    printf("%d", i);
+    curand_init(1, i, 0, &state[i]);
+    all[i].x += 1;
+}
+int main()
+{
+    int n = 1 << 10;
+    float *in, *unused, *out, *sum, *d;
+    half *a;
+    curandState *s;
+    pair *p;
+    particle *q;
+    cudaMalloc(&in, 4 * n * sizeof(float)), cudaMalloc(&unused, n * sizeof(float)), cudaMalloc(&out, 4 * n * sizeof(float));
+    cudaMalloc(&sum, n * sizeof(float)), cudaMalloc(&a, 256 * sizeof(half)), cudaMalloc(&d, 256 * sizeof(float));
+    cudaMalloc(&s, n * sizeof(curandState)), cudaMalloc(&p, n * sizeof(pair)), cudaMalloc(&q, n * sizeof(particle));
+    k<<<n / 256, 256>>>(in, unused, out, sum, a, d, s, p, q);
+}
+CU
+    tool new --from casts.cu
+    succeeds
+    says 'outputs = { "out", "sum", "d" }'
+    says 'in_ = at.input {}'
+    says 'unused = at.input {}'
+    says 'a = at.input {}'
+    says 'state = at.output { dtype = "uint32", count = "12 * n" }'
+    says 'pairs_ = at.input { dtype = "float", count = "2 * n" }'
+    says 'all = at.ask "particle *all, n structures of 12 bytes, whose members have several types'
 }

@@ -653,7 +653,11 @@ saxpy_with() { # saxpy_with SED: writes the fixture, changed by SED, to bad.cu, 
 @test "a warp's size is no parameter beside a computed number of warps, and a dependent size stays a number" {
     cat >warps.cu <<'CU'
 #define TILE 64
-__global__ void warps(float *x) { x[blockIdx.x * TILE + threadIdx.y * 32 + threadIdx.x] += blockDim.y; }
+__global__ void warps(float *x)
+{
+    int stride = gridDim.x * blockDim.y * 32;
+    for (int i = (blockIdx.x * blockDim.y + threadIdx.y) * 32 + threadIdx.x; i < 16 * TILE; i += stride) x[i] += 1;
+}
 static void run(float *d_x, int threads) { warps<<<16, dim3(32, threads / 32)>>>(d_x); }
 int main() { float *d_x; cudaMalloc(&d_x, 16 * TILE * sizeof(float)); run(d_x, 256); }
 CU
