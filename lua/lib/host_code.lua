@@ -469,6 +469,16 @@ local function assigned(node)
   if source.kind == "IntegerLiteral" or source.kind == "DeclRefExpr" then return cell_of(node_of(node.children[1])), eval(last(node)) end
 end
 
+-- Notes at the variables that a statement sets that the condition `text` chooses their values.
+local function note_choice(node, text)
+  local target = node.kind == "BinaryOperator" and node.op == "=" and node_of(node.children[1])
+  local frame = target and target.kind == "DeclRefExpr" and state.frame
+  while frame and not frame.cells[target.ref] do frame = frame.up end
+  local v = frame and frame.cells[target.ref].v
+  if is_number(v) and v and v.name then v.note = v.note or text end
+  for _, id in ipairs(node.children) do note_choice(node_of(id), text) end
+end
+
 local function switch(node)
   local v, body = eval(node_of(node.children[#node.children - 1])), last(node)
   local ways, all, taken = {}, {}, nil
@@ -563,8 +573,14 @@ function exec(node)
     end
     if #list == 2 and state.uncertain == 0 and syntax.always_ends(list[2]) then values.unify(condition) end
     if holds ~= nil then
-      local chosen = list[holds and 2 or 3]
-      return chosen and exec(chosen)
+      local chosen, depends = list[holds and 2 or 3], false
+      local status = chosen and exec(chosen)
+      values.walk(condition, function(x)
+        depends = depends or x.name and not (x.of and x.of.is_argc)
+        return true
+      end)
+      for i = 2, depends and #list or 0 do note_choice(list[i], "chosen by " .. text_of(list[1]) .. ", " .. place(node)) end
+      return status
     end
     local function way(child)
       return function() return child and exec(child) end

@@ -2,6 +2,7 @@
 
 local host = ...
 
+local early = host.own "early.lua"
 local syntax = host.own "host_syntax.lua"
 local values = host.own "host_values.lua"
 local arguments = host.own "kernel_arguments.lua"
@@ -131,11 +132,13 @@ for _, name in ipairs { "ceil", "floor", "sqrt", "log", "log2", "log10", "abs" }
   known[name .. "f"] = known[name]
 end
 for _, name in ipairs { "min", "max" } do known[name] = function(args) return computed(name, args[1], args[2]) end end
-function known.pow(args) -- a small power is a product, which follows the base
+function known.pow(args, node) -- a small power is a product, which follows the base
   local base, n, product = args[1], args[2] and args[2].n, args[1]
   if n ~= 1 and n ~= 2 and n ~= 3 or not is_number(base) then return computed("pow", base, args[2]) end
   for _ = 2, n do product = computed("*", product, base) end
-  return values.converted(product, "double")
+  product = early.copied(values.converted(product, "double"))
+  if not values.is_plain(args[2]) then product.note = "where " .. text_of(node_of(node.arguments[2])) .. " is " .. math.tointeger(n) end
+  return product
 end
 for name, kind in pairs { iota = "index", shuffle = "permutation", random_shuffle = "permutation" } do
   known[name] = function(args, node) if args[1] and args[1].object then args[1].object.fill = { kind = kind, at = place(node), text = text_of(node) } end end
@@ -196,7 +199,7 @@ local function arguments_of_main(decl)
   if #line == 0 then return {} end
   local cells = { [0] = { v = { string = decl.name } }, [#line + 1] = { v = literal(0) } }
   for i, text in ipairs(line) do cells[i] = { v = { string = text } } end
-  return { literal(#line + 1), { object = { cells = cells, is_host = true } } }
+  return { { n = #line + 1, is_argc = true }, { object = { cells = cells, is_host = true } } }
 end
 
 return {

@@ -223,6 +223,7 @@ local function read_block(self, launch, numbers, words)
       self:add("space", name, v.n and values_around(v.n, self.most) or ask(question(v, name)), launch.at .. ": " .. (v.n and v.n .. " in the launch" or ""))
       if v.n then self:add("baseline", name, tostring(v.n), "") end
     end
+    self.is_fixed = self.is_fixed or not name and v.n ~= 1 and is_mere and not from.macro
     if name and numbers[name] and is_mere and not from.macro then self.literal[name] = true end
     if name and (self.tuned[name] or numbers[name]) then
       for node in function(_, at) if at == nil then return v end return at.of end do self.named[node] = name end
@@ -407,7 +408,7 @@ return function(entry, kernel, names, facts, guess, compile)
   end
   -- The compiler reports the parameters for this launch's template instance.
   local self = early.copied(expressions.context)
-  for key, v in pairs({ named = {}, tuned = {}, literal = {}, taken = {}, symbols = {}, of_data = {}, in_data = {}, of_block = {}, numbers = {}, shared = {}, written = {}, both = {}, launch = launch, kernel = kernel,
+  for key, v in pairs({ named = {}, tuned = {}, literal = {}, taken = {}, symbols = {}, of_data = {}, in_data = {}, of_block = {}, numbers = {}, shared = {}, conditions = {}, written = {}, both = {}, launch = launch, kernel = kernel,
                               fields = { problem = {}, derived = {}, space = {}, args = {}, launch = {}, baseline = {}, sizes = {}, outputs = {}, buffers = {}, oracle = {} } }) do self[key] = v end
   local is_template = kernel.template ~= "" and not string.find(entry, "<", 1, true)
   local plain, numbers, sure = entry, {}, true
@@ -486,7 +487,7 @@ return function(entry, kernel, names, facts, guess, compile)
       if is_side then return is_free(launch, launch.block[i], steps, { "gridDim", "blockDim", name }) end
     end
     if in_launch[name] then return repeats[name] or steps[name] or steps.gridDim or self.of_block[name] and steps.blockDim end
-    return shapes[name] and shapes[name] ~= "factor"
+    return shapes[name] and (not launch or shapes[name] ~= "factor")
   end
   local ordered, left_out = {}, {}
   for name, m in pairs(facts.macros) do
@@ -569,7 +570,7 @@ return function(entry, kernel, names, facts, guess, compile)
     local reason = found and found.at .. " launches it, which following the host's code did not reach" or "nothing in the file launches " .. kernel.name
     text = "grid = " .. ask(reason) .. ", block = " .. ask(reason)
   end
-  self.fields.launch = { text = "{ " .. text .. " }", why = launch and remark(launch.at .. ": " .. launch.text) or "" }
+  self.fields.launch = { text = "{ " .. text .. " }", why = launch and remark(launch.at .. ": " .. launch.text) .. table.concat(self.conditions) or "" }
   for _, one in ipairs(self.numbers) do -- all variables are known only now
     if self:is_derived(one.v, one.name) then
       table.remove(self.fields.problem, find(self.fields.problem, one.name))
@@ -601,6 +602,7 @@ return function(entry, kernel, names, facts, guess, compile)
     of_kernel[#of_kernel + 1] = "args = { " .. table.concat(texts, ", ") .. " }"
   end
   if #of_kernel > 0 then self.fields.kernel = { text = "{ " .. table.concat(of_kernel, ", ") .. " }", why = self.fields.args[1] and self.fields.args[1].why or "" } else self.fields.kernel = {} end
+  if self.is_fixed then left_out[#left_out + 1] = "the block" end
   if #self.fields.space == 0 then self.fields.space = { text = "{}", why = "no number shapes the kernel" .. (#left_out > 0 and "; " .. table.concat(left_out, ", ", 1, math.min(#left_out, 8)) .. " may say what is computed" or "") }
   elseif #left_out > 0 then self.fields.space.note = table.concat(left_out, ", ", 1, math.min(#left_out, 8)) .. " may say what is computed" end
   if launch and #self.fields.sizes + #self.fields.buffers + #self.fields.args == 0 then self.fields.oracle = { text = "false", why = "no buffer has results to compare" } end

@@ -610,3 +610,36 @@ CU
     says 'pairs_ = at.input { dtype = "float", count = "2 * n" }'
     says 'all = at.ask "particle *all, n structures of 12 bytes, whose members have several types'
 }
+
+@test "a remark says which size chose a branch, and for which exponent an expression holds" {
+    cat >chosen.cu <<'CU'
+#include <cmath>
+#include <cstdlib>
+#define LOOP(i, n) for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < (n); i += blockDim.x * gridDim.x)
+#define THREADS 256
+__global__ void add(float *x, int n) { LOOP(i, n) x[i] += 1; }
+__global__ void one(float *x, int n) { if (threadIdx.x < n) x[threadIdx.x] += 1; }
+int main(int argc, char **argv)
+{
+    int n = 4096, block, levels = log((double)n) / log(16.0);
+    if (argc > 1) n = atoi(argv[1]);
+    if (n >= 2048) block = 128;
+    else block = 64;
+    float *x;
+    cudaMalloc(&x, n * sizeof(float));
+    add<<<n / (int)pow(block, levels - 1), THREADS>>>(x, n);
+    one<<<1, block>>>(x, n);
+}
+CU
+    tool new --from chosen.cu --kernel add -- 5000
+    succeeds
+    says 'block = 128,   -- chosen.cu:11: block = 128, chosen by n >= 2048, chosen.cu:11'
+    says 'n = 5000,   -- chosen.cu:10: n = atoi(argv[1])'
+    says 'grid = "n // (block * block)"'
+    says ', where levels - 1 is 2'
+    says 'THREADS = at.pow2(64, 1024)'
+    says_nothing_of 'argc > 1,'
+    tool new --from chosen.cu --kernel one
+    succeeds
+    says 'no number shapes the kernel; the block may say what is computed'
+}

@@ -348,7 +348,7 @@ static int host_launches(lua_State *L)
 }
 
 /* host.texts(needed) returns the texts of the file and its headers, or those of the declarations
- * that the kernel needs. */
+ * that the kernel needs, with the values of the macros with parameters among them. */
 static int host_texts(lua_State *L)
 {
     const kernel_file *k = &script_of(L)->kernel_source;
@@ -365,6 +365,19 @@ static int host_texts(lua_State *L)
             lua_rawseti(L, -2, ++n);
         }
     }
+    if (needed)
+        host_kernel_words(L);
+    for (size_t u = 0; u < (needed ? k->count : 0); u++)
+        for (size_t i = 0; i < k->units[u].macro_count; i++) {
+            const cpp_macro *m = &k->units[u].macros[i];
+            push_span(L, m->name);
+            if (lua_rawget(L, -2) != LUA_TNIL && m->has_parameters) {
+                push_span(L, m->value);
+                lua_rawseti(L, -4, ++n);
+            }
+            lua_pop(L, 1);
+        }
+    lua_settop(L, needed ? -2 : -1);
     return 1;
 }
 
