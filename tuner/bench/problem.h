@@ -79,8 +79,8 @@ at_status device_slot_accepts(const device_slot *s, const launch_plan *launch, a
 
 /* Text appended to a device's complaint about a launch that exceeds the work of a proof. */
 #define DEVICE_PROOF_ENDED                                                                         \
-    ": the proof's work ends there. If the kernel does end, give the script a smaller problem: "   \
-    "simulated = { ... }"
+    ": the proof's work ends there. If the kernel does end, check a smaller problem: --set "       \
+    "NAME=VALUE"
 
 /* Launches a kernel with a limit of work (device_analysis.limit_work; 0 for no limit); a proof is
  * always limited to a few seconds of a core. Returns the errors of the launch. */
