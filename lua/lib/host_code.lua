@@ -432,7 +432,13 @@ function eval(node)
     local bound = values.clamped(condition, ends[1], ends[2])
     if bound then return bound end
     local holds = truth(condition)
-    if holds ~= nil then return ends[holds and 1 or 2] end
+    if holds ~= nil then
+      local v, note = ends[holds and 1 or 2], values.choice(condition, node_of(node.children[1]))
+      if not note or not is_number(v) or not v or v.name or v.macro then return v end
+      v = early.copied(v)
+      v.note = note
+      return v
+    end
     local a, b
     alternatives({ function() a = eval(node_of(node.children[2])) end, function() b = eval(node_of(node.children[3])) end }, node)
     return merged(a, b, node)
@@ -469,7 +475,7 @@ local function assigned(node)
   if source.kind == "IntegerLiteral" or source.kind == "DeclRefExpr" then return cell_of(node_of(node.children[1])), eval(last(node)) end
 end
 
--- Notes at the variables that a statement sets that the condition `text` chooses their values.
+-- Adds the remark `text` to the variables that a statement sets.
 local function note_choice(node, text)
   local target = node.kind == "BinaryOperator" and node.op == "=" and node_of(node.children[1])
   local frame = target and target.kind == "DeclRefExpr" and state.frame
@@ -573,13 +579,9 @@ function exec(node)
     end
     if #list == 2 and state.uncertain == 0 and syntax.always_ends(list[2]) then values.unify(condition) end
     if holds ~= nil then
-      local chosen, depends = list[holds and 2 or 3], false
-      local status = chosen and exec(chosen)
-      values.walk(condition, function(x)
-        depends = depends or x.name and not (x.of and x.of.is_argc)
-        return true
-      end)
-      for i = 2, depends and #list or 0 do note_choice(list[i], "chosen by " .. text_of(list[1]) .. ", " .. place(node)) end
+      local chosen = list[holds and 2 or 3]
+      local status, note = chosen and exec(chosen), values.choice(condition, list[1])
+      for i = 2, note and #list or 0 do note_choice(list[i], note) end
       return status
     end
     local function way(child)

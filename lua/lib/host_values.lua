@@ -8,7 +8,8 @@
 local host = ...
 
 local early = host.own "early.lua"
-local place = host.own("host_syntax.lua").place
+local syntax = host.own "host_syntax.lua"
+local place = syntax.place
 
 local function literal(n) return { n = n } end
 
@@ -136,6 +137,16 @@ local function clamped(condition, yes, no)
   return computed(is_less == is_first and "min" or "max", condition.a, condition.b)
 end
 
+-- Returns a remark that the condition at `node` chooses a value; nil if the condition depends on no variable.
+local function choice(condition, node)
+  local depends = false
+  walk(condition, function(x)
+    depends = depends or x.name and not (x.of and x.of.is_argc)
+    return true
+  end)
+  return depends and "chosen by " .. syntax.text_of(node) .. ", " .. place(node) or nil
+end
+
 -- Makes one variable of two that are equal wherever the program goes on, as after `if (a != b) return 1;`.
 local function unify(condition)
   local a, b = condition and condition.op == "!=" and condition.a, condition and condition.b
@@ -213,5 +224,5 @@ end
 return {
   literal = literal, open_value = open_value, is_number = is_number, is_plain = is_plain, same = same, copied = copied, given = given,
   merged = merged, computed = computed, at_offset = at_offset, truth = truth, apply = apply, memory = memory, write = write,
-  note_fill = note_fill, element = element, member = member, converted = converted, clamped = clamped, unify = unify, walk = walk,
+  note_fill = note_fill, element = element, member = member, converted = converted, clamped = clamped, unify = unify, walk = walk, choice = choice,
 }

@@ -184,8 +184,8 @@ function context:render(v, role, level)
   if name and name == v.macro and self.of_data[name] and not self.of_block[name] and not self.tuned[name] then self:add("problem", name, number_text(v.n), v.at) end
   if name then return name end
   if v.macro then return self:variable(v) end
-  if v.note and (v.op or v.of and v.of.op) then -- the expression holds for some arguments only
-    local condition = ", " .. v.note
+  if v.note and (not v.name or v.of and v.of.op) then -- the expression holds for some arguments only
+    local condition = ", " .. remark(v.note)
     self.conditions[condition] = self.conditions[condition] or table.insert(self.conditions, condition) or true
   end
   local a, b = rounded_up(v)

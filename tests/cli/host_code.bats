@@ -627,7 +627,7 @@ int main(int argc, char **argv)
     else block = 64;
     float *x;
     cudaMalloc(&x, n * sizeof(float));
-    add<<<n / (int)pow(block, levels - 1), THREADS>>>(x, n);
+    add<<<dim3(n / (int)pow(block, levels - 1), n > 10000 /* many */ ? 4 : 2), THREADS>>>(x, n);
     one<<<1, block>>>(x, n);
 }
 CU
@@ -635,7 +635,8 @@ CU
     succeeds
     says 'block = 128,   -- chosen.cu:11: block = 128, chosen by n >= 2048, chosen.cu:11'
     says 'n = 5000,   -- chosen.cu:10: n = atoi(argv[1])'
-    says 'grid = "n // (block * block)"'
+    says 'grid = { "n // (block * block)", "2" }'
+    says ', chosen by n > 10000, chosen.cu:15'
     says ', where levels - 1 is 2'
     says 'THREADS = at.pow2(64, 1024)'
     says_nothing_of 'argc > 1,'
