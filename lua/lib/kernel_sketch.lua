@@ -486,8 +486,9 @@ return function(entry, kernel, names, facts, guess, compile)
       local is_side = from.macro == name or shapes[name] and n > 1 and is_plain(from) and from.n == n and not words.blockDim
       if is_side then return is_free(launch, launch.block[i], steps, { "gridDim", "blockDim", name }) end
     end
-    if in_launch[name] then return repeats[name] or steps[name] or steps.gridDim or self.of_block[name] and steps.blockDim end
-    return shapes[name] and (not launch or shapes[name] ~= "factor")
+    if in_launch[name] and self.of_block[name] then return repeats[name] or steps[name] or steps.gridDim or steps.blockDim end
+    if in_launch[name] then return repeats[name] or steps.gridDim and not words[name] end
+    return shapes[name] and (not launch or shapes[name] == true or shapes[name] == "step" and repeats[name])
   end
   local ordered, left_out = {}, {}
   for name, m in pairs(facts.macros) do

@@ -42,25 +42,27 @@ local function add_factors(list, at, words)
 end
 
 --- Returns words, as keys, that probably change the kernel's speed but not its result: extents of shared memory,
---- factors of unrolling, steps of loops, and ("factor") factors of an index of a block or thread. The second table has the
---- words that decide how often a thread repeats its work: those of loops and of unrolling.
+--- factors of unrolling, ("step") steps of loops, and ("factor") factors of an index of a block or thread. The second table
+--- has the words that decide how often a thread repeats its work: those of bounds of loops and of unrolling.
 local function shaping_words()
   local words, repeats = {}, {}
   for _, text in ipairs(host.texts(true)) do
-    local list, is_shared, factors = tokens(text), false, {}
-    for factor in string.gmatch(text, "#%s*pragma%s+unroll([^\n]*)") do add_until(tokens(factor), 1, "", "", repeats) end
-    for name in pairs(repeats) do words[name] = true end
+    local list, is_shared, factors, steps = tokens(text), false, {}, {}
+    for factor in string.gmatch(text, "#%s*pragma%s+unroll([^\n]*)") do
+      for _, found in ipairs { words, repeats } do add_until(tokens(factor), 1, "", "", found) end
+    end
     for i, t in ipairs(list) do
       is_shared = (is_shared or t == "__shared__") and t ~= ";"
       if is_shared and t == "[" then add_until(list, i + 1, "[", "]", words) end
       if t == "blockIdx" or t == "threadIdx" then add_factors(list, i, factors) end
-      if t == "(" and (list[i - 1] == "for" or list[i - 1] == "while") then add_until(list, i + 1, "(", ")", repeats) end
+      if t == "(" and list[i - 1] == "while" then add_until(list, i + 1, "(", ")", repeats) end
       if t == "(" and list[i - 1] == "for" then -- the step of for (;;)
-        local at = add_until(list, add_until(list, i + 1, "", ";", {}), "", ";", {})
-        add_until(list, at, "(", ")", words)
+        local at = add_until(list, add_until(list, i + 1, "", ";", {}), "", ";", repeats)
+        add_until(list, at, "(", ")", steps)
       end
     end
     for name in pairs(factors) do words[name] = words[name] or "factor" end
+    for name in pairs(steps) do words[name] = words[name] or "step" end
   end
   return words, repeats
 end

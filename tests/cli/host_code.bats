@@ -520,8 +520,11 @@ CU
 #define UNROLL 2
 #define ROWS 1
 #define REPEATS 4
+#define ROUNDS 8
+__device__ float changed(float x) { for (int k = 0; k < ROUNDS; k++) x = 2 * x + 1; return x; }
 __global__ void add(float *x)
 {
+    x[blockIdx.x] = changed(1);
     int i = blockIdx.x * BLOCK * UNROLL * REPEATS + threadIdx.x;
     for (int k = 0; k < REPEATS; k++, i += BLOCK * UNROLL) { x[i] += 1; x[i + BLOCK] += 1; }
 }
@@ -531,7 +534,9 @@ CU
     succeeds
     says 'BLOCK = at.pow2(16, 256)'
     says 'REPEATS = at.pow2(1, 16)'
+    says_nothing_of 'UNROLL = '
     says_nothing_of 'ROWS = '
+    says_nothing_of 'ROUNDS = '
 }
 
 @test "members of one name are variables of their own, and a macro is not an expression with its number" {
