@@ -185,7 +185,8 @@ end
 -- Refuses a kernel whose code launches kernels. The compiler may stop at other errors.
 local function refuse_launch(file, kernels)
   for _, text in ipairs(host.texts(true)) do
-    local plain, line = string.gsub(text, "//[^\n]*", ""), 0
+    local plain, line = string.gsub(text, "/%*.-%*/", function(comment) return (string.gsub(comment, "[^\n]", "")) end), 0
+    plain = string.gsub(plain, "//[^\n]*", "")
     local at = (string.find(plain, "__global__", 1, true) or string.find(plain, "__device__", 1, true)) and string.find(plain, "<<<", 1, true)
     for _, k in ipairs(at and kernels or {}) do
       local own = k.text == text and string.find(plain, "%f[%w_]" .. k.name .. "%s*%(")

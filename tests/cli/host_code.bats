@@ -270,6 +270,10 @@ CU
     sed -i 's/split<<<1, 64, 0, s/half<2> <<<1, 64, 0, s/; s/>(x, n \/ 2);/>(x);/' nested.cu
     tool new --from nested.cu --kernel split
     fails_with 2 'nested.cu:6: this kernel launches another kernel from the device, which is not supported: tune the launched kernel alone, kernel = { entry = "half" }'
+    printf '%s\n' '__global__ void bad(float *x) { /* launch it as bad<<<1, 1>>>(x) */ y() = 1; }' 'int main() { bad<<<1, 1>>>(0); }' >bad.cu
+    tool new --from bad.cu
+    fails_with 2 'identifier "y" is undefined'
+    says_nothing_of 'from the device'
 }
 
 @test "a lambda among the arguments of a template is refused for that" {
