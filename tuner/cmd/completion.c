@@ -236,6 +236,8 @@ static at_status print_words(const options *o, at_error *error)
 }
 
 static const char *const printed[] = {"bash", "zsh", "fish", "man"};
+static const char *const pages[] = {"completion_bash", "completion_zsh", "completion_fish",
+                                    "completion_man_program"};
 enum { PRINTED = sizeof printed / sizeof *printed, MOST_COMMANDS = 64 };
 
 /* Packs each option as {name, help, argument, words, asks}. `argument` may be null; `words` lists
@@ -292,7 +294,7 @@ static at_status print_manual(const options *o, at_error *error)
     const char *names[MOST_COMMANDS], *wanted = o->operands[1];
     const command *c = options_command(o, wanted);
     if (c)
-        return print_page(o, "completion_manual",
+        return print_page(o, "completion_man_command",
                           json_pack("{ss so so}", "version", version_text(), "command",
                                     pack_command(c), "strategies", pack_strategies()),
                           error);
@@ -306,7 +308,7 @@ static at_status print_manual(const options *o, at_error *error)
 
 static at_status run(const options *o, at_error *error)
 {
-    char page[32], about[OPTIONS_DETAILS_BYTES];
+    char about[OPTIONS_DETAILS_BYTES];
     size_t kind = 0;
     if (strcmp(o->operand, "words") == 0)
         return print_words(o, error);
@@ -327,10 +329,9 @@ static at_status run(const options *o, at_error *error)
     for (size_t i = 0; i < o->command_count; i++)
         if (o->commands[i] != tune)
             json_append(&commands, pack_command(o->commands[i]));
-    snprintf(page, sizeof page, "completion_%s", printed[kind]);
     options_details("autotune", about);
     return print_page(
-        o, page,
+        o, pages[kind],
         json_pack("{ss ss so}", "version", version_text(), "about", about, "commands", commands),
         error);
 }
