@@ -148,7 +148,6 @@ static at_status print_page(const options *o, const paths *p, const char *folder
     return status;
 }
 
-/* Prints the name of each page and its first line, the heading. */
 static at_status print_topics(const char *folder, const topics *t, at_error *error)
 {
     char builders[1024] = "for those who work on autotune itself:";
@@ -288,6 +287,6 @@ const command cmd_help = {
     .operand = "[PAGE or COMMAND]",
     .operands_most = 1,
     .summary = "Print a page of the documentation, or explain a command",
-    .raw = true, /* it is laid out for the page already, and code is left as it is */
+    .raw = true, /* pages are wrapped already, and lines of code must stay whole */
     .run = run,
 };

@@ -160,8 +160,8 @@ static int run(const command *c, int argc, char **argv)
     return end_output(status, code, o.operand, &error);
 }
 
-/* Returns the command whose name `word` misspells, or NULL. `word` is then neither a command, a
- * file nor an installed script, and has neither a dot nor a slash. */
+/* Returns the command whose name `word` misspells. Returns NULL if no name is similar, if `word` is
+ * a file or an installed script, or if it has a dot or a slash. */
 static const char *misspelt_command(const char *word)
 {
     struct stat s;
@@ -181,7 +181,7 @@ static const char *misspelt_command(const char *word)
     return nearest_name(word, names, count);
 }
 
-/* Ends the program. Runs only while nothing needs to be saved (interrupts are not held back). */
+/* Ends the program. While something must be saved, interrupts are held back instead. */
 static void end_at_once(int signal_number)
 {
     static const char said[] = "autotune: interrupted\n";
@@ -204,8 +204,8 @@ static void set_signals(void)
 static const worker_program *const workers[] = {&compile_worker_program, &device_worker_program,
                                                 &device_proof_program, &device_list_program, NULL};
 
-/* Replaces stdout and stderr by streams that escape control characters. If memory is short, both
- * stay as they are. */
+/* Replaces stdout and stderr by streams that escape control characters. Changes nothing if memory
+ * is short. */
 static void set_streams(FILE *own[2])
 {
     FILE *out = plain_text_stream(STDOUT_FILENO, terminal_wants_colour(), true);

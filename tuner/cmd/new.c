@@ -84,8 +84,8 @@ static int count_lines(const char *text, const char *end)
     return lines;
 }
 
-/* Returns the comment with a blank line, its remarks with the lines of the file that has it at line
- * `at`. The caller frees it. */
+/* Returns the comment and a blank line, to insert at line `at` of `path`. The comment names lines
+ * of the file ("kernel.cu:12"): numbers from `at` on are moved. The caller frees the text. */
 static char *moved(const char *comment, const char *path, int at)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -108,7 +108,7 @@ static char *moved(const char *comment, const char *path, int at)
     return out;
 }
 
-/* Inserts the comment before the file's first declaration or directive, below a licence. */
+/* Inserts the comment after the file's licence, before the first declaration or directive. */
 static at_status write_comment(const char *path, const char *comment, at_error *error)
 {
     char *text = NULL;

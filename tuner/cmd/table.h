@@ -7,7 +7,6 @@
 
 #include "cmd/line/options.h"
 
-/* Commands that --help lists under one title. */
 typedef struct command_group {
     const char *title;
     size_t count; /* the group has the next `count` commands of commands_all() */

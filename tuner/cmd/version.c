@@ -78,7 +78,7 @@ static const struct {
     {"NO_COLOR", "no colour"},
 };
 
-/* Families of variables that may change a run. SLURM_* and PMI_* may hold keys: not printed. */
+/* Families of variables that may change a run, without SLURM_* and PMI_*, which may hold keys. */
 static const char *const families[] = {"AUTOTUNE_*", "CUDA_*",         "NVIDIA_*", "CUPTI_*",
                                        "NSYS_*",     "GLIBC_TUNABLES", "MALLOC_*"};
 

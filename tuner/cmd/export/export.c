@@ -25,10 +25,10 @@ typedef struct own_template {
     char name[PATHS_BYTES], extension[OWN_EXTENSION_BYTES];
 } own_template;
 
-/* The script is loaded for this architecture, but its constraints are not evaluated. */
+/* Loading the script needs an architecture. Any will do, because no constraint is evaluated. */
 static const char any_arch[] = "sm_90";
 
-/* Loads the script: its parameters and default are newer than the records'. AT_NOT_FOUND. */
+/* Loads the script, because its parameters may be newer than the records. AT_NOT_FOUND. */
 static at_status load_script(const settings *run, script **out, at_error *error)
 {
     arch_limits limits;
@@ -166,8 +166,8 @@ static void stem_of(const char *output, char out[EXPORT_FILE_NAME_BYTES])
         *dot = '\0';
 }
 
-/* Writes the files into the folder, or none if one of them may not be replaced. The first file gets
- * the path `first`, unless that is NULL. */
+/* Writes all files into the folder, or no file if one of them may not be replaced. If `first` is
+ * not NULL, it is the path of the first file. */
 static at_status write_into(const options *o, const char *folder, const char *first,
                             const export_files *files, at_error *error)
 {
@@ -184,7 +184,7 @@ static at_status write_into(const options *o, const char *folder, const char *fi
     return status;
 }
 
-/* Writes two files into one folder: the file of -o, and the file that the first one includes. */
+/* Writes the file of -o, and the file that it includes, into one folder. */
 static at_status write_pair(const options *o, const export_files *files, at_error *error)
 {
     char folder[PATHS_BYTES];

@@ -104,7 +104,7 @@ void kernel_problems_deinit(kernel_problems *p)
     *p = (kernel_problems){0};
 }
 
-/* Adds a problem unless it is listed already. `values` has all variables, in any order. */
+/* Adds a problem unless it is in the list. `values` has all variables, in any order. */
 static at_status add_problem(kernel_problems *p, const export_model *m, const record_values *values,
                              at_error *error)
 {
@@ -161,8 +161,8 @@ static at_status read_value(kernel_problems *p, value like, const char *text, va
     return AT_OK;
 }
 
-/* Adds the problems of the product of the --over sweeps `at` and later. `pairs` has the values of
- * the earlier sweeps. */
+/* Adds each combination of the values of sweep `at` of --over and the later sweeps. `pairs` has the
+ * values of the earlier sweeps. */
 static at_status add_swept(const options *o, size_t at, kernel_problems *p, const export_model *m,
                            record_pair *pairs, at_error *error)
 {

@@ -20,7 +20,7 @@ enum { KERNELS_MOST_PROBLEMS = 1000 };
 
 /* Problems whose kernels are exported. Values borrow from the records, the script and `texts`. */
 typedef struct kernel_problems {
-    size_t count, wanted; /* the first `wanted` problems are recorded ones or those of --over */
+    size_t count, wanted; /* the first `wanted` problems are from records or --over */
     record_values *problems;
     size_t text_count;
     char **texts;

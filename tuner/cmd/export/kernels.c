@@ -35,7 +35,7 @@ static at_status open_pool(kernel_ptx *k, at_error *error)
     return error_ignore(status, AT_NO_TOOLCHAIN, error);
 }
 
-/* Compiles source `place` for a capability (90 for sm_90), unless it was compiled for a lower one.
+/* Compiles source `place` for a capability (90 for sm_90), if it was not compiled for a lower one.
  * Messages call the source `name`. Errors are those of compile_pool_new() and submit_source(). */
 static at_status compile_for(kernel_ptx *k, export_kernels *kernels, size_t place,
                              const emitted *variant, const char *name, const launch_plan *plan,
@@ -97,7 +97,7 @@ void kernel_ptx_deinit(kernel_ptx *k)
     *k = (kernel_ptx){0};
 }
 
-/* The relation of a program's GPU to a recorded GPU. UNRELATED GPUs differ in major capability. */
+/* The relation of a program's GPU to a GPU with records. */
 typedef enum relation { SAME_GPU, SAME_CAPABILITY, SAME_MAJOR, UNRELATED, RELATIONS } relation;
 
 static pick_target target_of(const record *r, relation k)
@@ -109,7 +109,7 @@ static pick_target target_of(const record *r, relation k)
 
 typedef struct kernel_builder {
     const settings *run;
-    pick_table table; /* table of all records */
+    pick_table table;
     export_model *m;
     const kernel_problems *problems;
     const record_values *problem; /* one of `problems` */
@@ -131,8 +131,8 @@ static at_status load(const kernel_builder *k, script **out, at_error *error)
     return target_load_script(&run, &k->device, out, error);
 }
 
-/* Sets *kept to the script for the problem. Loading the script checks the problem. A portfolio's
- * problem was measured and so needs no check: the loaded script only gets its values. */
+/* Sets *kept to the script for the problem. The problems of a portfolio need no check, because they
+ * were measured: a script that is loaded already only gets their values. */
 static at_status ready_script(kernel_builder *k, script **kept, at_error *error)
 {
     pattern_variable values[RECORD_MAX_VALUES];
@@ -150,7 +150,7 @@ static at_status ready_script(kernel_builder *k, script **kept, at_error *error)
     return script_set_problem(*kept, PROBLEM_TUNED, values, k->problem->count, error);
 }
 
-/* Returns whether nvcc can do without the option: it is the default, or changes no results. */
+/* Returns whether nvcc works without the option: it is nvcc's default, or changes no results. */
 static bool is_harmless(const char *option)
 {
     static const char *const harmless[] = {
@@ -172,8 +172,7 @@ static const char *definition_in(const char *option)
     return strncmp(option, longer, sizeof longer - 1) == 0 ? option + sizeof longer - 1 : NULL;
 }
 
-/* Writes the compiler options as lines before the source. AT_USAGE for an option that cannot be set
- * for one of several sources in a file. */
+/* Writes the options as lines before the source. AT_USAGE if one would apply to the whole file. */
 static at_status put_options(const kernel_builder *k, const emitted *variant, pack *text,
                              at_error *error)
 {
@@ -331,11 +330,11 @@ static at_status add_default(kernel_builder *k, at_error *error)
     return add_configuration(k, p->baseline, &k->m->defaults, error);
 }
 
-/* Adds the kernels for the GPU of record `r`, for related GPUs, and the default's kernels. `r` is
- * NULL if there are no records. */
+/* Adds the kernels for the GPU of record `r`, for related GPUs, and of the default. `r` is NULL if
+ * there are no records. */
 static at_status add_for_record(kernel_builder *k, const record *r, size_t place, at_error *error)
 {
-    /* Without limits of the capability, which this version does not know, no kernel can be made. */
+    /* No kernel can be made for a capability that this version does not know. */
     if (r ? arch_of_gpu(r->gpu, r->major, r->minor, &k->device, NULL)
           : arch_find("sm_90", &k->device, NULL))
         return AT_OK;

@@ -1,13 +1,13 @@
 /* The kernels of an exported .cu file.
  *
- * Input: records and the script. Output: the script's launch in C, and the source of every kernel
- * that a program may pick for the recorded problems and those of --over, on any GPU, with the
- * conditions of its use. The problems of a portfolio are only a sample of a range: their kernels
- * are exported only if other problems of the range can use them.
+ * Input: records and the script. Output: the script's launch in C, and kernel sources with the
+ * conditions of their use. A kernel is exported if a program on any GPU may pick it for a recorded
+ * problem or a problem of --over. A portfolio's problems are only a sample of a range: their
+ * kernels are exported only if other problems of the range can use them.
  *
- * NVRTC compiles each source to PTX for the lowest capability among the devices that use the
- * source. A source has no PTX if inline PTX cannot express it, if NVRTC rejects it, or if NVRTC is
- * missing; stderr says so. */
+ * NVRTC compiles each source to PTX for the lowest capability among its devices. A source has no
+ * PTX if inline PTX cannot express it, or if NVRTC rejects it or is missing; stderr tells the
+ * reason. */
 #ifndef AUTOTUNE_CMD_EXPORT_KERNELS_H
 #define AUTOTUNE_CMD_EXPORT_KERNELS_H
 
@@ -16,7 +16,7 @@
 #include "compile/compile.h"
 #include "report/progress.h"
 
-/* The compilation of kernels, for several models one after the other. */
+/* The compilation of kernels. Several models can use it in turn. */
 typedef struct kernel_ptx {
     int jobs;           /* workers; 0 for one per core */
     progress *shown;    /* owned; NULL shows nothing */

@@ -14,8 +14,8 @@
 #include "record/pick.h"
 #include "run/setup/setup.h"
 
-/* Finds a recorded GPU by its name or words of it, with the limits of its compute capability.
- * Returns false if several GPUs match. */
+/* Finds a GPU with records by its name or words of it, and sets *out to its limits. Returns false
+ * if no GPU matches, or if GPUs with different limits do. */
 static bool find_recorded(const record_set *records, const char *name, arch_limits *out)
 {
     bool found = false, several = false;

@@ -28,7 +28,7 @@ void edit_add(edit_list *list, size_t begin, size_t length, const char *text)
     list->edits[at] = one;
 }
 
-/* Appends the text from `at` to `end`, with the edits made. */
+/* Appends the text from `at` to `end`, after the edits. */
 static void put_edited(pack *out, const edit_list *list, const char *text, size_t at, size_t end)
 {
     for (size_t i = 0; i < list->count; i++) {
@@ -62,7 +62,7 @@ static size_t next_line(const char *text, size_t at)
     return end ? (size_t)(end + 1 - text) : strlen(text);
 }
 
-/* The bounds of changed lines in the text before the edits. */
+/* bounds of changed lines, in the text before the edits */
 typedef struct change {
     size_t begin, end;
 } change;

@@ -24,14 +24,14 @@ void edit_list_deinit(edit_list *list);
 /* Appends an edit with a copy of `text`. */
 void edit_add(edit_list *list, size_t begin, size_t length, const char *text);
 
-/* Returns the text with all edits made. The caller frees it. */
+/* Returns the text after all edits. The caller frees it. */
 char *edit_apply(const edit_list *list, const char *text);
 
 /* Prints a unified diff of `path`, with three lines of context, from `before` to the edited text.
  * Prints nothing if the texts are equal. */
 void edit_print(const edit_list *list, const char *before, const char *path, FILE *to);
 
-/* Replaces the text `before` of the file by `after`. AT_USAGE for another text; AT_IO. */
+/* Replaces the file's text `before` by `after`. AT_USAGE if the file has another text; AT_IO. */
 at_status edit_write(const char *path, const char *before, const char *after, at_error *error);
 
 #endif

@@ -41,7 +41,7 @@ typedef struct option_info {
     cell_type type;
     size_t offset; /* offset of the member in `options` */
     double least, most, scale;
-    const char *takes; /* accepted values, for messages about numbers that are not whole */
+    const char *takes; /* for CELL_NUMBER: the accepted values, for messages */
     const char *words; /* the accepted words, "a|b|c"; if NULL, words_of() gives them */
 } option_info;
 
@@ -192,7 +192,7 @@ static const option_info known[] = {
 
 enum { KNOWN = sizeof known / sizeof *known };
 
-/* The help of options that have another meaning for one command. */
+/* Help of options that mean something else in one command. */
 static const struct {
     const char *command, *option, *help;
 } particular[] = {
@@ -279,7 +279,7 @@ static at_status check_word(const char *option, const char *words, const char *t
                      nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
 }
 
-/* Splits NAME=VALUE in place: argv belongs to the program. */
+/* Splits NAME=VALUE in place, which C allows in argv. */
 static at_status read_assignment(const option_info *info, const char *text, script_setting *list,
                                  size_t *count, at_error *error)
 {
@@ -496,7 +496,7 @@ at_status options_parse(int argc, char **argv, const command *c, options *out, a
     struct option longs[KNOWN + 1];
     getopt_table(c, longs);
     opterr = 0;
-    optind = 0; /* starts again after an earlier parse (glibc) */
+    optind = 0; /* 0 makes glibc begin a new parse */
     for (;;) {
         int at = optind ? optind : 1;
         int choice = getopt_long(argc, argv, c->runs_program ? "+:o:h" : ":I:o:h", longs, NULL);

@@ -63,10 +63,10 @@ typedef struct command {
     size_t operands_least, operands_most; /* 0 and 0 mean exactly one operand */
     const char *summary;                  /* one line */
     const char *options; /* names of its options without --help, separated by blanks; may be NULL */
-    const char *chooses, *words; /* an option that takes other words for this command, and these:
-                                    "svg|png"; or NULL */
-    bool runs_program;           /* its operands are a program and the program's arguments */
-    bool raw; /* output lines are not wrapped: they are for programs, or a picture */
+    const char *chooses, *words; /* name of an option that accepts other words in this command, and
+                                    these words ("svg|png"); may be NULL */
+    bool runs_program;           /* the operands are a program and the program's arguments */
+    bool raw; /* output is not wrapped: other programs read it, or it is a picture */
     /* Either `run` or `answer` is set. Both print results to stdout. `answer` also sets the exit
      * code, if that is not 0; the exit code of an error depends on its status. */
     at_status (*run)(const options *options, at_error *error);
@@ -89,7 +89,7 @@ typedef struct option_description {
     char words[OPTION_WORDS_BYTES]; /* accepted words, "cold|warm"; "" if any text is accepted */
 } option_description;
 
-/* Describes option `i` of those that the command takes. Returns false after the last. */
+/* Describes the command's option `i`. Returns false if the command has fewer options. */
 bool options_describe(const command *command, size_t i, option_description *out);
 
 /* Returns whether `argument` is a choice such as "cold|warm": it has only lower-case letters,

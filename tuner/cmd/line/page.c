@@ -143,7 +143,7 @@ at_status output_failed(at_error *error)
 {
     if (!descriptor_is_writable(STDOUT_FILENO))
         return error_set(error, AT_IO, "cannot write stdout: it is closed");
-    /* The stream may have lost the reason; another write fails for the same one. */
+    /* The stream may have lost the reason. Another write fails again, and reports it. */
     at_status status = file_write_all(STDOUT_FILENO, "stdout", "\n", 1, error);
     return status ? status : error_set(error, AT_IO, "cannot write stdout");
 }
@@ -213,7 +213,7 @@ at_status page_draw(const char *program, char **picture, size_t *size_bytes, at_
     close(in[0]);
     close(out[1]);
     in[0] = out[1] = -1;
-    /* The error is ignored: if gnuplot ends before it has read everything, it fails. */
+    /* This error is ignored: if gnuplot ends too early, its exit code tells so below. */
     file_write_all(in[1], "gnuplot", program, strlen(program), &unread);
     close(in[1]);
     in[1] = -1;

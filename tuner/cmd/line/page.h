@@ -1,8 +1,8 @@
-/* The output of a command: one JSON value, printed for programs as it is, or for users as text.
+/* The output of a command: one JSON value, printed as it is for programs, or as text for users.
  *
- * templates/pages/<name>.tmpl writes the text. The template sees the members of the JSON value,
- * those of a second value with data for the text alone, and `page`: `columns`, `colour` and `utf8`
- * of the terminal. For pictures, the text is a program for gnuplot. */
+ * templates/pages/<name>.tmpl writes the text. The template sees the members of the JSON value, the
+ * members of a second value that only the text needs, and `page`: `columns`, `colour` and `utf8` of
+ * the terminal. For pictures, the text is a program for gnuplot. */
 #ifndef AUTOTUNE_CMD_LINE_PAGE_H
 #define AUTOTUNE_CMD_LINE_PAGE_H
 
@@ -24,7 +24,7 @@ size_t terminal_columns(size_t most);
 size_t terminal_page(void);
 
 /* If `wanted`, wraps lines of stdout at terminal_columns() until terminal_wrap_end(). Returns the
- * stream for the latter. */
+ * stream to pass to terminal_wrap_end(). */
 FILE *terminal_wrap_begin(bool wanted);
 void terminal_wrap_end(FILE *whole);
 
@@ -40,8 +40,8 @@ at_status output_check(const options *o, const char *path, const void *bytes, si
 at_status output_write(const options *o, const char *path, const void *bytes, size_t size_bytes,
                        at_error *error);
 
-/* Prints `text` to `to`. Lines of files that lie beside the file `beside`, "kernel.cu:12" or
- * "kernel.cu(12)", get its folder, which faults leave out. `beside` may be NULL. */
+/* Prints `text` to `to`. Faults name a line without a folder: "kernel.cu:12" or "kernel.cu(12)". If
+ * that file lies beside the file `beside`, its folder is added. `beside` may be NULL. */
 void page_put(const char *beside, const char *text, FILE *to);
 
 /* Called after a write to stdout failed. Sets AT_IO, with the reason. */

@@ -9,7 +9,7 @@
 
 #include "base/memory.h"
 
-enum { SHOWN = 3 }; /* limit of the numbers before "...", which define how a series continues */
+enum { SHOWN = 3 }; /* most numbers before "..." that decide how the series goes on */
 
 static at_status append(const char *name, const char *text, series *s, at_error *error)
 {

@@ -1,7 +1,7 @@
 /* A series of values of a problem variable, written as --over NAME=1,2,4,...,64.
  *
- * "..." continues the one to three whole numbers before it: one number in steps of 1; two or three
- * by their common difference or, if they have none, by their common factor. */
+ * "..." continues the two or three whole numbers before it with their common difference or, if they
+ * have none, their common factor. A single number is continued in steps of 1. */
 #ifndef AUTOTUNE_CMD_LINE_SERIES_H
 #define AUTOTUNE_CMD_LINE_SERIES_H
 
@@ -22,8 +22,9 @@ typedef struct series {
     char **texts; /* owned, like each text */
 } series;
 
-/* Parses the list of values; `name` is for messages. AT_USAGE if "..." cannot reach the value after
- * it, for a repeated value, or above SERIES_MOST. The caller always calls series_deinit(). */
+/* Parses the list of values; messages call the variable `name`. AT_USAGE if "..." cannot reach the
+ * value after it, if a value is repeated, or for more than SERIES_MOST values. The caller always
+ * calls series_deinit(). */
 at_status series_parse(const char *name, const char *list, series *out, at_error *error);
 void series_deinit(series *s); /* `s` may be zeroed */
 

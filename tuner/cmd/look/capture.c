@@ -36,7 +36,7 @@ static bool is_empty(const char *dir)
     return others == 0;
 }
 
-/* Makes the folder. Returns its absolute path: the program may change its current folder. */
+/* Makes the folder. Returns its absolute path, because the program may call chdir(). */
 static at_status make_folder(const options *o, char path[PATH_MAX], at_error *error)
 {
     if (!o->output)

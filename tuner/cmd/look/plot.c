@@ -93,7 +93,7 @@ static at_status choose_format(const options *o, const char **out, at_error *err
     return AT_OK;
 }
 
-/* A record keeps only the best variants. Prints the name of the file with all, if it is known. */
+/* Prints the name of the file with all variants, if known: a record has only the best ones. */
 static void mention_landscape(const options *o, const json_t *drawn)
 {
     char path[PATHS_BYTES];

@@ -98,7 +98,7 @@ static json_t *count_variant(const record *r, const char *configuration)
     return counts ? counts : json_foreign_text(error.message);
 }
 
-/* Returns the counters of a variant, borrowed from `cache`: several records may share them. */
+/* Returns the counters of a variant. `cache` owns them, because several records may share them. */
 static json_t *find_counts(json_t *cache, const record *r, const record_values *configuration)
 {
     char text[CONFIGURATION_BYTES], key[CONFIGURATION_BYTES + RECORD_NAME_BYTES + 32];
@@ -162,8 +162,7 @@ static void add_picture(json_t **list, const char *path, json_t *given, const ch
     free(bytes);
 }
 
-/* Adds a roofline if the GPU's ceilings were measured and the record has flops and bytes. Without
- * them a roofline shows only the share of the ceiling. */
+/* Adds a roofline if the GPU's ceilings were measured and the record has flops and bytes. */
 static void add_roofline(json_t **list, const record *r)
 {
     json_t *ceilings, *source;

@@ -21,7 +21,7 @@
 
 enum { EXIT_SLOWER = 6, TEXT_BYTES = 512 };
 
-/* If a race finds a smaller relative difference, the two kernels count as equal. */
+/* Kernels count as equal if their relative difference in a race is smaller. */
 static const double race_margin = 0.0025;
 
 /* Runs a step of lua/commands/compare.lua. Takes over `given`, and adds the name of the step. */
@@ -69,7 +69,6 @@ static const char *text_of(const json_t *object, const char *name)
     return json_string_value(json_object_get(object, name));
 }
 
-/* Splits `text` in place. */
 static at_status set_problem(settings *s, char *text, at_error *error)
 {
     char *rest = NULL;
@@ -114,7 +113,7 @@ static at_status compile_side(session *s, const char *configuration, compile_res
     return status;
 }
 
-/* The workers of all races: one device worker opens the GPU and raises its clocks only once. */
+/* workers of all races, so that the GPU is opened and its clocks are raised only once */
 typedef struct race_workers {
     workers workers;
     bool warm;
@@ -221,7 +220,7 @@ static bool count_subject(const options *o, json_t *s)
     return is_counted;
 }
 
-/* Counts both sides if their configurations differ: equal configurations have equal counts. */
+/* Counts both sides unless their configurations, and so their counts, are equal. */
 static void count_sides(const options *o, const json_t *c)
 {
     json_t *a = json_object_get(c, "a"), *b = json_object_get(c, "b");

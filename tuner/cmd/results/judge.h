@@ -22,7 +22,7 @@ typedef struct ratio {
 verdict judge_interval(double low, double high, double margin);
 
 /* Compares samples of the same blocks, at most JUDGE_BLOCKS, from a clock of resolution `tick_ns`.
- * Judges at most one in two hundred of equal kernels slower, even if times drift. */
+ * Two equal kernels get the verdict SLOWER in at most one of 200 calls, even if times drift. */
 ratio judge_samples(const int64_t *a_ns, const int64_t *b_ns, size_t blocks, int64_t tick_ns,
                     double margin);
 

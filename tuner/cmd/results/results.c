@@ -327,7 +327,7 @@ static at_status prune(const options *o, at_error *error)
         status = record_load_all(o->run.results.results_dir, NULL, &set, error);
     for (size_t i = 0; i < set.count && !status; i++) {
         at_error why = {0};
-        /* Pruning needs the full name of the GPU, because it deletes. */
+        /* Pruning deletes records, so only the GPU's full name selects them. */
         bool exactly = true;
         if (o->gpu)
             known_gpu(set.records[i].gpu, o->gpu, &exactly);

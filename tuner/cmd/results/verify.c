@@ -101,7 +101,7 @@ static at_status choose(const options *o, verification *v, at_error *error)
     return status ? status : refuse_unknown(v, error);
 }
 
-/* Lists this GPU's entries, those with a warm cache last: the device is set up twice at most. */
+/* Lists this GPU's entries, first cold, then warm ones: so the device is set up at most twice. */
 static at_status list_questions(const options *o, verification *v, at_error *error)
 {
     at_status status = AT_OK;

@@ -110,7 +110,6 @@ static json_t *row_json(const inspected *a, size_t row)
                      occupancy_limit_name(r->occupancy.limit));
 }
 
-/* Packs the script line of the constraint that rejects a row, or 0. */
 static json_t *row_words(const inspected *a, size_t row)
 {
     const inspect_row *r = &a->rows[row];

@@ -1,8 +1,8 @@
 /* Sweeps over parameters, and the resources of variants after compilation. Needs NVRTC and no GPU.
  *
- * A sweep comes from --over NAME=V1,V2,...,VN. "..." stands for every value between its neighbours;
- * a bare NAME covers all values. Several sweeps span their product; the first one varies
- * slowest. */
+ * A sweep comes from --over NAME=V1,V2,...,VN. "..." stands for all values between its neighbours.
+ * NAME alone stands for all values. Several sweeps form all combinations of their values; the first
+ * sweep varies slowest. */
 #ifndef AUTOTUNE_CMD_SPACE_INSPECTION_H
 #define AUTOTUNE_CMD_SPACE_INSPECTION_H
 

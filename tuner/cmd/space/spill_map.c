@@ -78,7 +78,7 @@ static bool are_numbers(const pattern *p, const sweep_axis *swept)
     return true;
 }
 
-/* Rejects "registers" in --config, where only parameters may be; --over with one value is right. */
+/* Rejects "registers" in --config, because it is no parameter. The message suggests --over. */
 static at_status check_no_cap(const script *s, const char *configuration, at_error *error)
 {
     const size_t length = sizeof cap_name - 1;
@@ -294,8 +294,8 @@ static void wish_caps_that_bind(spill_map *m, spill_line *l)
     }
 }
 
-/* If a variant does not spill at the highest cap, assumes that it spills at no cap that allows the
- * registers which it uses there. */
+/* If a variant does not spill at the highest cap, assumes that it spills only at caps below the
+ * registers that it uses there. */
 static void suppose_above_need(spill_map *m, spill_line *l)
 {
     const spill_axis *a = &m->axes[0];
@@ -308,8 +308,8 @@ static void suppose_above_need(spill_map *m, spill_line *l)
             threshold_expect(&l->search, i, THRESHOLD_NO);
 }
 
-/* Finds the place where a solved line starts to spill (rising) or stops to spill (falling), as a
- * guess for lines between two solved lines. Returns false if there is no such place. */
+/* Finds the place where a solved line starts to spill (`rising`) or stops to spill. Lines between
+ * two solved lines use it as a guess. Returns false if there is no such place. */
 static bool boundary(const spill_map *m, const spill_line *l, bool rising, size_t *at)
 {
     switch (l->kind) {
@@ -344,7 +344,7 @@ static void suppose_between(spill_map *m, spill_line *l, const spill_line *a, co
     }
 }
 
-/* Solves several lines at the same time, so that every worker is busy. */
+/* Solves several lines at once, to keep every worker busy. */
 static at_status solve_lines(spill_map *m, const size_t *lines, size_t count, at_error *error)
 {
     size_t waiting = 0;
@@ -389,7 +389,6 @@ static at_status solve_lines(spill_map *m, const size_t *lines, size_t count, at
     return status;
 }
 
-/* Assumes spills as in the nearest solved lines on both sides, if the last axis has numbers. */
 static void suppose_from_neighbours(spill_map *m, size_t line)
 {
     size_t before = line, after = line;
@@ -426,7 +425,6 @@ at_status spill_map_solve(spill_map *m, at_error *error)
     bool bisect = m->axes[0].ordered && !m->whole;
     size_t *batch = memory_new(m->line_count, sizeof *batch);
     size_t tenth = m->line_count * m->line_length / TENTH;
-    /* Solves the outermost lines first, then the lines halfway between, and so on. */
     size_t step = 1;
     while (step < m->line_count)
         step *= 2;

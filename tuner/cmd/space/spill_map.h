@@ -24,7 +24,7 @@ typedef struct spill_point {
     bool asked;
     inspect_row row;
     inspect_row
-        shared; /* as `row`, with spills to shared memory first; not `valid` if not compiled */
+        shared; /* as `row`, but spills go to shared memory first; not `valid` if not compiled */
     compile_result images[2]; /* of `row` and `shared`; kept if images are wanted */
     launch_plan *launch;      /* owned; kept if images are wanted */
     double time_ns[2];        /* median time of both; 0 if not measured */
@@ -63,7 +63,7 @@ typedef struct spill_request {
 } spill_request;
 
 /* Makes the axes of the map; without sweeps the only axis is the cap. AT_USAGE as for sweep_init(),
- * and above SPILL_MOST_AXES axes. The caller always calls spill_map_deinit(). */
+ * or if there are more than SPILL_MOST_AXES axes. The caller always calls spill_map_deinit(). */
 at_status spill_map_init(spill_map *m, script *s, problem_kind problem, const arch_limits *arch,
                          compile_pool *pool, const spill_request *request, at_error *error);
 void spill_map_deinit(spill_map *m); /* `m` may be zeroed */

@@ -81,8 +81,8 @@ static at_status time_points(explored_arch *x, session *s, uint64_t seed, at_err
     return status;
 }
 
-/* Returns the fastest side of the line that spills or, without `spilling`, does not spill, and its
- * *point. NULL if there is none. */
+/* Returns the fastest of the line's images that spill (if `spilling`) or do not spill, and sets
+ * *point to its point. Returns NULL if the line has no such image. */
 static const side *fastest(const explored_arch *x, size_t line, bool spilling, spill_point **point)
 {
     const side *best = NULL;
@@ -101,9 +101,8 @@ static const side *fastest(const explored_arch *x, size_t line, bool spilling, s
     return best;
 }
 
-/* Packs the confidence interval of the ratio of times, fastest spilling variant to fastest other
- * variant, from samples of the same blocks, and the place of the spilling variant. Packs null if
- * one of both is missing. */
+/* Packs the place of the fastest variant that spills, and the confidence interval of its time
+ * divided by that of the fastest variant without spills. Packs null without both variants. */
 static json_t *pack_payoff(const explored_arch *x, size_t line)
 {
     spill_point *without_point = NULL, *with_point = NULL;

@@ -26,8 +26,7 @@
 #include "run/variant/proof.h"
 #include "sim/chip.h"
 
-/* MOST_TIMED: variants that are drawn for a limit of time, more than one machine proves in a day.
- */
+/* MOST_TIMED variants are drawn if the time is limited: no machine proves so many in a day. */
 enum { STEP_MS = 100, MOST_SOURCE = 16 << 20, MESSAGE_BYTES = 2048, MOST_TIMED = 1 << 20 };
 
 /* Progress is shown after these times: on a terminal, and in other files. */
@@ -121,7 +120,6 @@ static json_t *position_json(bool known, const uint32_t at[3])
                  : json_null();
 }
 
-/* Packs a fault, or null for no fault. */
 static json_t *fault_json(const device_fault *f)
 {
     const fault_line *at = &f->lines[0];
@@ -225,7 +223,7 @@ static at_status leave_out(checking *c, const options *o, size_t number, bool *l
     return report(c, o, &(proof){.id = number, .verdict = PROOF_UNKNOWN, .message = why}, error);
 }
 
-/* Submits variants until a proof ends: workers stay busy, and few variants are compiled ahead. */
+/* Submits enough variants to keep the workers busy, but compiles only few of them ahead. */
 static at_status feed(checking *c, const options *o, at_error *error)
 {
     const size_t busy = compile_width(c->pool);
@@ -276,7 +274,7 @@ static at_status refuse_source(const checking *c, const proof *one, at_error *er
                      c->count > 1 ? "\nNone of the variants compiles." : "");
 }
 
-/* Shows how much is done: of the tuned problem if it runs whole, otherwise of the variants. */
+/* Shows the finished share of the tuned problem, if it runs whole, or of the variants. */
 static void show_progress(const checking *c, progress *shown)
 {
     const uint64_t permille = prover_permille(c->prover);
@@ -370,7 +368,7 @@ static at_status open_all(const options *o, checking *c, at_error *error)
             &c->pool, error);
     if (status)
         return status;
-    /* If no GPU accepts the launch, the proof will say so; this is no error here. */
+    /* A launch that no GPU accepts is no error here, because the proof will report it. */
     return error_ignore(prototypes_check(c->script, PROBLEM_TUNED, c->indices, c->pool,
                                          c->chip.arch, prototypes_warn, NULL, error),
                         AT_USAGE, error);
@@ -394,7 +392,7 @@ static at_status print_end(const checking *c, const options *o, at_error *error)
         json_pack("{ss}", "why", c->interrupted ? "interrupted" : "the time was up"), error);
 }
 
-/* Limit of the work for a captured launch: about twenty seconds on a usual core. */
+/* Limit of the work for a captured launch: it takes about 20 s on one core. */
 static const uint64_t captured_work = UINT64_C(1) << 31;
 
 static void say_difference(const captured_launch *c, const relaunch_difference *d, char *message)

@@ -73,7 +73,7 @@ static void show(const sweep_points *c, const options *o, const char *const *val
     fputc('\n', stderr);
 }
 
-/* Returns whether an error at one point would occur at all points. */
+/* Returns whether an error with this status would occur at all points. */
 static bool fails_everywhere(at_status status)
 {
     return status == AT_USAGE || status == AT_NOT_FOUND || status == AT_NO_DEVICE ||
@@ -81,7 +81,7 @@ static bool fails_everywhere(at_status status)
            status == AT_IO || status == AT_FORMAT;
 }
 
-/* Measures a point and adds it to the curve, also if it failed. *first keeps the first failure. */
+/* Measures a point and adds it to the curve, even after a failure. *first keeps the first one. */
 static at_status measure(const settings *asked, const char *const *values, curve *out,
                          at_error *first, at_error *error)
 {
@@ -94,7 +94,7 @@ static at_status measure(const settings *asked, const char *const *values, curve
         curve_add(out, values, s, why.message);
     tune_free(t);
     if (status)
-        workers_close(asked->machine.workers); /* their state is unknown */
+        workers_close(asked->machine.workers); /* their state is unknown after a failure */
     if (status && !first->status)
         *first = why;
     if (fails_everywhere(status) && error)

@@ -40,7 +40,6 @@ static at_status print_devices(const options *o, const device_properties *d, siz
                      NULL, error);
 }
 
-/* Lists GPUs first. */
 static at_status list_devices(const options *o, at_error *error)
 {
     device_properties found[MOST_DEVICES];

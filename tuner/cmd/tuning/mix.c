@@ -1,9 +1,9 @@
 /* autotune mix: finds the configuration with the least total time for all captured launches of a
- * kernel, each counted as often as the program makes it.
+ * kernel. Each launch counts as often as the program makes it.
  *
- * Each launch is tuned and recorded. Then the best configurations of every launch, and the
- * baseline, are timed on all launches. The winner is recorded as a portfolio of one configuration:
- * 'autotune apply --captured DIR' writes it into the file, and it is picked for other launches. */
+ * Each launch is tuned and recorded. Then the best configurations of all launches, and the
+ * baseline, are timed on every launch. The winner is recorded as a portfolio of one configuration.
+ * 'autotune apply --captured DIR' writes it into the file. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -148,7 +148,7 @@ static at_status tune_alone(mix *m, mixed_launch *l)
     return status;
 }
 
-/* Times all configurations on one launch, without a race, which would drop slow ones. */
+/* Times all configurations on one launch, without a race, which would drop slow configurations. */
 static at_status time_all(mix *m, mixed_launch *l)
 {
     settings asked = settings_of(m, l);
@@ -198,7 +198,7 @@ static bool find_best(const mix *m, size_t *best)
     return least > 0;
 }
 
-/* Records the winner as a portfolio, which is used for problems without an entry. */
+/* Records the winner as a portfolio, so that it is picked for problems without an entry. */
 static at_status record_mix(mix *m, size_t best)
 {
     char date[32];

@@ -105,7 +105,7 @@ static void become_tuner(const gpu_models *models, size_t which, FILE *output, p
                          settings *asked)
 {
     size_t cores = asked->machine.jobs > 0 ? (size_t)asked->machine.jobs : cores_usable();
-    /* In its own group, the child gets the terminal's signals only from the parent. */
+    /* The parent alone passes the terminal's signals on to the child's own process group. */
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != parent)
@@ -146,10 +146,10 @@ static void print_output(FILE *from)
         fwrite(buffer, 1, n, stdout);
 }
 
-/* Starts a child process for each model of GPU. In a child, this function returns with *mine set,
- * and the caller tunes the model that *asked names with the cores that it allows; output goes to a
- * file. The parent passes signals on, waits for all children, prints their output in order and sets
- * *exit_code to the first code that is not 0. AT_IO. */
+/* Starts a child process for each GPU model. In a child, sets *mine, sends output to a file, and
+ * returns: then the caller tunes the model of *asked on the child's share of the cores. The parent
+ * passes signals on, waits for all children, prints their output in order and sets *exit_code to
+ * the first code that is not 0. AT_IO. */
 static at_status models_side_by_side(const gpu_models *models, settings *asked, bool *mine,
                                      int *exit_code, at_error *error)
 {
@@ -211,7 +211,7 @@ static void add_differences(char *text, size_t size_bytes, const run_summary *s,
     }
 }
 
-/* Packs data for the text: without a record also the command that explains the winner. */
+/* Packs data that only the text needs, such as the command that explains an unrecorded winner. */
 static json_t *pack_words(const options *o, const settings *asked, const run_summary *s)
 {
     const run_result *best = run_summary_best(s);

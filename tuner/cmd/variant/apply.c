@@ -21,7 +21,7 @@
 
 enum { MOST_LAUNCHES = 16 };
 
-/* A kernel's launch in the pattern, and the parameters that change each part of it. */
+/* A kernel's launch in the pattern, and the parameters on which each part of the launch depends. */
 typedef struct shape {
     const pattern *pattern;
     char kernel[KERNEL_NAME_BYTES];
@@ -84,8 +84,8 @@ static size_t change_numbers(const change *c, cpp_span text, int depth)
     return found;
 }
 
-/* Returns whether another parameter has the same old value but another new value: then it is not
- * clear which parameter a number in the launch stands for. */
+/* Returns whether another parameter has the same old value but another new value: then a number in
+ * the launch may stand for either parameter. */
 static bool is_ambiguous(const shape *s, size_t parameter)
 {
     const pattern *p = s->pattern;
@@ -208,7 +208,7 @@ static bool change_launches_of(const shape *s, const kernel_file *f, edit_list *
     return complete;
 }
 
-/* Finds the parameters that change each part of each launch when they alone change. */
+/* Finds the parameters on which each part of each launch depends, by changing one at a time. */
 static void find_dependences(script *s, const uint16_t *indices, const bool *is_macro,
                              const launch_plan *before, shape *shapes)
 {
@@ -288,7 +288,7 @@ typedef struct application {
     const kernel_file *file;
     const char *const *defines;
     size_t define_count;
-    choice choices[MOST_ARCHES]; /* one per architecture; a single choice is for all */
+    choice choices[MOST_ARCHES]; /* one per architecture, or a single one */
     size_t choice_count;
     edit_list *edits; /* one list per unit */
     pack added;       /* definitions of macros that the file does not define */
@@ -447,8 +447,7 @@ static void add_definitions(application *a)
     free(text);
 }
 
-/* Changes the numbers of `baseline` in the file's comment: the baseline is what the file launches.
- */
+/* Writes the new values into `baseline` in the file's comment: the file now launches them. */
 static void change_baseline(application *a)
 {
     const cpp_unit *u = &a->file->units[0];
@@ -565,9 +564,9 @@ static bool change_launches(const application *a)
     return complete;
 }
 
-/* Returns whether --captured names a folder with several launches. Then `first` gets the name of
- * the first launch, for which the script is loaded: all launches are of one kernel. A wrong folder
- * is reported later, by loading. */
+/* Returns whether --captured names a folder with several launches, and sets `first` to the name of
+ * the first launch. The script is loaded for this launch, because all launches are of one kernel. A
+ * wrong folder is reported when it is loaded. */
 static bool take_mix(settings *asked, char first[NAME_BYTES])
 {
     at_error ignored = {0};

@@ -12,9 +12,8 @@
 at_status best_find(const options *o, script *s, const arch_limits *gpu, uint16_t *indices,
                     pick_rule *rule, at_error *error);
 
-/* Writes the recorded configuration for the script and problem of the options, on --arch, a
- * simulated
- * --device or this machine's GPU, in the form of --config. AT_USAGE if nothing is recorded. */
+/* Writes the recorded configuration for the options' script and problem, as text for --config. The
+ * GPU is that of --arch, a simulated --device or this machine's. AT_USAGE without a record. */
 at_status best_text(const options *o, char text[CONFIGURATION_BYTES], at_error *error);
 
 /* Finds the configuration that 'autotune mix' recorded for `gpu`. AT_USAGE if it is missing, or the

@@ -34,7 +34,7 @@ static at_status print_ptx(const emitted *source, script *s, const uint16_t *ind
     return status;
 }
 
-/* Warns of a broken constraint. The source is printed nevertheless, as it may show the reason. */
+/* Warns of a broken constraint. The source is printed nevertheless. */
 static at_status warn_if_invalid(script *s, const uint16_t *indices, at_error *error)
 {
     bool valid;
@@ -84,8 +84,7 @@ static void print_arguments(const launch_plan *plan, const kernel_launch *l,
     fputs("\n", to);
 }
 
-/* Prints launch attributes that differ from CUDA's defaults. Without them the launch fails or gives
- * wrong results. */
+/* Prints launch attributes that differ from CUDA's defaults, because the launch needs them. */
 static void print_attributes(const kernel_launch *l, FILE *to)
 {
     const bool in_clusters = plan_cluster_blocks(l) > 1;

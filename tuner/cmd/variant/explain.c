@@ -298,7 +298,7 @@ static at_status make_proven(const settings *wanted, const char *configuration, 
     at_status status = explained_count(wanted, configuration, true, x, error);
     if (!status && script_pattern(x->script)->measurable)
         status = prove(x, error);
-    /* If the proof found a fault, only the proof reports it, with the template's line. */
+    /* A fault is reported by the proof alone, with the line of the template. */
     for (uint32_t i = 0; i < x->launch.launch_count; i++)
         if (x->wrong && x->launches[i].found.fault.kind != SIM_FAULT_NONE)
             x->launches[i].explanation.sentence_count = 0;

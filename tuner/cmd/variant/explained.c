@@ -37,8 +37,7 @@ void explained_deinit(explained *x)
     script_free(x->script);
 }
 
-/* Writes a name of the source that differs from the names of all included files: the preprocessor
- * identifies files by name. */
+/* Writes a name of the source that no included file has: the preprocessor compares only names. */
 static const char *source_name(const explained *x, char *name)
 {
     snprintf(name, NAME_BYTES, "(emitted) %s.cu", script_pattern(x->script)->name);
@@ -165,7 +164,7 @@ static void take_predictions(explained *x, const explained *tuned)
     x->predicts_tuned = true;
 }
 
-/* Predicts times for the tuned problem; if it cannot run here, keeps those of the smaller one. */
+/* Predicts times for the tuned problem. If this fails, the smaller problem's predictions stay. */
 static void predict_tuned(const settings *wanted, explained *x)
 {
     explained tuned = {0};

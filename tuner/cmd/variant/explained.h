@@ -53,8 +53,8 @@ at_status explained_count(const settings *wanted, const char *configuration, boo
                           explained *x, at_error *error);
 void explained_deinit(explained *x); /* `x` may be zeroed */
 
-/* Returns Nsight Compute's name of metric `i` of those that the simulated device counts; NULL after
- * the last. *count is for the whole grid, even if only a sample of blocks was executed. */
+/* Returns Nsight Compute's name of the metric `i` that the simulated device counts, or NULL after
+ * the last metric. *count is for the whole grid, even if only a sample of blocks was executed. */
 const char *explained_metric(const explained *x, uint32_t launch, size_t i, double *count);
 
 /* Returns whether a launch ended in a fault of the kernel. */

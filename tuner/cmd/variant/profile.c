@@ -191,8 +191,7 @@ static at_status count(profiled *x, at_error *error)
     return status;
 }
 
-/* Checks that the GPU has the counters: a counter of --metrics that it lacks is an error, a usual
- * counter that it lacks is dropped. */
+/* Rejects counters of --metrics that the GPU lacks. Drops such counters of the usual selection. */
 static at_status check_names(const options *o, const profiled *x, at_error *error)
 {
     for (size_t i = 0; o->metrics && x->counters && i < x->name_count; i++)
