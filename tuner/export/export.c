@@ -411,7 +411,7 @@ static json_t *element_types_table(void)
     return out;
 }
 
-/* Makes the table for templates, a new reference; `stem` is the stem of the files' names. */
+/* Makes the table for templates, a new reference. Files are named `stem` and an extension. */
 static json_t *export_table(const export_model *const *models, size_t count, const char *stem)
 {
     json_t *out = json_object(), *patterns = json_array();

@@ -1,6 +1,6 @@
-/* Exporters: records in formats that other programs use without autotune. An exporter is a line of
- * the table in export/export.c and a template in templates/export over the table that
- * docs/development/record_table.md describes. */
+/* Exporters write records in formats that other programs use without autotune. An exporter is a row
+ * of the table in export/export.c and a template in templates/export.
+ * docs/development/record_table.md describes the data of the template. */
 #ifndef AUTOTUNE_EXPORT_EXPORT_H
 #define AUTOTUNE_EXPORT_EXPORT_H
 
@@ -34,7 +34,7 @@ typedef struct exporter {
     const char *path;          /* a user's template instead of the installed one; may be NULL */
     bool several;              /* several patterns may share a file */
     bool pair;                 /* the exporter writes two files with one stem */
-    bool kernels;              /* the exporter needs a model with a launch and kernels */
+    bool kernels;              /* the models must have a launch and kernels */
 } exporter;
 
 /* Finds an exporter. AT_USAGE for an unknown name; the message lists the known names. */

@@ -88,8 +88,7 @@ void export_kernels_deinit(export_kernels *k)
 typedef struct kernel {
     const ptx_module *m;
     const ptx_function *f;
-    bool *is_dynamic; /* for each variable of the module: whether the variable is dynamic shared
-                         memory that the kernel uses */
+    bool *is_dynamic; /* for each variable of the module: kernel uses it as dynamic shared memory */
 } kernel;
 
 static const ptx_operand *operand(const kernel *k, const ptx_statement *s, int i)
@@ -97,7 +96,7 @@ static const ptx_operand *operand(const kernel *k, const ptx_statement *s, int i
     return &k->m->operands[s->first + i];
 }
 
-/* Returns the variable whose name or address the operand is; NULL if there is none. */
+/* Returns the variable that the operand names, or whose address it has; NULL for other operands. */
 static const ptx_variable *variable_of(const kernel *k, const ptx_operand *o)
 {
     if (o->kind == PTX_OPERAND_ADDRESS)
@@ -116,7 +115,7 @@ typedef struct number {
     char constraint;
 } number;
 
-/* Returns the type of number that has this size; NULL if there is none. */
+/* Returns the type of number of this size, or NULL. */
 static const number *number_of(uint64_t size_bytes)
 {
     static const number numbers[] = {
@@ -148,8 +147,8 @@ static bool is_in_body(const kernel *k, const ptx_variable *v)
     return v->name.at >= k->f->body.at && v->name.at < k->f->body.at + k->f->body.length;
 }
 
-/* Returns whether inline PTX can use the operand: the kernel's body defines the operand, or it is
- * the start of dynamic shared memory. The latter is marked in `is_dynamic`. */
+/* Returns whether inline PTX can use the operand: the kernel's body defines it, or it is the start
+ * of dynamic shared memory. In this case, marks the variable in `is_dynamic`. */
 static bool is_at_hand(const kernel *k, const ptx_statement *s, const ptx_operand *o)
 {
     const ptx_variable *v = variable_of(k, o);
@@ -200,7 +199,8 @@ static bool can_be_written(const kernel *k)
     return is_launched_plainly(&f->limits);
 }
 
-/* Each line of PTX is a string literal: clang 22 takes twenty times as long for one raw literal. */
+/* Ends a string literal: each line of PTX has its own, because clang 22 takes twenty times as long
+ * to compile a single raw literal. */
 static const char next_line[] = "\\n\"\n    \"";
 
 static void print_text(ptx_text text, FILE *to)
@@ -226,9 +226,9 @@ static void print_token(const ptx_token *t, const char *last, FILE *to)
     print_text(whole, to);
 }
 
-/* Prints a replacement if the statement loads a parameter, or takes the 64-bit address of dynamic
- * shared memory, and moves the lexer behind the replaced text. At the call, the lexer is after the
- * first word of the opcode. Returns false if nothing was printed. */
+/* Prints a replacement if the statement loads a parameter or takes the 64-bit address of dynamic
+ * shared memory, and moves the lexer behind the replaced text. Before the call, the lexer is after
+ * the first word of the opcode. Returns false if nothing was printed. */
 static bool print_instead(const kernel *k, const ptx_statement *s, ptx_lexer *l, FILE *to)
 {
     const ptx_variable *read = parameter_read(k, s);
@@ -257,7 +257,7 @@ static void skip_line(ptx_lexer *l)
     l->at = end ? end : l->end;
 }
 
-/* Prints the text between the braces, without comments and source lines. */
+/* Prints the text of the kernel between its braces, without comments and source lines. */
 static void print_body(const kernel *k, FILE *to)
 {
     const ptx_statement *s = NULL, *past = NULL;

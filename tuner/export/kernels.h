@@ -1,5 +1,5 @@
 /* The kernel sources of an exported .cu file, and the configurations that use each source. A source
- * that contains sizes of the problem or limits of the device is only for these. */
+ * that contains sizes of a problem, or limits of a device, is used only for those. */
 #ifndef AUTOTUNE_EXPORT_KERNELS_H
 #define AUTOTUNE_EXPORT_KERNELS_H
 
@@ -35,7 +35,7 @@ typedef struct export_condition {
     size_t index; /* index of the variable, or of the field in device_fields() */
 } export_condition;
 
-/* A configuration, the source of its kernels, and the conditions for using this source. */
+/* A configuration, the index of its source, and the conditions for using this source. */
 typedef struct export_use {
     size_t source;
     const record_values *configuration; /* borrowed */
@@ -71,13 +71,13 @@ size_t export_kernels_add_source(export_kernels *k, export_source source);
 /* Adds `use`, unless `k` has an equal use. Takes over the conditions. */
 void export_kernels_add_use(export_kernels *k, export_use use);
 
-/* Writes kernels whose bodies are PTX, as inline assembly in CUDA C++: another compiler may make
- * slower code from the source of a measured kernel, but makes the same code from its PTX. A kernel
- * cannot be written as inline assembly if it uses constant or global variables or calls functions,
- * if it takes a struct, or if the PTX fixes a cluster or a number of registers.
+/* Writes kernels in CUDA C++ whose bodies are PTX, as inline assembly. Another compiler may make
+ * slower code from a measured kernel's source, but not from its PTX. A kernel cannot be written as
+ * inline assembly if it uses constant or global variables, calls functions or takes a struct, or if
+ * the PTX fixes a cluster or a number of registers.
  *
  * Writes each of `entries` that has a name and whose kernel is in the PTX. `symbols` lists the
- * names of the PTX's kernels, one per line; the `place` of an entry is an index of these lines. The
+ * names of the PTX's kernels, one per line; the `place` of an entry is the index of a line. The
  * written kernel has the entry's name, or autotune_ptx_<e> if that name is not an identifier.
  *
  * The caller frees *out, which is NULL if one of these kernels cannot be written, or there are no

@@ -16,8 +16,8 @@ static void hold(json_t **held, const value *v)
         json_append(held, json_from_value(*v));
 }
 
-/* Adds the values of column `c` in the problems that the record's portfolios were made from:
- * programs may ask about these problems. */
+/* Adds the values of column `c` in the problems from which the record's portfolios were made,
+ * because programs may ask for these problems. */
 static void hold_made_on(json_t **held, const export_column *c, const record *from)
 {
     for (size_t i = 0; i < from->seen_problem_count; i++)
@@ -268,8 +268,8 @@ static void add_rows(export_model *m, const record *from)
     }
 }
 
-/* Sorts the rows of entries by preference, stably: if two are equally near to a problem, the first
- * is picked. The rows of portfolios stay in their places. */
+/* Sorts the rows of entries by preference. The sort is stable: of two rows that are equally near to
+ * a problem, the first is picked. The rows of portfolios stay in their places. */
 static void sort_by_preference(export_model *m)
 {
     export_row *sorted = memory_new(m->row_count, sizeof *sorted);
@@ -286,7 +286,7 @@ static void sort_by_preference(export_model *m)
     free(sorted);
 }
 
-/* Returns whether every leaf of the tree contains the default. */
+/* Returns whether all leaves of the tree contain the default. */
 static bool has_default(const record_portfolio *p)
 {
     for (size_t i = 0; i < p->node_count; i++)
@@ -302,15 +302,14 @@ bool export_tells_of(const export_model *m, const export_seen *s, const export_r
     return r->from == s->from && s->seen->warm_cache == (r->entry && r->entry->warm_cache);
 }
 
-/* State while rows are chosen. Rows are compared by classes of equal configurations and problems.
- */
+/* Classes of equal configurations and of equal problems, used to choose rows. */
 typedef struct chooser {
     record_classes configurations, problems;
-    size_t *heads; /* number of the first row of each class of configurations, from 1 */
+    size_t *heads; /* 1 + index of the first row of each class of configurations */
     keymap firsts; /* pairs of record and problem that have a first row */
 } chooser;
 
-/* Links sorted rows with equal configurations; marks the first row of each record and problem. */
+/* Links sorted rows with equal configurations. Marks the first row of each record and problem. */
 static void link_rows(export_model *m, chooser *c)
 {
     for (size_t i = 0; i < m->row_count; i++) {
@@ -338,10 +337,10 @@ static size_t first_row(const chooser *c, const record_comparison *s)
     return class == RECORD_NO_CLASS ? 0 : c->heads[class];
 }
 
-/* Keeps timings of configurations that have a row and were not always faster than the default. */
+/* Adds timings of configurations that have a row and once were not faster than the default. */
 static void choose_seen(export_model *m, const chooser *c, const record *from)
 {
-    /* For each class of configurations and a cold or warm cache: was it once not faster? */
+    /* [class of configurations][warm cache]: once not faster than the default */
     bool(*matters)[2] = memory_new(c->configurations.count, sizeof *matters);
     for (size_t i = 0; i < from->comparison_count; i++) {
         const record_comparison *s = &from->seen[i];

@@ -34,7 +34,7 @@ typedef struct export_column {
     const char *name; /* as in the script and records */
     char identifier[EXPORT_IDENTIFIER_BYTES];
     export_type type;
-    bool mixed; /* some of `words` are values that are no texts in the script */
+    bool mixed; /* some of `words` stand for values that are not texts in the script */
     size_t word_count;
     export_word *words; /* owned */
 } export_column;
@@ -46,7 +46,7 @@ typedef struct export_row {
     const record_values *configuration;
     size_t
         next_alike; /* 1 + index of the next row with an equal configuration; 0 if there is none */
-    bool first;     /* this entry is preferred among those of its GPU and problem */
+    bool first;     /* the first row of its GPU and problem: programs prefer it */
 } export_row;
 
 typedef struct export_constraint {
@@ -65,7 +65,7 @@ typedef struct export_derived {
 typedef struct export_seen {
     const record *from;
     const record_comparison *seen;
-    size_t first_row; /* number of the first row with an equal configuration, from 1; 0 if none */
+    size_t first_row; /* 1 + index of the first row with an equal configuration; 0 if none */
 } export_seen;
 
 /* A value that a portfolio's tree may test besides the problem's variables. */
@@ -99,7 +99,7 @@ typedef struct export_model {
     record_values defaults; /* the default; its pairs are owned */
     export_launch launch;   /* owned; zeroed unless kernels are exported */
     export_kernels kernels; /* owned; zeroed unless kernels are exported */
-    size_t skipped;         /* number of entries with other variables or parameters */
+    size_t skipped;         /* entries left out: they have other variables or parameters */
 } export_model;
 
 /* Makes a model. If `p` is NULL, variables, parameters and default come from the latest entry.
@@ -121,8 +121,8 @@ void export_model_add_derived(export_model *m, const char *name, export_type typ
 void export_model_set_feature(export_model *m, size_t feature, char *c, char *assignment);
 
 /* Adds values of problems to the variables' words, and names the launch's buffers. The problems
- * have all variables and outlive the model. AT_USAGE if a value has another type than its
- * variable. */
+ * have all variables and outlive the model. AT_USAGE if a value has another type than its variable.
+ */
 at_status export_model_add_problems(export_model *m, const record_values *problems, size_t count,
                                     at_error *error);
 
