@@ -6,14 +6,14 @@
 #include "base/array.h"
 #include "base/pack.h"
 
-/* one name of a macro or a declaration */
+/* a name of a macro or a declaration */
 typedef struct named {
     uint64_t key; /* cpp_span_key() of the name */
     size_t unit, index;
     bool is_macro;
 } named;
 
-/* The search for wanted declarations. Each word in `queue` is looked up once. If two words have
+/* The search for wanted declarations. `queue` has words to look up, each once. If two words have
  * equal keys, the declarations of both are wanted, which does no harm. */
 typedef struct search {
     cpp_unit *units;
@@ -46,8 +46,8 @@ static void add_words(search *s, cpp_span text)
             add_key(s, cpp_span_key(t.span));
 }
 
-/* Guesses from words such as FORCE_DEVICE whether macros annotate a device function. The header
- * that defines them may be missing. */
+/* Guesses from words such as FORCE_DEVICE whether macros, whose header may be missing, annotate a
+ * device function. */
 static bool sounds_like_device(cpp_span text)
 {
     cpp_lexer l = cpp_lexer_make(text.text, text.length, 1);
@@ -59,7 +59,6 @@ static bool sounds_like_device(cpp_span text)
     return false;
 }
 
-/* Tells whether a declaration is a macro call such as DEFINE_KERNELS(float). */
 static bool is_macro_call(const search *s, const cpp_declaration *d)
 {
     return d->head.length == 0 && !d->has_body && cpp_find_macro(s->units, s->count, d->name);
@@ -123,8 +122,8 @@ static bool is_below_std(const cpp_declaration *d)
     return cpp_is(cpp_next(&l), "std") && cpp_is(cpp_next(&l), "::");
 }
 
-/* Tells whether a declaration looks like a prototype for decltype, `auto has_size(...) -> no`. Such
- * functions are never called, and so need no annotation. */
+/* Tells whether a declaration looks like `auto has_size(...) -> no`, a prototype for decltype.
+ * Nothing calls these functions, so they need no annotation. */
 static bool is_for_decltype(const cpp_declaration *d)
 {
     if (d->has_body || names_host_type(d))
@@ -163,7 +162,7 @@ static bool is_usable(const search *s, const cpp_unit *u, size_t i)
     }
 }
 
-/* Tells whether a declaration is wanted even if no wanted text names it. */
+/* Tells whether a declaration is wanted, although no wanted text names it. */
 static bool is_always_named(const search *s, const cpp_unit *u, const cpp_declaration *d)
 {
     if (d->member || d->kind == CPP_USING || d->kind == CPP_OTHER || d->name_count == 0 ||
@@ -324,8 +323,8 @@ static void put_lines(pack *out, const char *begin, const char *end)
     }
 }
 
-/* Replaces a cut text by its ends of lines and its directives: every #if must keep its #endif. If
- * the cut text is one directive, the directive is cut, too. */
+/* Replaces a cut text by its ends of lines and its directives, because every #if needs its #endif.
+ * A cut text that is one directive is cut completely. */
 static void put_directives(pack *out, cpp_span s)
 {
     const char *at = s.text, *end = s.text + s.length;
@@ -341,8 +340,8 @@ static void put_directives(pack *out, cpp_span s)
     put_lines(out, at, end);
 }
 
-/* Returns the namespace X of `using namespace X;`, or "" if it is std, a nested namespace or an
- * alias. The header that declares X may be missing; the caller declares X on the same line. */
+/* Returns the namespace X of `using namespace X;`, or "" if X is std, a nested namespace or an
+ * alias. The caller declares X on the same line: the header that does so may be missing. */
 static cpp_span used_namespace(const cpp_unit *u, const cpp_declaration *d)
 {
     cpp_lexer l = cpp_lexer_make(d->span.text, d->span.length, 1);
@@ -358,8 +357,8 @@ static cpp_span used_namespace(const cpp_unit *u, const cpp_declaration *d)
     return plain ? name : (cpp_span){name.text, 0};
 }
 
-/* Appends a text that stays, and declares the namespaces that it uses. *next is the index of the
- * text's first declaration. */
+/* Appends a text that is not cut, and declares the namespaces that it uses. *next is the index of
+ * the text's first declaration. */
 static void put_kept(pack *out, const cpp_unit *u, const char *at, const char *end, size_t *next)
 {
     for (; *next < u->declaration_count && u->declarations[*next].span.text < end; ++*next) {

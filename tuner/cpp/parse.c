@@ -1,4 +1,4 @@
-/* The parser of a unit (cpp/unit.h). Tokens are taken one by one; parse_scope() has the grammar. */
+/* The parser of a unit (cpp/unit.h), token by token. parse_scope() has the grammar. */
 #include "cpp/unit.h"
 
 #include <ctype.h>
@@ -61,7 +61,7 @@ static void read_define(parser *p, cpp_lexer *l, cpp_token directive)
     add(p, &p->u->macros, &p->u->macro_count, &m, sizeof m);
 }
 
-/* Returns the header of #include NAME: the quoted value of the last macro NAME above, or "". */
+/* Returns the header of #include NAME: the quoted value of the last #define NAME so far, or "". */
 static cpp_span included_macro(const parser *p, cpp_token name)
 {
     for (size_t i = p->u->macro_count; i-- > 0 && name.kind == CPP_WORD;) {
@@ -118,7 +118,8 @@ static void take(parser *p)
     p->token = cpp_next(&p->lexer);
 }
 
-/* Skips a group, whose opening bracket is next. #else restores the nesting depth of its #if. */
+/* Skips brackets and the text in them; the opening bracket is the next token. #else restores the
+ * nesting depth of its #if. */
 static void skip_group(parser *p)
 {
     int depth = 0, saved[MAX_CONDITIONS], conditions = 0;
@@ -140,7 +141,7 @@ static void skip_group(parser *p)
     } while (depth > 0);
 }
 
-/* Skips template parameters, and returns them. If > is missing, stops at ; or {, returns "". */
+/* Skips template parameters, and returns them. If > is missing, stops at ; or { and returns "". */
 static cpp_span skip_angles(parser *p)
 {
     const char *begin = end_of(p->token);
@@ -213,7 +214,7 @@ static bool is_macro_of_type(const parser *p, const progress *g)
            cpp_spans_equal(g->last.span, p->u->names[g->d.first_name]) && p->token.kind == CPP_WORD;
 }
 
-/* Reads brackets, whose ( is the next token: a function's parameters, for example. */
+/* Reads brackets, such as a function's parameters. The next token is (. */
 static void read_brackets(parser *p, progress *g)
 {
     const bool names = (g->last.kind == CPP_WORD && !cpp_is_any(g->last, attributes)) ||
@@ -240,7 +241,7 @@ static void read_brackets(parser *p, progress *g)
     g->d.head = from_to(g->d.span.text, name.span.text);
 }
 
-/* Tells whether a macro call takes the place of a declaration: brackets follow its first word, and
+/* Tells whether a macro call stands in place of a declaration: brackets follow the first word, and
  * the next token begins a line. */
 static bool is_macro_call(const parser *p, const progress *g)
 {
@@ -282,7 +283,7 @@ static bool read_brace(parser *p, progress *g)
     return true;
 }
 
-/* Reads the name of an operator up to its brackets; the next token is the word `operator`. */
+/* Reads the name of an operator. The next token is the word `operator`. */
 static void read_operator(parser *p, progress *g)
 {
     g->operator_word = p->token;
@@ -296,8 +297,8 @@ static void read_operator(parser *p, progress *g)
         take(p);
 }
 
-/* Adds the last word if it is a name: the first word of a type, or of a variable the word before
- * = [ ; , { ( or : */
+/* Adds the last word if it is a name: the first word of a type, or a variable's word before = [ ; ,
+ * { ( or : */
 static void note_name(parser *p, progress *g)
 {
     static const char *const ends[] = {"=", "[", ";", ",", "{", "(", ":", NULL};
@@ -396,7 +397,7 @@ static void add_declaration(parser *p, progress *g, const char *scope)
     g->d.scope = strdup(scope);
     if (!g->d.scope)
         p->failed = true;
-    /* The declaration is placed before its members, which were read first. */
+    /* Members were read first. The declaration moves to the place before them. */
     add(p, &p->u->declarations, &p->u->declaration_count, &g->d, sizeof g->d);
     if (p->failed)
         return;
@@ -440,7 +441,7 @@ static void parse_declaration(parser *p, const char *scope, bool member)
     add_declaration(p, &g, scope);
 }
 
-/* Reads namespace a::b { ... }, whose first word is the next token. */
+/* Reads namespace a::b { ... }; the next token is `namespace`. */
 static void parse_namespace(parser *p, const char *scope)
 {
     cpp_lexer ahead = p->lexer;
@@ -491,8 +492,7 @@ int cpp_opened_scopes(const cpp_macro *m)
     return m->is_constant ? 0 : depth;
 }
 
-/* Returns the number of scopes that the next token opens, if it is a macro such as
- * LIB_NAMESPACE_BEGIN; otherwise 0. */
+/* Returns how many scopes the next token opens as a macro such as LIB_NAMESPACE_BEGIN, or 0. */
 static int opened_here(const parser *p)
 {
     if (p->token.kind != CPP_WORD || !p->token.begins_line)
@@ -506,7 +506,7 @@ static int opened_here(const parser *p)
     return 0;
 }
 
-/* Adds the use of a macro that opens or closes a scope, as a declaration that is always kept. */
+/* Adds a macro call that opens or closes a scope, as a declaration that is always kept. */
 static void parse_scope_macro(parser *p, const char *scope, bool member)
 {
     progress g = {.first_inner = p->u->declaration_count};

@@ -1,4 +1,4 @@
-/* Reads the array of a signature from PTX, which lists bytes and may omit trailing zeroes. */
+/* Reads the array of a signature from PTX, which lists bytes and may omit zeroes at the end. */
 #include "cpp/signature.h"
 
 #include <stdio.h>

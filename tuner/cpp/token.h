@@ -1,6 +1,7 @@
 /* The tokens and comments of C++ text, for modules that look for declarations. Comments and blanks
- * separate tokens. A directive with its continued lines is one token. Of C++'s translation phases,
- * only lines are spliced. No function fails: text that is not C++ still gives tokens. */
+ * separate tokens. A directive with its continued lines is one token. The lexer splices lines, but
+ * does no other translation phase of C++. No function fails: text that is not C++ also gives
+ * tokens. */
 #ifndef AUTOTUNE_CPP_TOKEN_H
 #define AUTOTUNE_CPP_TOKEN_H
 
@@ -27,7 +28,7 @@ typedef struct cpp_token {
     cpp_token_kind kind;
     cpp_span span;
     int line;         /* from 1 */
-    bool begins_line; /* the first token on its line */
+    bool begins_line; /* the token is the first on its line */
 } cpp_token;
 
 typedef struct cpp_lexer {
@@ -51,7 +52,6 @@ uint64_t cpp_span_key(cpp_span s);
 /* Returns the text from `begin` to `end` without blanks and comments at both ends. */
 cpp_span cpp_trim(const char *begin, const char *end);
 
-/* Tells whether a token is the word or symbol `text`. */
 bool cpp_is(cpp_token t, const char *text);
 
 /* Tells whether a token is one of the words or symbols in a list that ends with NULL. */
@@ -60,16 +60,16 @@ bool cpp_is_any(cpp_token t, const char *const *texts);
 /* Returns 1 for an opening bracket (, [ or {, -1 for a closing bracket, and 0 for other tokens. */
 int cpp_nesting(cpp_token t);
 
-/* Finds the comment that describes how a file is tuned: the first block comment or consecutive //
- * comments with "autotune" as the first word. *comment includes the comment signs; *line is the
- * number of its first line. Returns false if the file has no such comment. */
+/* Finds the first comment whose first word is "autotune": a block comment or consecutive //
+ * comments. *comment includes the comment signs; *line is the number of its first line. Returns
+ * false if the file has no such comment. */
 bool cpp_comment_find(const char *text, cpp_span *comment, int *line);
 
 /* Returns false if the end of a block comment is missing. */
 bool cpp_comment_is_closed(cpp_span comment);
 
-/* Returns the comment's text with the line numbers of the file: blanks replace comment signs and
- * the first word, and empty lines replace the text before the comment. The caller frees the text.
+/* Returns the comment's text, with line numbers as in the file: empty lines stand for the text
+ * before the comment, and blanks for comment signs and the first word. The caller frees the text.
  * Returns NULL if memory is short. */
 char *cpp_comment_body(const char *text, cpp_span comment);
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Indexes macros from the last to the first: each macro links to the next one with its key. */
+/* Builds the index of macros: each macro links to the next macro with an equal key. */
 static bool index_macros(cpp_unit *u)
 {
     for (size_t i = u->macro_count; i-- > 0;) {
@@ -63,14 +63,14 @@ const cpp_macro *cpp_find_macro(const cpp_unit *units, size_t count, cpp_span na
     return NULL;
 }
 
-/* limits on nested macros: a macro that names itself twice would double the text at each level */
+/* limits of the expansion: a macro that names itself twice doubles the text each time */
 enum { MAX_EXPANSION = 6, MAX_EXPANDED_TOKENS = 4096 };
 
 static bool text_has(const cpp_unit *units, size_t count, cpp_span text, const char *const *words,
                      int depth, int *expanded);
 
-/* Tells whether any macro called `name` contains one of the words. Several macros of this name may
- * be defined, below different #if. */
+/* Tells whether a macro called `name` contains one of the words. Several macros may have this name,
+ * below different #if. */
 static bool macros_have(const cpp_unit *units, size_t count, cpp_span name,
                         const char *const *words, int depth, int *expanded)
 {
@@ -127,8 +127,8 @@ bool cpp_is_kernel(const cpp_unit *units, size_t count, const cpp_declaration *d
     return d->kind == CPP_FUNCTION && cpp_text_has(units, count, d->head, words);
 }
 
-/* Returns the name of a parameter: the last word before a default value or brackets, or "" if that
- * word is the type. */
+/* Returns the name of a parameter: the last word before a default value or brackets. Returns "" if
+ * that word is the type. */
 static cpp_span parameter_name(cpp_span text)
 {
     static const char *const types[] = {"int",      "float",  "double", "char",  "long", "short",

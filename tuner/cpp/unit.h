@@ -1,8 +1,7 @@
-/* Parses CUDA C++ text into declarations, macros and includes, which point into the text, and
- * cuts the text to the declarations that a kernel needs, with the same line numbers. Uses no
- * compiler and evaluates no conditions: the lines below every #if and #else are read. The only
- * error is a lack of memory. Text that is not C++ gives wrong declarations, which the compiler
- * rejects later. */
+/* Parses CUDA C++ text into declarations, macros and includes, which point into the text. Cuts the
+ * text to the declarations that a kernel needs, with the same line numbers. Uses no compiler and
+ * evaluates no conditions: the lines below every #if and #else are read. The only error is a lack
+ * of memory. Text that is not C++ gives wrong declarations, which the compiler rejects later. */
 #ifndef AUTOTUNE_CPP_UNIT_H
 #define AUTOTUNE_CPP_UNIT_H
 
@@ -40,8 +39,7 @@ typedef struct cpp_macro {
     int line;
     size_t next; /* index of the next macro with the same name key; 0 for the last */
     bool has_parameters;
-    bool is_constant; /* not a macro, but const or constexpr NAME = VALUE; or NAME{VALUE}; at file
-                         scope */
+    bool is_constant; /* const or constexpr NAME = VALUE; or NAME{VALUE}; at file scope */
 } cpp_macro;
 
 typedef struct cpp_include {
@@ -50,7 +48,7 @@ typedef struct cpp_include {
     bool is_quoted;
     bool is_missing; /* set by the caller: the header is missing; cpp_render() drops the line */
     bool is_empty;   /* set by the caller: the header exists but has nothing for a device */
-    bool is_ahead;   /* set by the caller: the header's text precedes the file's, so cpp_render()
+    bool is_ahead;   /* set by the caller: the header's text stands before the file's; cpp_render()
                         drops the line */
 } cpp_include;
 
@@ -66,8 +64,8 @@ typedef struct cpp_unit {
     cpp_span own_comment; /* the comment that begins with "autotune"; "" if there is none */
 } cpp_unit;
 
-/* Reads a text, which has to outlive the unit. `scopes` are macros of other units that open or
- * close a scope (cpp_opened_scopes()). The only error is AT_NO_MEMORY. The caller frees *out. */
+/* Reads a text, which must outlive the unit. `scopes` are other units' macros that open or close a
+ * scope (cpp_opened_scopes()). The only error is AT_NO_MEMORY. The caller frees *out. */
 at_status cpp_unit_read(const char *text, const cpp_macro *scopes, size_t scope_count,
                         cpp_unit *out, at_error *error);
 void cpp_unit_deinit(cpp_unit *u);
@@ -75,11 +73,11 @@ void cpp_unit_deinit(cpp_unit *u);
 /* Fills a unit's lists for cpp_unit_read(). Returns false if memory is short. */
 bool cpp_parse(cpp_unit *u, const cpp_macro *scopes, size_t scope_count);
 
-/* Returns how many scopes more a macro opens than it closes: -1 for #define END_NAMESPACE } */
+/* Returns the scopes that a macro opens minus those that it closes: -1 for #define END_NS } */
 int cpp_opened_scopes(const cpp_macro *m);
 
-/* Counts the leading #include lines. Above these are only lines that cannot change the headers:
- * comments, #pragma, definitions of `given` names, and definitions without a value (guards). */
+/* Counts the #include lines at the beginning. Only lines that cannot change the headers stand above
+ * them: comments, #pragma, definitions of `given` names, and definitions without a value. */
 size_t cpp_leading_includes(const cpp_unit *u, const cpp_span *given, size_t given_count);
 
 /* Finds a macro by name in all units. Returns NULL if there is none. */
@@ -89,7 +87,7 @@ const cpp_macro *cpp_find_macro(const cpp_unit *units, size_t count, cpp_span na
 const cpp_declaration *cpp_find_variable(const cpp_unit *u, const char *name);
 
 /* Tells whether a text, or a macro that it uses, contains one of the `words`, a list that ends with
- * NULL. Follows macros for six levels and a few thousand tokens: annotations need no more. */
+ * NULL. Follows macros for six levels and about 4,000 tokens. */
 bool cpp_text_has(const cpp_unit *units, size_t count, cpp_span text, const char *const *words);
 
 /* Tells whether a declaration is a function annotated __global__. */
@@ -104,16 +102,16 @@ typedef struct cpp_parameter {
  * Returns their number. */
 size_t cpp_parameters(cpp_span list, cpp_parameter *out, size_t capacity);
 
-/* Sets `wanted` of each declaration that device code may use and that a wanted text names. The
- * `roots`, such as "ns::scale<BLOCK, float>", and all wanted declarations are wanted texts. Only
- * names are compared: more may be wanted than a compiler needs, but never less. With `is_device`,
+/* Sets `wanted` of each declaration that device code may use and that a wanted text names. Wanted
+ * texts are the `roots`, such as "ns::scale<BLOCK, float>", and all wanted declarations. Only names
+ * are compared, so more than a compiler needs may be wanted, but never less. With `is_device`,
  * functions without an annotation are device functions. The only error is AT_NO_MEMORY. */
 at_status cpp_need(cpp_unit *units, size_t count, const cpp_span *roots, size_t root_count,
                    bool is_device, at_error *error);
 
-/* Returns the text with wanted declarations and directives, but without #include lines of missing
- * headers or headers ahead, and without definitions of `given` names. Line numbers stay: ends of
- * lines replace the cut text; a line that became empty holds a vertical tab. The caller frees the
+/* Returns the text with wanted declarations and directives, without definitions of `given` names
+ * and without #include lines of headers that are missing or ahead. Line numbers stay: ends of lines
+ * replace the cut text, and a line that became empty holds a vertical tab. The caller frees the
  * text. Returns NULL if memory is short. */
 char *cpp_render(const cpp_unit *u, const cpp_span *given, size_t given_count);
 

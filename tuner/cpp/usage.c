@@ -9,8 +9,8 @@ static cpp_span from_to(const char *begin, const char *end)
     return (cpp_span){begin, end > begin ? (size_t)(end - begin) : 0};
 }
 
-/* Takes the second and third sign of <<< or >>>; `first` has been taken. Returns false, and takes
- * nothing, if three adjacent signs are missing. */
+/* Takes the second and third sign of <<< or >>> after `first`. Returns false, and takes nothing,
+ * unless all three are adjacent. */
 static bool takes_three(cpp_lexer *l, cpp_token first, const char *sign)
 {
     cpp_lexer ahead = *l;
@@ -187,7 +187,7 @@ static void add_words(words *w, cpp_span text)
     }
 }
 
-/* Adds the words of the file's declarations of `name`, but not of the function that launches. */
+/* Adds the words of the declarations of `name`, except that of the function that launches. */
 static void add_declared(words *w, const cpp_unit *units, size_t count, const cpp_launch *launch,
                          cpp_span name)
 {
