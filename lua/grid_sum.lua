@@ -1,5 +1,5 @@
--- The sum of an array in one launch whose blocks wait for each other: all blocks, in a cooperative launch, or the
--- blocks of a cluster, which read each other's shared memory.
+-- Sums an array in one launch. The blocks wait for each other: all blocks of a cooperative launch, or the blocks of a
+-- cluster, which read each other's shared memory.
 local at = require "autotune"
 
 return at.pattern {

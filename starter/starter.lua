@@ -26,7 +26,7 @@ return at.pattern {
   where = {
     "block * items <= 4096",
   },
-  -- The configuration that you would write first, where it differs from the first values.
+  -- The configuration that you would write first. Parameters that are left out have their first value.
   baseline = { block = 256 },
 
   buffers = {

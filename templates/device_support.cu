@@ -3,8 +3,8 @@
 // under NVRTC's --minimal. All loops are grid-stride loops, so that any grid works.
 //
 // Every run with an empty cache waits for this source before it measures. Therefore code that need not
-// be fast is neither inlined nor unrolled, which saves a third of the compile time. With SUPPORT_PART 1
-// and 2 it is two sources that compile at the same time; without SUPPORT_PART it is a single source.
+// be fast is neither inlined nor unrolled, which saves a third of the compile time. Two processes compile
+// the source at the same time: SUPPORT_PART is 1 for the first half, 2 for the second, undefined for all.
 
 typedef unsigned char u8;
 typedef unsigned short u16;
@@ -74,7 +74,7 @@ static __device__ float float_from_half(u16 h)
     return x;
 }
 
-// Rounds to nearest even; not for NaN.
+// Rounds to nearest even. `x` must not be NaN.
 static __device__ u16 bfloat16_from_float(float x)
 {
     u32 bits = __float_as_uint(x);
@@ -191,7 +191,7 @@ static __device__ u64 shuffle_bits(u64 v, u32 half, u64 seed)
     return left << half | right;
 }
 
-// Follows the cycle until it is back in [0, count).
+// Returns element `i` of a permutation of [0, count): repeats the bijection until its value is below `count`.
 static __device__ u64 permuted(u64 i, u64 count, u64 seed)
 {
     u32 half = 1;
@@ -203,7 +203,7 @@ static __device__ u64 permuted(u64 i, u64 count, u64 seed)
     return i;
 }
 
-// A random octave, and a random value in it.
+// Returns a value below `limit`: a random value from a random octave, [2^k - 1, 2^(k + 1) - 1).
 static __device__ u64 skewed(u64 r, u64 limit)
 {
     u64 octaves = 64 - (u64)__clzll((long long)limit);
@@ -307,8 +307,9 @@ static __device__ u32 element_bytes(int type)
     }
 }
 
-// A value that is noticed in an output: NaN or an index far after the end; huge or far before the
-// start; the same with the other sign; or an ordinary value.
+// Returns an element of a guard band, which would be noticed in an output. `pattern` modulo 4: 0 gives NaN
+// or an index far after the end; 1 a huge value or an index far before the start; 2 an ordinary value; 3
+// the same as 1 with the other sign.
 static __device__ u64 guard_value(u64 r, int type, int pattern)
 {
     const u64 sign = (pattern & 3) == 3 ? ~r >> 63 : r >> 63;
@@ -369,7 +370,7 @@ extern "C" __global__ void at_guards_check(const u8 *before, const u8 *after, u6
 #endif
 #if !defined(SUPPORT_PART) || SUPPORT_PART == 2
 
-// Fills the block's shared memory, because a kernel may find the data of an earlier one.
+// Fills the block's shared memory, because a kernel may find the data of an earlier kernel there.
 extern "C" __global__ void at_scrub(u32 bytes, u32 value)
 {
     extern __shared__ u32 words[];
@@ -396,8 +397,7 @@ static __device__ void report(const Tally &t, u64 *results)
     atomicMax(&results[FIRST_INVERTED], ~t.first);
 }
 
-// Counts the elements of `width` bytes with a difference in the eight bytes that start at byte
-// `at`.
+// Counts the elements of `width` bytes that differ. `difference` is the XOR of the eight bytes from byte `at`.
 static __device__ __noinline__ void count_differences(Tally &t, u64 difference, u64 at, u32 width)
 {
     u64 mask = width == 8 ? ~0ull : (1ull << (8 * width)) - 1;
@@ -447,7 +447,7 @@ static __device__ bool is_float(int type)
     return type >= HALF;
 }
 
-// The largest finite magnitude.
+// Writes the largest finite magnitude to results[MAGNITUDE].
 extern "C" __global__ void at_magnitude(const void *expected, u64 count, int type, u64 *results)
 {
     double largest = 0;
@@ -461,8 +461,7 @@ extern "C" __global__ void at_magnitude(const void *expected, u64 count, int typ
     atomicMax(&results[MAGNITUDE], (u64)__double_as_longlong(largest));
 }
 
-// Maps sign and magnitude to an integer on one line: neighbours differ by 1, and both zeros are
-// equal.
+// Maps the bits of a float to an integer: neighbouring floats differ by 1, and both zeros are equal.
 static __device__ u64 place_of_float(u64 bits, int width)
 {
     const u64 middle = 1ull << 63, sign = 1ull << (width - 1);
@@ -533,8 +532,8 @@ extern "C" __global__ void at_compare_close(const void *found, const void *expec
     report(t, results);
 }
 
-// For a given index this is a bijection of the word, so that changing one word always changes the
-// sum, and exchanging two words changes it, too.
+// For each index, this is a bijection of the word, so a change of one word always changes the sum. The
+// index makes the sum depend on the order of the words.
 static __device__ u64 checksum_term(u64 word, u64 i)
 {
     u64 v = (word ^ (i * 0x9e3779b97f4a7c15ull)) * 0xd6e8feb86659fd93ull;
@@ -580,7 +579,7 @@ extern "C" __global__ void at_flush_read(const uint4 *data, u64 count, u64 *sink
         *sink = sum;
 }
 
-// Blocks the stream until the host has queued everything behind it and sets *flag to `ticket`.
+// Blocks the stream until the host has queued all work behind the gate and sets *flag to `ticket`.
 // Gives up after `timeout_ns`, so that a stopped host blocks nothing.
 extern "C" __global__ void at_gate(const volatile u32 *flag, u32 ticket, u64 timeout_ns)
 {

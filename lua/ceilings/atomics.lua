@@ -12,7 +12,7 @@ return at.pattern {
   space = {
     block = { 128, 256, 512, 1024 },
     items = { 1, 2, 4, 8, 16 },    -- additions of a thread
-    returns = { false, true },     -- an atomic operation, which returns the old word, instead of a reduction
+    returns = { false, true },     -- true: atomic operations, which return the old word; false: reductions
   },
   where = { "n % (block * items) == 0", "n % words == 0", "words % block == 0" },
   baseline = { block = 256, items = 4 },

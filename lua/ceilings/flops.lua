@@ -1,4 +1,4 @@
--- The ceilings "fp32" and "fp64": fused multiply-adds in a second, in chains that depend only on themselves.
+-- The ceilings "fp32" and "fp64": fused multiply-adds in a second, in independent chains.
 local at = require "autotune"
 
 return at.pattern {

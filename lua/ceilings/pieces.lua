@@ -1,5 +1,5 @@
 -- The ceilings "pieces_read" and "pieces_written": bytes that are read or written in a second, in runs of 32 bytes at
--- addresses far apart. DRAM moves larger pieces; the ceilings of long runs give the cost of a piece.
+-- addresses far apart. DRAM moves larger pieces. Compared with "read" and "write", these ceilings show what a piece costs.
 local at = require "autotune"
 
 return at.pattern {

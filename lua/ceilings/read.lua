@@ -12,7 +12,7 @@ return at.pattern {
     block = { 256, 512, 1024 },
     vec = { 1, 2, 4 },             -- words of a load
     unroll = { 1, 2, 4, 8 },       -- loads of a thread in flight
-    trips = { 1, 4 },              -- repetitions
+    trips = { 1, 4 },              -- iterations of the loop in a thread
     hint = { "none", "streaming" },
   },
   where = { "n % (block * vec * unroll * trips) == 0" },

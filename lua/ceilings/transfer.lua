@@ -12,7 +12,7 @@ return at.pattern {
 
   space = {
     memory = { "pinned", "write_combined" },
-    chunk = { 0, 4 * MIB, 16 * MIB, 64 * MIB }, -- 0 stands for one chunk
+    chunk = { 0, 4 * MIB, 16 * MIB, 64 * MIB }, -- bytes; 0 stands for a single chunk
     streams = at.when("chunk > 0", { 1, 2, 4 }),
   },
   where = { "chunk < 4 * n" },

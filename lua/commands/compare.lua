@@ -69,7 +69,7 @@ local function judge_files(a, b, margin)
 end
 
 -- Step "pair", given { a, b, margin }: for each problem, makes a pair of the results of both files, and judges the pair
--- by the recorded times. If each file has only one problem, their results are a pair even if the problems differ.
+-- by the recorded times. If each file has one result, and one file does not say its problem, the two results are a pair.
 function STEPS.pair(given)
   local a, b, first, out = given.a.subjects, given.b.subjects, {}, {}
   local single = #a == 1 and #b == 1 and (a[1].problem == "" or b[1].problem == "")

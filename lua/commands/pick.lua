@@ -1,10 +1,10 @@
 -- autotune pick: prints the configuration that a program gets, its rule, and why better configurations cannot be used.
 --
--- given: pattern, gpu { name, major, minor }, problem, choice, refused, records { gpu, major, minor }, folders. The
--- choice and each refused candidate have rule and configuration. If these are known, they also have gpu and pattern of
--- their record; problem, time_ns and number of their entry; place, the index in their portfolio. A refused candidate
--- also has the reason: is_slower; by_tree, if the portfolio's tree chose the default; seen, a problem on which it was
--- no faster than the default; or broken { line, text }.
+-- given: pattern, gpu { name, major, minor }, problem, choice, refused, records { gpu, major, minor }, folders. `choice`
+-- and each member of `refused` is a candidate. A candidate has rule and configuration and, if known, gpu and pattern of its
+-- record; problem, time_ns and number of its entry; and place, its index in a portfolio. A refused candidate has a reason:
+-- by_tree (the portfolio's tree chose the default), seen (a problem on which it was no faster than the default; is_slower
+-- if it was slower), or broken { line, text } (a constraint).
 
 local get, pairs_of
 

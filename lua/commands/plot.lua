@@ -64,7 +64,7 @@ end
 
 local MEMORY = { copy = true, read = true, write = true }
 
--- Returns whether ceiling `c` is shown: the pattern's own ceiling is, and others that may limit the launch before it.
+-- Returns whether ceiling `c` is shown. The pattern's own ceiling is shown, and each ceiling that may limit the launch first.
 local function concerns(r, c)
   local own = r.ceiling and ceiling_of(r.ceiling) or "bytes"
   if c.name == r.ceiling then return true end

@@ -2,7 +2,7 @@
 -- plan of the runs, and with `runs` for the command's answer.
 --
 -- Scores compare a search with random search on the same, completely measured space. A failed configuration is an
--- evaluation that finds nothing; until a working one is found, the cost is the worst one's. Source: Willemsen, Schoonhoven,
+-- evaluation that finds nothing. Before the first working configuration, the cost is that of the slowest. Source: Willemsen, Schoonhoven,
 -- Filipovic, Tørring, van Nieuwpoort, van Werkhoven, "A methodology for comparing optimization algorithms for auto-tuning",
 -- FGCS 159 (2024).
 
@@ -10,11 +10,11 @@ local entries = require "lib.entries"
 
 local POINTS, MARKS, WAY_OF_BUDGET = 50, 12, 0.95
 
--- Returns the expected value of the best of m configurations drawn without replacement, value(cost) if one works and
--- `nothing` if all fail: the sum over ranks i of value(cost(i)) C(N - i, m - 1) / C(N, m). m is limited to N.
+-- Draws m configurations without replacement, at most N. Returns the expected value(cost) of the fastest of them; if all
+-- fail, their value is `nothing`. This is the sum over ranks i of value(cost(i)) C(N - i, m - 1) / C(N, m).
 local function expected(s, m, value, nothing)
   local n, draws = s.count, math.min(m, s.count)
-  local probability, sum, left = draws / n, 0.0, 1.0 -- the probability that the best has this rank follows from the last one
+  local probability, sum, left = draws / n, 0.0, 1.0 -- the probability that the best has this rank, from that of the rank before
   for i, cost in ipairs(s.costs) do
     sum = sum + probability * value(cost)
     left = left - probability
@@ -55,8 +55,8 @@ local function budget_of(s)
   return low
 end
 
--- Returns the space's costs, its budget, and the curves: places by evaluations and by seconds that the score averages, and
--- then those that people see.
+-- Returns the space's costs, its budget, and the points of four curves. Curves 1 and 2 are points in evaluations and in
+-- seconds over which the score is averaged. Curves 3 and 4 are the points that are printed.
 local function plan_of(given)
   table.sort(given.costs)
   local s = { costs = given.costs, count = given.count }

@@ -6,7 +6,7 @@ local get = entries.get
 local UNITS = { "bytes", "flops", "items" }
 local RATES = { bytes = "gbps", flops = "gflops", items = "gitems" }
 
--- Returns the name of the ceiling. Records of earlier versions have no ceiling, but the share of a copy.
+-- Returns the name of the ceiling. Records of earlier versions do not name the ceiling, which is that of a copy.
 local function ceiling_name(e)
   local name = get(e, "ceiling") or ""
   return ceiling_of(name) and name or "copy"

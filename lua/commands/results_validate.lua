@@ -52,7 +52,7 @@ function checks:order(time, pointer)
   end
 end
 
--- Returns whether the figure `name` agrees with `expected`; nil if one of both is unknown.
+-- Notes a fault if the figure `name` differs from `expected`. A figure that is 0 is unknown and has no fault.
 function checks:figure(of, name, expected, tolerance, pointer, from)
   local kept = number(of, name)
   if kept > 0 and expected > 0 and is_finite(expected) and math.abs(kept - expected) > tolerance * expected then

@@ -48,8 +48,8 @@ for _, kind in ipairs(kernel.ARGUMENTS) do
   end
 end
 
---- Makes an argument that is a small struct, laid out as in C: at.struct { at.float "x", at.int32 "n" }. A member with
---- the name of a buffer has the buffer's address.
+--- Makes an argument that is a small struct, laid out as in C: at.struct { at.float "x", at.int32 "n" }. For a member
+--- that is a buffer's name, the struct has the buffer's address.
 function at.struct(members)
   if type(members) ~= "table" then
     error("at.struct takes a list: at.struct { at.float(...), at.int32(...) }", 2)
@@ -93,7 +93,7 @@ function at.ask(question)
   return { [KIND] = "question", question = question }
 end
 
--- Adds each question in a table, at any depth, to the list, with its path. Lists of plain values have no questions.
+-- Appends the questions in table `t`, with their paths, to `list`. Looks at most 9 levels deep. Skips lists of plain values.
 local function add_questions(t, path, list)
   for _, key in ipairs(check.ordered_keys(t, path)) do
     local v, inner = t[key], check.child(path, key)
@@ -113,7 +113,7 @@ local function refuse_questions(description)
   fail(list[1].path, "%d question%s open; write a value in the place of each at.ask:\n%s", #list, #list == 1 and " is" or "s are", table.concat(lines, "\n"))
 end
 
--- A misspelt function, at.NAME, is an error that names the nearest function.
+-- If a script uses an unknown at.NAME, the error names the function with the most similar name.
 host.missing(at, function(_, name)
   error("there is no at." .. tostring(name) .. check.meant(tostring(name), check.sorted_keys(at)), 2)
 end)

@@ -13,7 +13,7 @@ end
 
 local ALWAYS_READ = { name = true, major = true, minor = true }
 
--- Returns the fields of the device that constraints and their derived values read, but the look-up does not.
+-- Returns text for the exported header's first comment: the fields of autotune_device that its functions read.
 function text.fields_read(p, device_fields)
   if #p.constraints == 0 then
     return " name, major and\n * minor are read (no constraint is known, so none is checked)"
@@ -31,7 +31,7 @@ function text.fields_read(p, device_fields)
   return out
 end
 
--- Returns the cells of `row`, or the default's cells if `row` is nil.
+-- Returns the C initialiser of one table entry: of `row`, or of the default configuration if `row` is nil.
 function text.entry(p, row)
   local record, e = row and row.record, row and row.entry
   local head = {
@@ -68,14 +68,15 @@ function text.any(p, part)
 end
 
 -- Returns whether there is a constraint that C cannot express.
-function text.has_untold(p)
+function text.has_constraint_without_c(p)
   for _, constraint in ipairs(p.constraints) do
     if not constraint.c then return true end
   end
   return false
 end
 
-function text.underived(p)
+-- Returns the C declaration of derived values that are not computed yet.
+function text.empty_derived(p)
   local out = {}
   for i, d in ipairs(p.derived) do out[i] = "false, " .. (d.c_type == "bool" and "false" or "0") end
   return "autotune_" .. p.name .. "_derived values = {" .. table.concat(out, ", ") .. "}, *derived = &values;"
@@ -176,8 +177,8 @@ function text.conditions(p, use, device_fields)
   return #out > 0 and table.concat(out, " &&\n        ") or "true"
 end
 
--- Returns the values of the fields that autotune_device_named() returns: its arguments, and the limits of the compute
--- capability, which are 0 if the capability is unknown.
+-- Returns the C initialiser of the device that autotune_device_named() returns. The function's arguments give the name
+-- and the compute capability. The other fields are the limits of `capability`, or 0 if `capability` is nil.
 function text.device_values(device_fields, capability, start)
   local out = {}
   for i, field in ipairs(device_fields) do
@@ -188,7 +189,7 @@ function text.device_values(device_fields, capability, start)
   return c.braced(out, start)
 end
 
--- Returns a text that says with what the results agree if there is no reference; nil if all patterns have a reference.
+-- Returns what the results of pattern `p` were compared with, or nil if they were compared with a reference.
 function text.agreeing(p)
   local with = { baseline = "those of the pattern's default", file = "those kept in files" }
   for _, row in ipairs(p.rows) do

@@ -8,7 +8,7 @@ local check = host.own "check.lua"
 local tolerance = host.own "tolerance.lua"
 local fail, KIND = check.fail, check.KIND
 
--- allowed difference of approximate instructions between two GPUs, or a GPU and the simulated device
+-- Allowed distance of results, in representable values: approximate instructions differ between GPUs and the simulated device.
 local ULPS = 8
 
 local captured = {}
@@ -61,8 +61,8 @@ end
 
 local NOTHING = {}
 
--- Returns the number of elements, of `bytes` each, behind a pointer: from `sizes` or, without that, from the buffer's
--- count or, without that, all elements up to the end of the allocation.
+-- Returns the number of elements, of `bytes` bytes each, behind the pointer `p`: the buffer's count, or else the value in
+-- `sizes`. Without both, counts all elements up to the end of the allocation, and the second result is true.
 local function elements_of(description, given, p, bytes, value_of)
   local size = (description.sizes or NOTHING)[p.name]
   local left = p.left_bytes // bytes
@@ -95,7 +95,7 @@ local function fill_buffer(description, expected, p, value_of)
   local lanes, type, bytes = p.lanes, p.type, p.bytes
   if given.dtype ~= nil then
     lanes, type, bytes = 1, given.dtype, host.sizeof(given.dtype)
-  elseif type == "bool" or type == nil or bytes == 0 then -- buffers have no such element type
+  elseif type == "bool" or type == nil or bytes == 0 then -- a buffer cannot have this element type
     lanes, type, bytes = 1, "uint8", 1
   end
   local count, is_rest = elements_of(description, given, p, bytes, value_of)
@@ -135,8 +135,8 @@ local function list_pointers(launch, signature, params, named)
   return list
 end
 
--- Lets pointers to the same address share a buffer. A buffer that the kernel may write ends where the next buffer
--- begins, because the memory from there on belongs to the results of the next buffer.
+-- Lets pointers to the same address share a buffer. A buffer that the kernel may write ends where the next writable buffer
+-- begins, so that each result belongs to one buffer.
 local function share_memory(list)
   local owner = {}
   for _, const in ipairs { false, true } do
@@ -182,9 +182,9 @@ function captured.complete_constants(description, given, launch)
   end
 end
 
---- Completes description.problem, .buffers and .reference from the launch and the kernel's parameters. Adds arguments
---- that are not variables, null pointers and structures, to `named`, and variables to `known`. `value_of` evaluates an
---- expression over `known`.
+--- Completes description.problem, .buffers and .reference from the launch and the kernel's parameters. Adds scalars to
+--- `known`. Adds null pointers, structures and pointers that share a buffer to `named`. `value_of` evaluates an expression
+--- over `known`.
 function captured.complete(description, launch, entry, signature, params, named, known, value_of)
   local base = string.match(string.match(entry, "^[^<]*"), "([%w_]+)%s*$")
   if not string.find(launch.kernel, "%f[%w_]" .. base .. "%f[^%w_]") then

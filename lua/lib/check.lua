@@ -46,7 +46,7 @@ local function show(v)
   return "a " .. type(v)
 end
 
--- Returns " is 'x'", " is missing", or why a field that the script has is nil.
+-- Returns " is 'x'" or " is missing". If the script has the field, but its value is nil, the value is an undefined name.
 local function state_of(v, path)
   if v ~= nil then return " is " .. show(v) end
   local parent = { table.unpack(path, 1, #path - 1) }
@@ -132,8 +132,8 @@ function check.string(v, path, example)
   return v
 end
 
--- Reads a text, or a list of at most 16 texts. Returns { text, path } for each. For messages, `example` shows a list
--- and `what` says what a text names.
+-- Reads a text, or a list of at most 16 texts. Returns { text, path } for each text. Messages have `example`, a
+-- whole list, and `what`, a description of one text.
 function check.texts(given, path, example, what)
   local list = {}
   if given == nil then return list end
@@ -147,7 +147,7 @@ function check.texts(given, path, example, what)
   return list
 end
 
--- Reads include = "include" or { "include", "src" }: folders below the script's. Returns { name, line } for each.
+-- Reads include = "include" or { "include", "src" }: paths below the script's folder. Returns { name, line } for each path.
 function check.includes(given, path)
   local list = check.texts(given, path, "include = { \"include\" }, folders below the script's",
                            "a folder below the script's, for example \"include\"")

@@ -10,7 +10,7 @@ local function is_word(name)
   return string.find(name, "^[%a_][%w_]*$") ~= nil
 end
 
---- Returns the functions that return addresses of a source's kernels, for each entry; "" if an entry needs none.
+--- Returns C++ functions that return the addresses of a source's kernels. A kernel whose address is its name has no function.
 function entries.functions(names, is_ptx)
   local out = {}
   for e, name in ipairs(names) do

@@ -52,7 +52,7 @@ local function skip_name(s, at)
   return (last or at - 1) + 1
 end
 
--- Skips a number, including the quotes in 1'000'000, which do not begin a character.
+-- Skips a number. The quotes in 1'000'000 are part of the number and do not begin a character.
 local function skip_number(s, at)
   while true do
     local _, last = string.find(s, "^[%w.]+", at)
@@ -105,7 +105,7 @@ local function rewrite_linkage(r, s, at, in_directive)
   local literal = skip_blanks(s, skip_name(s, at), not in_directive)
   if not (at_is(s, literal, '"C"') or at_is(s, literal, '"C++"')) then return nil end
   local behind = skip_blanks(s, skip_quoted(s, literal), not in_directive)
-  -- An inline namespace: names in it are visible outside, like those in an extern "C" block.
+  -- Names in an inline namespace are visible outside, as names in an extern "C" block are.
   if at_is(s, behind, "{") then add(r.text, "inline namespace linkage ") end
   return behind
 end

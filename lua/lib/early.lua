@@ -1,5 +1,5 @@
--- Evaluates expressions before the pattern exists, for example with the baseline's values. No function fails: the
--- value is nil if an expression has no value yet or reads `device`.
+-- Evaluates expressions before the pattern exists, for example with the baseline's values. No function here fails. An
+-- expression that has no value yet, or that reads `device`, has the value nil.
 
 local host = ...
 
@@ -25,7 +25,8 @@ local function copied(values)
   return copy
 end
 
--- Returns the lists of values of parameters that are plain lists, by name, and the names in order.
+-- Returns a table from each parameter's name to its list of values, and the names in order. For at.when, the list is its
+-- `values`. For a single value, the list has this value.
 local function read_space(given)
   local values, names = {}, {}
   if type(given) ~= "table" then return values, names end
@@ -65,7 +66,7 @@ local function with_problem(values, description)
   return all
 end
 
--- Returns the derived values and the constraints of a description; empty tables if they are missing.
+-- Returns the derived values of a description, or an empty table.
 local function derived_of(description)
   return type(description.derived) == "table" and description.derived or {}
 end

@@ -49,8 +49,8 @@ local function is_reserved(name)
   return string.find(RESERVED, " " .. name .. " ", 1, true) ~= nil
 end
 
--- Returns the stem of a name's identifier. Avoids names that start with an underscore, which may be macros of the
--- compiler (__LINE__), and names that start like the exported header's own names.
+-- Returns the identifier for a name, without the number that unique() may add. Avoids names that start with an underscore,
+-- which may be macros of the compiler (__LINE__), and names that start like the exported header's own names.
 local function stem_of(name)
   local prefixed = string.find(name, "^_") or string.lower(string.sub(name, 1, 8)) == "autotune"
   return string.sub((prefixed and "p" or "") .. name .. (is_reserved(name) and "_" or ""), 1, STEM_BYTES)
@@ -87,7 +87,7 @@ local function type_of(v)
   return v >= -2147483648 and v <= 2147483647 and "int" or "int64_t"
 end
 
--- Returns the type that holds values of both types: the wider of two number types; words if the kinds differ.
+-- Returns the type that holds values of both types: the wider of two number types, or "word" if the kinds differ.
 local function join(a, b)
   if a == b then return a end
   if WIDTH[a] and WIDTH[b] then return WIDTH[a] > WIDTH[b] and a or b end
@@ -102,9 +102,9 @@ local function is_element_type(v, element_types)
 end
 
 --- columns(list, element_types): returns `identifier`, `type`, `words` and `mixed` (some words are not texts) of each
---- column. A column has a `name`, and `values` that its type must hold and that get words in this order; `more` values
---- get words last and do not change the type. `open` marks a variable of the problem: a caller's value may be larger
---- than all recorded values, or another element type.
+--- column. Each column of the list has a `name`, `values` and `more`. The type holds all `values`. If the type is "word",
+--- each value gets an identifier: first `values`, then `more`. A value in `more` that the type does not hold is refused.
+--- `open` marks a variable of the problem: a caller may give a larger number or another element type.
 function identifiers.columns(list, element_types)
   local out, taken, constants = {}, {}, {}
   for i, column in ipairs(list) do

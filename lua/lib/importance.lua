@@ -71,7 +71,8 @@ end
 --   deviation         standard deviation of log(cost)
 --   parameters        parameters that vary, { parameter = place, alone =, total =, worst =, best = value }, by total,
 --                     descending. alone: Var(E[y | this]) / Var(y). total: E[Var(y | all others)] / Var(y).
---   pairs             { a = place, b = place, share }, descending; share: that of both together minus those of each
+--   pairs             { a = place, b = place, share }, descending. share: the share of both together, less the shares
+--                     of each alone.
 return function(r)
   local s, alone = take_sample(r), {}
   local out = { measured = #s.works, whole = r.space_count > 0 and r.space_count == #r.results, deviation = math.sqrt(s.variance),

@@ -3,7 +3,7 @@
 -- Quantiles of the normal distribution for 95 % and 99 %.
 local QUANTILE_95, QUANTILE_99 = 1.96, 2.576
 
-local judge = { FILES_MARGIN = 0.005 } -- smaller differences of recorded times do not matter: machines may differ
+local judge = { FILES_MARGIN = 0.005 } -- smaller relative differences of recorded times count as equal, because machines differ
 
 -- Returns the verdict on the interval of B's time / A's time. Ratios within 1 +- `margin` count as equal.
 function judge.interval(low, high, margin)

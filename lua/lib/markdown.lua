@@ -34,7 +34,7 @@ local function fit(widths, columns)
   end
 end
 
--- Returns the length of the text that fits into a line, which ends at a blank if possible.
+-- Returns how many bytes of the text fit into a line of `width`. The line ends at a blank if possible.
 local function cut_line(text, width)
   if #text <= width then return #text end
   for at = width, 1, -1 do

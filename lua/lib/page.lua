@@ -50,8 +50,8 @@ local function pairs_of(values, between)
   return table.concat(texts, between or ",")
 end
 
--- Returns the note that the shown problem is a smaller one for simulated devices, with the option
--- that asks for the tuned problem. `stood_for` has the variables that differ; "" if none differ.
+-- Returns a note for a problem that replaces a larger tuned problem on simulated devices. The note has the option that asks
+-- for the tuned problem. `stood_for` has the tuned values that differ. Returns "" if it is empty.
 local function stand_in(stood_for)
   if #names(stood_for) == 0 then return "" end
   return "a smaller problem, for simulated devices; the tuned one: --set " .. pairs_of(stood_for, " --set ")
@@ -135,7 +135,8 @@ return function(page)
     return pad_right(label, indent) .. wrap(words, math.max(page.columns - indent, 1), indent) .. "\n"
   end
 
-  -- Returns the same, but on one line if the output is no terminal (is_wide): other tools may search for the words.
+  -- Like p.wrapped(), but returns one line if the output is no terminal (is_wide), because other tools may search for the
+  -- words.
   function p.said(indent, label, words)
     if get(page, "is_wide") then return pad_right(label, indent) .. words .. "\n" end
     return p.wrapped(indent, label, words)
@@ -188,8 +189,8 @@ return function(page)
     return sum
   end
 
-  -- Returns the last of the columns from `from` on that fit side by side on the page, at least one. If the table's last
-  -- column is text that does not fit, also returns the width to which it is wrapped.
+  -- Returns the index of the last column that fits on the page beside column `from`, at least `from` itself. If the table's
+  -- last column is text that does not fit, also returns the width to which this text is wrapped.
   local function next_band(t, from)
     local count = #t.heads
     local last = math.min(from + (from == 1 and 1 or 0), count)

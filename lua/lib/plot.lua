@@ -30,7 +30,7 @@ function plot.ylabel(d, name)
   return (d.format == "terminal" and "set lmargin 20\n" or "") .. "set ylabel '" .. name .. "'\n"
 end
 
--- Return the unit of the figures, and figure `i`: a rate if all results have a rate, otherwise a time.
+-- plot.unit(d) is the unit of plot.figure(d, i), the figure of result `i`: a rate if all results have one, else a time.
 function plot.unit(d)
   if d.rate_unit then return d.rate_unit end
   return d.objective ~= "time" and d.objective or d.format == "terminal" and "us" or "time (us)"
@@ -40,8 +40,8 @@ function plot.figure(d, i)
   return d.rate_unit and d.rates[i] or d.costs[i] * 1e3
 end
 
--- Returns the order of plotting: first the ceiling and the baseline, then the curves over them.
-function plot.order(d, curves)
+-- Returns gnuplot's command that draws the ceiling and the baseline, and then the curves over them.
+function plot.command(d, curves)
   local parts = {}
   if d.ceiling then
     parts[1] = string.format("%g with lines lc rgb '#555555' lw 2 title '%s'", d.ceiling.rate, d.ceiling.words)

@@ -41,7 +41,7 @@ local function check_problem_value(v, path)
   if check.unfit(v) then fail(path, "%s", check.unfit(v)) end
 end
 
--- Returns the domain of a variable that at.one_of {...} or at.within(...) describes, or nil.
+-- Returns the default of a variable, and its domain if at.one_of {...} or at.within(...) gives one.
 local function domain_of(given, path)
   if type(given) ~= "table" or (given[KIND] ~= "one_of" and given[KIND] ~= "within") then
     return given, nil
@@ -83,7 +83,7 @@ local function most_of(v, domain)
   return domain[KIND] == "within" and math.tointeger(domain.most) or nil
 end
 
--- Reads { rows = 1004 } as values by name, or nil if it is absent.
+-- Reads { rows = 1004 }. Returns the values by name, or nil if `override` is nil or false.
 local function read_override(override, path, problem, names, domains)
   local name = path[1]
   if override == nil or override == false then return nil end

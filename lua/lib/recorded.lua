@@ -6,7 +6,7 @@
 -- `source` comes from recorded_open() (history/recorded.h). `r` has
 --
 --   names        names of the parameters
---   results      { { values = { one for each name }, outcome = "ok", cost = number }, ... }
+--   results      { { values = { one value for each name }, outcome = "ok", cost = number }, ... }
 --                in the file's order, each configuration once. The cost is in milliseconds, or in the unit of
 --                `objective`. A result without a cost failed. A result may have compile_ms, check_ms, run_ms,
 --                samples_ms, timestamp, low_ms and high_ms (95 % interval of the cost), rate (10^9 per second),
@@ -97,7 +97,7 @@ local FAILURES = { InvalidConfig = "rejected", CompilationFailedConfig = "compil
 local function read_kernel_tuner(r, root)
   local keys = get(root, "tune_params_keys")
   r.names = is_list(keys) and keys or {}
-  if #r.names == 0 or #r.names > MOST_PARAMETERS then bad(0, "'tune_params_keys' must list 1 to 64 parameters") end
+  if #r.names == 0 or #r.names > MOST_PARAMETERS then bad(0, "'tune_params_keys' must list 1 to %d parameters", MOST_PARAMETERS) end
   for _, name in ipairs(r.names) do
     if type(name) ~= "string" then bad(0, "'tune_params_keys' has an entry that is not a name") end
   end

@@ -133,10 +133,10 @@ local function membership(name, all, own)
   return table.concat(outside, " and ")
 end
 
--- Reads at.when(...). Returns all values of the parameter; the cases { condition, index of the first value }, the last
--- without a condition; and the constraint that the cases make.
 local MOST_CASES = 16
 
+-- Reads at.when(...). Returns all values of the parameter; the cases, each { condition, index of its first value }, of
+-- which the last has no condition; and the constraint that the cases make.
 local function read_when(name, given, path)
   local cases, all, place, numbers = {}, {}, {}, true
   while true do
@@ -244,10 +244,10 @@ function space.read_derived(description, taken)
   return list
 end
 
--- Reads choose_by = { NAME = EXPRESSION }: features by which a program chooses among configurations. A derived value
--- may have the same name.
 local MOST_FEATURES = 8
 
+-- Reads choose_by = { NAME = EXPRESSION }: features by which a program chooses among configurations. A feature may have
+-- the name of a derived value.
 function space.read_features(description, taken)
   local path = { "choose_by" }
   local given = description.choose_by
@@ -275,9 +275,9 @@ function space.read_where(description)
   return list
 end
 
--- Reads layout = { "NAME", ... }. Returns the indices of these parameters, on which the layout of the data depends.
 local MOST_LAYOUT_PARAMETERS = 4
 
+-- Reads layout = { "NAME", ... }, the parameters on which the layout of the data depends. Returns their indices.
 function space.read_layout(description, parameters)
   local path = { "layout" }
   local given = description.layout

@@ -7,7 +7,7 @@ local KIND = host.own("check.lua").KIND
 local early = host.own "early.lua"
 local evaluate, scope_of, copied, default_of = early.evaluate, early.scope_of, early.copied, early.default_of
 
-local MOST_SIMULATED = 1 << 16 -- elements of all buffers
+local MOST_SIMULATED = 1 << 16 -- elements of all buffers together
 
 local function grids(description)
   local list = {}
@@ -112,8 +112,8 @@ local function set_alike(problem, values, name, v)
   end
 end
 
--- Calls `try` with smaller values until it returns true: first half of `v`, made odd if `v` is odd; then multiples of a
--- divisor of `tuned` below half of `v`; then all values just below half of `v`.
+-- Calls `try` with smaller values until it returns true: first half of `v`, made odd if `v` is odd; then, for each divisor of
+-- `tuned`, its largest multiple below half of `v`; then the NEAR values just below half of `v`.
 local function each_smaller(v, tuned, try)
   local MOST_DIVISOR, NEAR = 4096, 512
   local half = v // 2 | v & 1
@@ -186,7 +186,8 @@ local function shrink(description, values, problem, derived, baseline)
       fixed[problem[largest]] = true
     end
   end
-  -- A number beyond all buffers that only the kernel reads may be the bound of an index: it shrinks as the largest size.
+  -- A large number that no buffer's count and no grid reads may be the bound of an index. So it is divided by the same
+  -- number as the largest size.
   local bound = 0
   for _, name in ipairs(sizes) do
     if values[name] > bound then bound, largest = values[name], name end

@@ -22,7 +22,7 @@ local LINE_BITS = 24
 
 local template = {}
 
--- names of all files read so far, by number, as templates write them; their compiled functions, by name
+-- `names`: all files read so far, as templates write their names. `compiled`: the function of each file, by name.
 local names, compiled = {}, {}
 
 local function fail(place, ...)
@@ -158,8 +158,8 @@ local function fail_syntax(path, message, last_line)
   host.fail_in(path, math.min(math.tointeger(line) or 0, last_line), what)
 end
 
--- Returns the function of the template `name`, with the parameters environment, put, text and block; or nil and the end
--- of a message.
+-- Returns the function of the template `name`, whose parameters are the environment, put, text and block. Returns nil and
+-- the end of a message if there is no such template.
 function compile(name)
   if compiled[name] then return compiled[name] end
   local source, path = host.read_template(name)
@@ -183,7 +183,7 @@ function compile(name)
   return f
 end
 
--- Returns the parts of a file's text that are left between removed lines: { number of the first line, text } for each.
+-- Returns the parts of a file's text between removed lines, of which \v is left: { number of the first line, text } for each.
 local function parts_of(source)
   local parts, lines, first, line = {}, {}, nil, 0
   local function flush()
@@ -204,7 +204,7 @@ local function parts_of(source)
   return parts
 end
 
--- Turns a file into a template that writes a #define for each of the names, and then the file's text.
+-- Turns a file into a template that writes `head`, a #define for each name in `defines`, and the file's text.
 function template.add_file(name, source, defines, head)
   local file = #names + 1
   names[file] = name
@@ -222,8 +222,8 @@ function template.add_file(name, source, defines, head)
 end
 
 -- Runs the template `name` in the environment `scope`. Returns a table in which marks and texts alternate; a text may
--- have several lines. With `exact`, values of several lines are written unchanged, their empty lines get no
--- indentation, and file(name) begins another file, with the mark 0.
+-- have several lines. With `exact`, the empty lines of a value get no indentation, its last line end is dropped, and the
+-- template may call file(name): the mark 0 and this name begin another output file.
 local function run(name, scope, exact)
   local out, n, depth = {}, 0, 0
   local function put(mark, line)

@@ -35,7 +35,7 @@ local function read_items(given)
   return expression(count, child(path, name)), name
 end
 
--- Returns an example of `traffic` for a message, which uses the script's names and counts each buffer once.
+-- Returns an example of `traffic` for a message: the bytes of all buffers, in the script's names.
 local function example_of(description)
   local terms = {}
   local given = type(description.buffers) == "table" and description.buffers or {}

@@ -1,4 +1,4 @@
 #if defined(__cplusplus) && defined(__GNUC__) && !defined(__CUDACC__)
 #pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wold-style-cast" /* this is C, too */
+#pragma GCC diagnostic ignored "-Wold-style-cast" /* this file is also C */
 #endif

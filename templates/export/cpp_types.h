@@ -1,4 +1,4 @@
-% -- Of the pattern `p`: the words of its columns, and a configuration, as C++17.
+% -- Declares the types of the pattern `p` in C++17: an enumeration for each column of words, and `config`.
 % local c = require "lib.c_text"
 #if defined(__CUDACC__)
 #define AUTOTUNE_CONSTEXPR constexpr __host__ __device__

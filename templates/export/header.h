@@ -1,9 +1,9 @@
-% -- The header of one pattern, `p`. Its look-up is record/pick.c in the header's own types: the rules are the same
-% -- text (pick_rules.h), and a test compiles a header and holds the two together.
+% -- The header of one pattern, `p`. Its look-up does what record/pick.c does, in the header's own types. Both include
+% -- pick_rules.h, and a test compares their choices.
 % local c, text = require "lib.c_text", require "lib.c_header"
 % local example, fields_read, entry, is_size, all = text.example, text.fields_read, text.entry, text.is_size, text.all
-% local spaced, underived, any, serves, question = text.spaced, text.underived, text.any, text.serves, text.question
-% local order, entries, has_untold = text.order, text.entries, text.has_untold
+% local spaced, empty_derived, any, serves, question = text.spaced, text.empty_derived, text.any, text.serves, text.question
+% local order, entries, has_constraint_without_c = text.order, text.entries, text.has_constraint_without_c
 % local function members(columns)
 %   for _, column in ipairs(columns) do
     ${c.type(p, column)} ${column.identifier};
@@ -18,9 +18,9 @@
  *     autotune_${p.name}_choice choice = autotune_${p.name}_find(&device, &problem);
  *
  * The configuration is choice.config; choice.rule is the rule that found it. A configuration that
- * the pattern's constraints forbid on this device or for this problem is never returned. One that was
- * no faster than the default on a neighbouring problem, beyond noise, is returned only if the default
- * is impossible. AUTOTUNE_RULE_NONE means that no configuration is possible.
+ * the pattern's constraints forbid on this device or for this problem is never returned. A
+ * configuration that was not clearly faster than the default on the nearest problem is returned only
+ * if the default is impossible. AUTOTUNE_RULE_NONE means that no configuration is possible.
  * In C++ all functions are constexpr, in CUDA for host and device. autotune_device_of() fills in
  * autotune_device if <cuda_runtime.h> is included before; of its fields${fields_read(p, device_fields)}.
 % if text.agreeing(p) then
@@ -72,8 +72,9 @@ typedef struct autotune_${p.name}_config {
 % members(p.parameters)
 } autotune_${p.name}_config;
 
-/* A recorded configuration. If `portfolio` is not -1, it is from a portfolio (the range of problems
- * that it serves), and has no problem and no time. */
+/* A recorded configuration. `portfolio` is -1, or the number of the portfolio that has the
+ * configuration at index `place`. A portfolio serves a range of problems, so such an entry has no
+ * problem and no time. */
 typedef struct autotune_${p.name}_entry {
     const char *gpu;
     int major, minor; /* compute capability */
@@ -89,7 +90,7 @@ typedef struct autotune_${p.name}_choice {
     int entry; /* index for autotune_${p.name}_at(); -1 for the default */
 } autotune_${p.name}_choice;
 
-/* Returns the number of recorded configurations; the next function returns each of them. */
+/* Returns the number of recorded configurations. */
 AUTOTUNE_FUNCTION int autotune_${p.name}_count(void)
 {
     return ${#p.rows};
@@ -224,8 +225,8 @@ ${f.assignment}
 %   end
 % end
 /* Returns the place of a portfolio's configuration in the order for this problem, or -1 if the
- * portfolio does not serve it. For index -1: the number of configurations before the default, or -1
- * if the tree does not say. */
+ * portfolio does not serve this problem. With `index` -1, returns the number of configurations before
+ * the default, or -1 if the tree does not say. */
 AUTOTUNE_FUNCTION int autotune_${p.name}_place(
     int portfolio, int index, const autotune_device *device, const autotune_${p.name}_problem *problem)
 {
@@ -253,9 +254,8 @@ AUTOTUNE_FUNCTION int autotune_${p.name}_place(
     return portfolio < 0 ? 0 : -1;
 }
 
-/* Returns whether an entry's configuration was faster than the default, beyond noise, on the
- * nearest problem on which its GPU timed both. Returns true if there is no such problem. A
- * portfolio's tree may decide this instead. */
+/* Returns whether an entry's configuration was clearly faster than the default on the nearest
+ * problem for which the entry's GPU timed both. Returns true if there is no such problem. */
 AUTOTUNE_FUNCTION bool autotune_${p.name}_faster(int entry, const autotune_${p.name}_problem *problem)
 {
     bool faster = true;
@@ -313,7 +313,7 @@ autotune_${p.name}_find(const autotune_device *device, const autotune_${p.name}_
                                  place < 0 && autotune_${p.name}_same(&e.problem, problem));
         distance = autotune_rank(
             rule, place, place < 0 ? autotune_${p.name}_distance(&e.problem, problem) : 0);
-% if has_untold(p) then
+% if has_constraint_without_c(p) then
         if (rule != AUTOTUNE_RULE_EXACT)
             continue;
 % end
@@ -328,7 +328,7 @@ autotune_${p.name}_find(const autotune_device *device, const autotune_${p.name}_
         as_good = has_default &&
                   autotune_default_will_do(rule, place, ahead,
                                            ahead >= 0 || autotune_${p.name}_faster(i, problem));
-        /* Other configurations of a portfolio come before the default at its place. */
+        /* The default replaces this configuration only if the portfolio has no better one. */
         if (as_good && place >= 0)
             distance += ${most_kept};
         if (rule == rank && distance >= nearest)

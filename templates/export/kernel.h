@@ -1,7 +1,7 @@
 % local text = require "lib.c_header"
 
-/* Returns which of the sources has a configuration's kernels for this problem and device, since
- * some sources contain sizes and limits. Returns -1 if none has. */
+/* Returns the number of the source with a configuration's kernels, or -1 if no source has them. The
+ * source depends on problem and device if it contains sizes or limits. */
 AUTOTUNE_FUNCTION int autotune_${p.name}_kernel(
     const autotune_device *device, const autotune_${p.name}_problem *problem,
     const autotune_${p.name}_config *config)

@@ -30,7 +30,7 @@ typedef struct autotune_launch {
     unsigned shared_bytes; /* dynamic shared memory */
     bool balanced; /* several blocks of a cluster may share a multiprocessor */
     bool cooperative;
-    int group; /* number of the group of launches that run in rounds together; 0 if it runs once */
+    int group; /* number of the group of launches that are repeated together; 0: this launch runs once */
     unsigned rounds; /* rounds of the group */
     int first_argument, argument_count;
 } autotune_launch;
@@ -223,8 +223,8 @@ AUTOTUNE_HOST void autotune_launch_checked(const autotune_launch *launch, int *f
             *failed = 1;
 }
 
-/* Moves to the launch that runs after the launch *place, in round *round of its group. Returns
- * false if there is none. Start with -1 and 0. */
+/* Moves to the launch after launch *place in round *round of its group. Returns false after the last
+ * launch. Start with *place = -1 and *round = 0. */
 AUTOTUNE_HOST bool autotune_launch_next(const autotune_plan *plan, int *place, unsigned *round)
 {
     int now = *place, first = now;
@@ -259,7 +259,7 @@ AUTOTUNE_HOST bool autotune_${p.name}_evaluate(
     (void)config;
     memset(plan, 0, sizeof *plan);
 % if string.find(p.launch.statements, ", derived, failed)", 1, true) then
-    ${text.underived(p)}
+    ${text.empty_derived(p)}
 % end
 ${p.launch.statements}
     return broken == 0 && plan->launch_count > 0;

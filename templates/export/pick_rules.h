@@ -61,8 +61,8 @@ AUTOTUNE_FUNCTION double autotune_apart(double a, double b)
 }
 
 /* Returns the rule for a recorded configuration. The rule depends on what its GPU and this GPU have
- * in common, on whether the configuration is from a portfolio (`place` from 0), and on whether its
- * problem is this problem. */
+ * in common, on whether the configuration is from a portfolio (then `place` is not negative), and on
+ * whether the configuration was measured on this problem. */
 AUTOTUNE_FUNCTION autotune_rule
 autotune_rule_for(bool same_gpu, bool same_major, bool same_minor, int place, bool same_problem)
 {
@@ -85,10 +85,10 @@ AUTOTUNE_FUNCTION double autotune_rank(autotune_rule rule, int place, double dis
     return rule == AUTOTUNE_RULE_PORTFOLIO ? place : place - 1000.0;
 }
 
-/* Returns whether the default is as good as a possible configuration. It is not on the measured
- * problem. Otherwise the portfolio's tree decides, which has `ahead` configurations before the
- * default (-1: it does not say). Otherwise `faster` decides: whether the configuration was faster
- * than the default on the nearest problem. */
+/* Returns whether the default is at least as good as a possible configuration. On the problem where
+ * the configuration was measured, the configuration is better. `ahead` is the number of
+ * configurations that the portfolio's tree puts before the default, or -1 if the tree does not say.
+ * Then `faster` decides: whether the configuration was faster on the nearest problem. */
 AUTOTUNE_FUNCTION bool autotune_default_will_do(autotune_rule rule, int place, int ahead, bool faster)
 {
     return rule != AUTOTUNE_RULE_EXACT && (ahead < 0 ? !faster : place >= ahead);

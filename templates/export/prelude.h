@@ -188,7 +188,7 @@ AUTOTUNE_FUNCTION bool autotune_same_text(const char *a, const char *b)
     return *a == *b;
 }
 
-/* Returns whether a value exists; evaluating it may have failed. */
+/* Returns true: in Lua, only nil and false are not true, and a C number is neither. */
 AUTOTUNE_FUNCTION bool autotune_given(int64_t value)
 {
     (void)value;

@@ -30,7 +30,7 @@ static __device__ __forceinline__ void cudaGridDependencySynchronize(void)
 }
 #endif
 
-// Includes the Toolkit's <cuda/std/cstdint>, because some headers of the Toolkit do.
+// Takes these types from the Toolkit's <cuda/std/cstdint>, because some headers of the Toolkit include it, too.
 #if __has_include(<cuda/std/cstdint>)
 #include <cuda/std/climits>
 #include <cuda/std/cstdint>

@@ -4,7 +4,7 @@
 // The array autotune_signature has 32-bit numbers: the number of parameters plus one; then for all parameters whether
 // each is a pointer; for all, whether its target is const; for all, the type's number; the lanes of a vector; the
 // bytes. tuner/cpp/signature.c reads the array from PTX. Names are long so that no macro of the file equals them. For
-// another kernel of the file this header is included again, and AUTOTUNE_SIGNATURE is then the array's name.
+// another kernel of the file, this header is included again; AUTOTUNE_SIGNATURE is then the name of the array.
 #ifndef AUTOTUNE_NUMBERS_OF
 #define AUTOTUNE_NUMBERS_OF
 namespace autotune_of_kernel {

@@ -1,4 +1,4 @@
-// For a file whose kernel uses std: the Toolkit's headers of the C++ library for device code.
+// Includes the Toolkit's C++ library for device code, if a kernel uses `std`.
 #ifndef AUTOTUNE_KERNEL_FILE_STD_H
 #define AUTOTUNE_KERNEL_FILE_STD_H
 
