@@ -34,6 +34,7 @@ if [ ! -d "$LOCPATH" ]; then
     localedef -i tr_TR -f UTF-8 "$made/tr_TR.UTF-8" >"$made/said" 2>&1 || [ -e "$made/tr_TR.UTF-8/LC_NUMERIC" ] ||
         without "localedef has no tr_TR (Debian: locales): $(head -n 1 "$made/said")" "$@"
     # A test that runs at the same time may have made it.
+    chmod 755 "$made" # tests run the program as another user
     mv -T "$made" "$LOCPATH" 2>/dev/null || rm -rf "$made"
     trap - EXIT
 fi

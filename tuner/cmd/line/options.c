@@ -296,9 +296,6 @@ static at_status read_assignment(const option_info *info, const char *text, scri
                          OPTIONS_MAX_REPEATS);
     char *cut = (char *)(uintptr_t)equals;
     *cut = '\0';
-    for (size_t i = 0; i < *count; i++)
-        if (strcmp(list[i].name, text) == 0)
-            return error_set(error, AT_USAGE, "--%s %s is given twice", info->name, text);
     list[(*count)++] = (script_setting){.name = text, .text = equals + 1};
     return AT_OK;
 }
@@ -425,12 +422,6 @@ static bool command_takes(const command *c, const option_info *info)
     return strcmp(info->name, "help") == 0;
 }
 
-static bool is_repeatable(const option_info *info)
-{
-    return info->type == CELL_SET || info->type == CELL_ONLY || info->type == CELL_OVER ||
-           info->type == CELL_INCLUDE || info->type == CELL_AFTER;
-}
-
 static int place_of(const char *name)
 {
     int i = 0;
@@ -492,7 +483,6 @@ at_status options_parse(int argc, char **argv, const command *c, options *out, a
                              .results.record = true,
                              .results.results_dir = "results",
                              .race.tie_margin = -1}};
-    bool given[KNOWN] = {false};
     struct option longs[KNOWN + 1];
     getopt_table(c, longs);
     opterr = 0;
@@ -524,9 +514,6 @@ at_status options_parse(int argc, char **argv, const command *c, options *out, a
         const option_info *info = &known[choice - FIRST_LONG];
         if (info->type == CELL_TEXT && !*optarg)
             return error_set(error, AT_USAGE, "--%s needs a value", info->name);
-        if (info->argument && given[info - known] && !is_repeatable(info))
-            return error_set(error, AT_USAGE, "--%s is given twice", info->name);
-        given[info - known] = true;
         const char *words = words_of(c, info);
         at_status status = words ? check_word(info->name, words, optarg, error) : AT_OK;
         if (!status)
