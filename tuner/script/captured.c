@@ -105,7 +105,7 @@ static int host_captured_variable(lua_State *L)
     return push_part(L, v->before, DTYPE_UINT8, 0, v->size_bytes);
 }
 
-/* host.is_needed(word) tells whether the word is in the kernel's file after cutting. */
+/* host.is_needed(word) tells whether the kernel's file, after cutting, has the word. */
 static int host_is_needed(lua_State *L)
 {
     const kernel_file *k = &script_of(L)->kernel_source;

@@ -8,11 +8,10 @@
 typedef struct script_test {
     script *s;
     problem_kind problem;
-    bool failed;        /* a test raised an error; a constraint that is not satisfied raises none */
-    work_budget budget; /* work of the tests, which do not check whether the budget is used up */
+    bool failed;        /* a test raised an error */
+    work_budget budget; /* counts the work of the tests; no test stops when the budget is used up */
 } script_test;
 
-/* A space_test whose context is a script_test. */
 static at_status test_constraint(void *context, const space_question *question, bool *holds,
                                  at_error *error)
 {
@@ -101,7 +100,7 @@ size_t pattern_find_feature(const pattern *p, const char *name, const char *defi
     return SIZE_MAX;
 }
 
-/* strategies keep a few bytes for each configuration */
+/* limit of a space: strategies keep a few bytes for each configuration */
 static const uint64_t most_configurations = UINT64_C(1) << 26;
 
 typedef struct making {
@@ -157,7 +156,7 @@ static void end_making(const making *m)
 static at_status find_emptying(script *s, script_test *test, const space_limits *limits,
                                size_t *constraint, at_error *error)
 {
-    /* With a limit of one configuration the error for too many means that at least one is left. */
+    /* With a limit of one configuration, the error for too many means that one is left. */
     space_limits one = *limits;
     one.most_configurations = 1;
     for (size_t count = 1; count <= s->pattern.constraint_count; count++) {
@@ -221,7 +220,7 @@ static at_status make_space(script *s, making *m, space_limits *limits, space **
     status = space_sample(s->space.parameters, s->pattern.parameter_count, s->pattern.constraints,
                           s->pattern.constraint_count, test_constraint, test, limits,
                           m->limits->sample, has_baseline ? s->pattern.baseline : NULL, out, error);
-    /* The space module does not know the script's path. A failed test has named it already. */
+    /* The space module does not know the script's path. A failed test has set it already. */
     if (error && status == AT_SCRIPT && !test->failed)
         snprintf(error->file, sizeof error->file, "%s", s->from.path);
     return status;
@@ -278,7 +277,7 @@ static const double MOST_S = 10;
 static const size_t MOST_BYTES = (size_t)256 << 20;
 enum { MOST_SAMPLED = 1 << 15 };
 
-/* A space in which each held parameter has one value, of index 0 here and held[i] in the script. */
+/* A space in which each held parameter has one value: index 0 here means held[i] in the script. */
 typedef struct held_test {
     script_test test;
     const bool *is_held;
@@ -334,7 +333,7 @@ static at_status make_held_space(held_test *h, space **out, at_error *error)
                         test_held, h, &limits, MOST_SAMPLED, NULL, out, error);
 }
 
-/* The distance of two configurations: first differing parameters, then steps between values. */
+/* The number of parameters in which two configurations differ; steps between values decide ties. */
 typedef struct distance {
     size_t parameters, steps;
 } distance;

@@ -12,8 +12,8 @@ enum {
     MOST_NAMES = 256         /* most names that are compared with a missing name */
 };
 
-/* The registry maps each table that came with the data to its JSON value (a light userdata) and
- * back, so that a value which occurs several times is one table. */
+/* The registry maps each table of the data to its JSON value (a light userdata) and back, so that
+ * equal values are one table. */
 
 static const char origins_key = 0;
 
@@ -41,7 +41,7 @@ static bool is_container(const json_t *j)
     return json_is_object(j) || json_is_array(j);
 }
 
-/* __index of the data's tables, which makes the table of a member when it is first read */
+/* __index of the data's tables: makes the table of a member when it is first read */
 static int missing_member(lua_State *L)
 {
     const char *names[MOST_NAMES], *name, *key = luaL_tolstring(L, 2, NULL);
@@ -82,7 +82,7 @@ static void push_metatable(lua_State *L)
     lua_setfield(L, -2, "__newindex");
 }
 
-/* Pushes an object's table. Tables of members are made when they are read: most never are. */
+/* Pushes an object's table. Its members' tables are made later, because most are never read. */
 static void push_members(lua_State *L, json_t *from)
 {
     const char *name;
@@ -341,7 +341,7 @@ static int has_member(lua_State *L)
     return 1;
 }
 
-/* The upvalue is the pairs() of scripts, which finds only members that were made. */
+/* pairs() for the data's tables. The upvalue is the scripts' pairs(). */
 static int pairs_of_all(lua_State *L)
 {
     const char *name;

@@ -6,8 +6,8 @@
 #include "script/state.h"
 
 /* A short derived value replaces its name, so that constraints can be tested without Lua
- * (expression/term.h). Nested names could double the text at each level, so values that are longer,
- * or call a function, become functions. */
+ * (expression/term.h). Long values, and values that call a function, become functions: nested names
+ * could double the text at each level. */
 enum { MOST_IN_PLACE_BYTES = 512 };
 
 /* prefix of the functions' names; scripts have no such names (lua/lib/check.lua) */
@@ -39,7 +39,7 @@ void script_describe_derived(const script *s, size_t constraint, char *text, siz
         }
 }
 
-/* Appends `form` for each name that a value reads, with the name in place of each '@'. */
+/* Appends `form` for each name that a value reads. The name replaces each '@' in the form. */
 static void add_names(lua_State *L, luaL_Buffer *b, const expression *read, const char *form,
                       const char *between)
 {
@@ -63,8 +63,8 @@ void script_add_call(lua_State *L, luaL_Buffer *code, const script_derived *deri
 }
 
 /* Pushes the text of a function that calls __0 and keeps its last arguments and result, so that a
- * value that an expression reads twice is evaluated once. No name of a script begins with a
- * digit. */
+ * value that an expression reads twice is evaluated once. `__@` is never __0 or __1, because no
+ * name of a script begins with a digit. */
 static void push_keeper(lua_State *L, const expression *read)
 {
     luaL_Buffer b;

@@ -107,8 +107,7 @@ static int add_field(lua_State *L)
     return 0;
 }
 
-/* Reads a name: a field of the table in the first upvalue, or of its environment, which has `at`.
- */
+/* Reads a name: a field of the table in the first upvalue, or a name of the old environment. */
 static int read_name(lua_State *L)
 {
     lua_pushvalue(L, 2);
@@ -124,8 +123,8 @@ static int read_name(lua_State *L)
 }
 
 /* Replaces the environment on the stack by the table of fields and, above it, a new environment for
- * the text. Assignments set fields; names are looked up in the fields, then in the old
- * environment. */
+ * the text. There an assignment sets a field, and a name is looked up in the fields, then in the
+ * old environment. */
 static void push_fields(lua_State *L)
 {
     lua_newtable(L);

@@ -9,7 +9,7 @@
 #include "base/pack.h"
 #include "script/state.h"
 
-/* Enough for all values of all parameters of a usual pattern. */
+/* enough for all values of all parameters of a usual pattern */
 enum { MOST_TRIAL_RUNS = 1000 };
 
 /* the source being written, and the position that the compiler believes it has */
@@ -20,7 +20,7 @@ typedef struct output {
     bool keeps_lines; /* empty lines are kept: the source is a kernel's own file */
     bool blank;       /* an empty line is due before the next line */
     bool continued;   /* the last line ended with a backslash, so no directive may follow */
-    lua_Integer file; /* file and line of the next line for the compiler */
+    lua_Integer file; /* file and line of the next line, as the compiler counts */
     lua_Integer line;
 } output;
 
@@ -66,8 +66,8 @@ static void append_line(lua_State *L, output *o, int names, const char *text, si
     while (length > 0 && strchr(" \t\r", text[length - 1]) && text[length - 1] != '\0')
         length--;
     if (length == 0 && !o->keeps_lines) {
-        /* The empty line is written with the next line; until then a backslash may end its
-         * macro. */
+        /* The empty line is written with the next line, because a backslash may end its macro until
+         * then. */
         o->blank = o->size_bytes > 0;
         o->continued = false;
         return;
@@ -114,12 +114,12 @@ typedef struct emission {
     problem_kind problem;
     const uint16_t *indices;
     emit_reads *reads; /* may be NULL */
-    bool layout_only;  /* the template is the same for all variants of a layout */
+    bool layout_only;  /* the template sees no parameters but the layout's */
     output output;
     emitted *out;
 } emission;
 
-/* __index of a `device` that notes which of its fields are read. */
+/* __index of a `device` table that notes which fields are read */
 static int noted_device_field(lua_State *L)
 {
     const emission *e = script_of(L)->emission;
@@ -478,8 +478,8 @@ static int try_template(lua_State *L)
     return 0;
 }
 
-/* Runs the kernel's template once for each value of each parameter and discards output and errors.
- * This reads the includes with computed names, so that the hash covers them. */
+/* Runs the kernel's template once for each value of each parameter, and discards output and errors.
+ * So the includes with computed names are read, and the hash covers them. */
 static void read_computed_includes(lua_State *L, script *s)
 {
     uint16_t indices[SCRIPT_MAX_NAMES];

@@ -1,7 +1,7 @@
 /* Emits CUDA source from a template and a configuration. A line that starts with % is Lua, and
- * ${...} a Lua expression; both see the values of the configuration, the problem and the device.
+ * ${...} is a Lua expression; both see the values of the configuration, the problem and the device.
  * The source has #line directives where its line numbers differ from the template's. It ends with a
- * hash of the included files (include.h): equal sources with equal options are equal kernels. */
+ * hash of the included files (include.h), so equal sources with equal options are equal kernels. */
 #ifndef AUTOTUNE_SCRIPT_EMIT_H
 #define AUTOTUNE_SCRIPT_EMIT_H
 
@@ -29,8 +29,8 @@ typedef struct emitted {
 at_status emit_variant(script *s, problem_kind problem, const uint16_t *indices, bool line_marks,
                        emitted *out, at_error *error);
 
-/* The values besides the configuration on which a source depends. Problems and devices that agree
- * on these values have the same source. */
+/* The variables and fields on which a source depends besides the configuration. Problems and
+ * devices with equal values of these have the same source. */
 typedef struct emit_reads {
     bool problem[PATTERN_MAX_VARIABLES]; /* the template reads variable i of the problem */
     bool device[DEVICE_MOST_FIELDS];     /* the template reads field i of device_fields() */
@@ -55,14 +55,13 @@ void emitted_deinit(emitted *e);
  * such an include adds it. */
 void emit_template_hash(const script *s, char hex[33]);
 
-/* Prototypes (prototype.c): a check of the script's arguments against the kernels' parameters. PTX
- * has the size of a parameter, but not the type of a pointer's target. A kernel that reads doubles
- * as floats computes wrong results, and a reference with the same mistake agrees. So each script
- * compiles once a source that also has the kernels' types (cpp/signature.h). If a kernel reads
- * void, structs, vectors, bytes, or bits packed into wider words, the script may name another
- * type. */
+/* Prototypes (prototype.c): checks the script's arguments against the kernels' parameters. PTX has
+ * the size of a parameter, but not the type of a pointer's target. A kernel that reads doubles as
+ * floats computes wrong results, and a reference with the same mistake agrees. So each script
+ * compiles, once, a source that also has the kernels' types (cpp/signature.h). The script may name
+ * another type if a kernel reads void, structs, vectors, bytes, or bits packed into wider words. */
 
-/* PROTOTYPE_REFERENCE is for a pattern whose oracle is a reference kernel. */
+/* PROTOTYPE_REFERENCE is only used if a reference kernel is the pattern's oracle. */
 typedef enum prototype_of { PROTOTYPE_KERNEL, PROTOTYPE_REFERENCE, PROTOTYPE_COUNT } prototype_of;
 
 /* Emits the source with the kernels' types for the launch `plan`. Errors as emit_variant() or
@@ -70,12 +69,12 @@ typedef enum prototype_of { PROTOTYPE_KERNEL, PROTOTYPE_REFERENCE, PROTOTYPE_COU
 at_status prototype_emit(script *s, prototype_of of, problem_kind problem, const uint16_t *indices,
                          const launch_plan *plan, emitted *out, at_error *error);
 
-/* Called for each suspicious but legal difference, with its line of the script. */
+/* Called for each suspicious but legal difference, with its line in the script. */
 typedef void prototype_warning(void *context, const char *path, int line, const char *text);
 
-/* Compares the script with the PTX of that source. AT_SCRIPT, with the line of the script, if the
- * number or size of arguments differs, a pointer is given a number, or elements are read as another
- * type. Kernels that the PTX does not declare are not checked. */
+/* Compares the script with the PTX of that source. AT_SCRIPT, with the line of the script, in three
+ * cases: the number or size of arguments differs, a pointer gets a number, or elements are read as
+ * another type. Kernels that the PTX does not declare are not checked. */
 at_status prototype_compare(script *s, prototype_of of, problem_kind problem,
                             const uint16_t *indices, const launch_plan *plan, const char *ptx,
                             prototype_warning *doubt, void *context, at_error *error);

@@ -1,4 +1,4 @@
-/* Tests expressions, one at a time in Lua or many at once without Lua, and counts the work. */
+/* Tests expressions: one in Lua, or many at once without Lua. Counts the work. */
 #include <lauxlib.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +18,7 @@ enum {
     INSTRUCTION_NS = 14
 };
 
-/* the largest ratio of real time to counted time that is accepted */
+/* the largest accepted ratio of real time to counted time */
 static const double SLOWEST = 8;
 
 void work_budget_begin(work_budget *b, double seconds)
@@ -39,7 +39,7 @@ static void count_evaluation(work_budget *b, size_t steps, size_t values)
     b->spent_ns += EVALUATION_NS + steps * (STEP_NS + values * VALUE_OF_STEP_NS);
 }
 
-/* Counts one evaluation in Lua of an expression with this many characters. `instructions` is the
+/* Counts one evaluation in Lua of an expression of `characters` characters. `instructions` is the
  * work of C functions (sandbox_charge()). */
 static void count_call(work_budget *b, size_t characters, uint64_t instructions)
 {
@@ -66,7 +66,7 @@ static bool type_of_kind(value_kind kind, term_type *type)
     return kind != VALUE_NUMBER;
 }
 
-/* Returns the address of a text, which identifies the text: equal texts have one copy. */
+/* Returns the address of a text. Equal texts have one copy, so the address identifies the text. */
 static int64_t text_number(const char *string)
 {
     return (int64_t)(intptr_t)string;
@@ -153,7 +153,7 @@ void expression_prepare_tests(lua_State *L, expression *e)
     memcpy(e->steps, steps, e->step_count * sizeof *e->steps);
 }
 
-/* Sets Lua's message, with the expression, its line and the values that it read. */
+/* Sets Lua's error message, with the expression, its line and the values that it read. */
 static at_status blame(script *s, const expression *e, problem_kind problem,
                        const uint16_t *indices, const char *message, at_error *error)
 {

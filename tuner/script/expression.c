@@ -26,7 +26,7 @@ int expression_raise(lua_State *L, const expression *e, const char *format, ...)
                   e->text, script_joint(message), message);
 }
 
-/* The names that a compilation found, in the order of the function's parameters, and the code. */
+/* The code of an expression, and the names that it reads, in the order of its parameters. */
 typedef struct names {
     lua_State *L;
     const expression *e;
@@ -83,7 +83,7 @@ static void raise_unknown(lua_State *L, const expression *e, const char *name)
                      name);
 }
 
-/* Raises if the expression may not read the input, perhaps through the value `derived`. */
+/* Raises if the expression may not read the input, itself or through the value `derived`. */
 static void check_reach(const names *found, expression_input input, const char *derived)
 {
     lua_State *L = found->L;
@@ -159,13 +159,13 @@ static const node *read_name(void *context, tree *t, token name, token next)
     }
     if (!is_helper(L, text))
         raise_unknown(L, found->e, text);
-    /* The expression passes the whole table on, so it may read any of its fields. */
+    /* This passes the whole table on, so the expression may read any of its fields. */
     if (strcmp(text, "device") == 0 && !token_is(next, "."))
         found->device_fields = all_device_fields();
     return reader_plain_name(t, name);
 }
 
-/* Reads a field; a misspelt field of `device` is an error when the script is loaded. */
+/* Reads a field. A misspelt field of `device` is an error when the script is loaded. */
 static const node *read_field(void *context, tree *t, const node *of, token field)
 {
     names *found = context;
@@ -184,7 +184,7 @@ static const node *read_field(void *context, tree *t, const node *of, token fiel
     return tree_add(t, &(node){.op = NODE_DEVICE, .name = field.text, .length = field.length});
 }
 
-/* Pushes "return function(a,b) return (text) end": fixed numbers of arguments are faster. */
+/* Pushes "return function(a,b) return (text) end". A fixed number of arguments is faster. */
 static void push_chunk(lua_State *L, const expression *e, const names *found)
 {
     const script *s = script_of(L);
@@ -212,7 +212,7 @@ const char *expression_failure(lua_State *L)
     return rest ? rest + 2 : message;
 }
 
-/* Returns the remedy for "/", which gives a fraction in Lua, or "". */
+/* Returns advice for "/", which gives a fraction in Lua, or "" if the text has no "/". */
 static const char *division_of_c(const char *text)
 {
     for (const char *at = strchr(text, '/'); at; at = strchr(at + 1 + (at[1] == '/'), '/'))
@@ -221,7 +221,7 @@ static const char *division_of_c(const char *text)
     return "";
 }
 
-/* Raises Lua's message. An error at the bracket after the text means a text that ends early. */
+/* Raises Lua's message. An error at the bracket after the text means that the text is too short. */
 static void raise_syntax(lua_State *L, const expression *e)
 {
     int line = 0, bracket_line = 2;
@@ -312,7 +312,7 @@ int expression_push(script *s, const expression *e, problem_kind problem, const 
             script_push_value(L, v);
             continue;
         }
-        /* The string comes from a table, because making a string may allocate. */
+        /* The string comes from a table, because this code must not allocate. */
         lua_rawgeti(L, LUA_REGISTRYINDEX,
                     input.is_parameter ? s->lua.value_tables[input.index]
                                        : s->lua.problem_tables[problem]);
@@ -322,10 +322,10 @@ int expression_push(script *s, const expression *e, problem_kind problem, const 
     return (int)e->input_count;
 }
 
-/* Returns from where a variable has its value, or "" if the script's tuned problem gives it. */
+/* Returns where a variable's value comes from, or "" if the script's tuned problem gives it. */
 static const char *origin_of(const script *s, problem_kind problem, size_t variable)
 {
-    /* --set gives the tuned problem's value. Other problems may have another one. */
+    /* --set sets the tuned problem's value. Other problems may have another value. */
     if (value_equal(s->problems[problem][variable].value,
                     s->problems[PROBLEM_TUNED][variable].value))
         return s->is_set[variable] ? " (by --set)" : "";

@@ -1,6 +1,6 @@
 /* Expressions: a line of Lua over parameters, problem variables, `device` and helper functions.
- * Each is compiled once, when the script is loaded, into a Lua function of the names that it reads.
- * It can call helpers but not define functions, so it always ends. */
+ * Each expression is compiled once, when the script is loaded, into a Lua function of the names
+ * that it reads. An expression can call helpers but not define functions, so it always ends. */
 #ifndef AUTOTUNE_SCRIPT_EXPRESSION_H
 #define AUTOTUNE_SCRIPT_EXPRESSION_H
 
@@ -15,9 +15,9 @@
 #include "space/space.h"
 
 /* A limit on the work of making a space. Work is counted, not timed, so that a script has the same
- * space in every run: a search draws from it. The unit is about a nanosecond of a usual machine. On
- * a processor that is many times slower, the thread's CPU clock stops the work. This is reported,
- * because another run may stop elsewhere. */
+ * space in every run: a search draws from it. The unit is about 1 ns of a usual machine. On a much
+ * slower machine, the thread's CPU clock stops the work; this is reported, because another run may
+ * stop elsewhere. */
 
 typedef struct work_budget { /* used up if zeroed */
     uint64_t spent_ns, most_ns;
@@ -44,7 +44,7 @@ typedef struct expression_input {
     uint16_t index;
 } expression_input;
 
-/* The parameters that an expression may read: all; those of the layout; or none, because the value
+/* The parameters that an expression may read: all, those of the layout, or none, because the value
  * must be the same for all variants. */
 typedef enum expression_reach { REACH_ALL, REACH_LAYOUT, REACH_PROBLEM } expression_reach;
 
@@ -60,9 +60,10 @@ typedef struct expression {
     expression_input *inputs;
     bool reads_parameters;
     uint32_t device_fields; /* bit i: it reads field i of device_fields() */
-    uint64_t derived;       /* bit i: it reads derived value i, perhaps through others */
-    vector_step *steps;     /* for a constraint: steps that evaluate it without Lua */
-    size_t step_count;      /* 0 if only Lua can evaluate it */
+    uint64_t
+        derived; /* bit i: it reads derived value i, directly or through other derived values */
+    vector_step *steps; /* for a constraint: steps that evaluate it without Lua */
+    size_t step_count;  /* 0 if only Lua can evaluate it */
 } expression;
 
 /* Compiles `e`, whose text, what and line are set. Raises for a syntax error, an unknown name, or a
@@ -87,7 +88,7 @@ const char *expression_string(lua_State *L, const expression *e, problem_kind pr
 void expression_any(lua_State *L, const expression *e, problem_kind problem,
                     const uint16_t *indices);
 
-/* Evaluates a condition. Leaves out sandbox_call(), which would take longer; this is safe because
+/* Evaluates a condition without sandbox_call(), which would take longer. This is safe because
  * nothing allocates before the protected call. AT_SCRIPT if the expression fails or is neither true
  * nor false. */
 at_status expression_test(struct script *s, const expression *e, problem_kind problem,
@@ -102,8 +103,8 @@ at_status expression_test_each(struct script *s, const expression *e, problem_ki
 int expression_raise(lua_State *L, const expression *e, const char *format, ...)
     __attribute__((noreturn, format(printf, 3, 4)));
 
-/* Raises an error about the expression's value, with the inputs that it has for the problem and
- * configuration, since one of them is often wrong. Names the inputs that --set gives. */
+/* Raises an error about the expression's value. The message lists the inputs, because one of them
+ * is often wrong, and says which inputs --set gives. */
 int expression_raise_value(lua_State *L, const expression *e, problem_kind problem,
                            const uint16_t *indices, const char *format, ...)
     __attribute__((noreturn, format(printf, 5, 6)));

@@ -52,8 +52,8 @@ static int host_keys(lua_State *L)
     return 1;
 }
 
-/* host.fail(line, message, usage, subject) raises an error at a line of the script, or about the
- * command line. The subject, which may be nil or "", precedes the message. */
+/* host.fail(line, message, usage, subject) raises an error at a line of the script or, with
+ * `usage`, about the command line. `subject` precedes the message; it may be nil or "". */
 static int host_fail(lua_State *L)
 {
     int line = (int)luaL_checkinteger(L, 1);
@@ -242,7 +242,7 @@ void script_load_file(lua_State *L, const char *path, const char *chunk_name, sc
 
 enum { WORD_BYTES = 16 };
 
-/* Tells whether Lua's message ends with a word that only Lua reserves and a kernel may use. */
+/* Tells whether Lua's message ends with a word that Lua reserves, but C++ does not. */
 static bool ends_at_word(const char *message, char word[WORD_BYTES])
 {
     static const char *const words[] = {"and", "elseif", "end", "function", "in",   "local",

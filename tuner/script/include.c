@@ -15,7 +15,7 @@ enum { NAME_BYTES = 256 };
 
 typedef struct reader {
     const char *text;
-    const char *own_name; /* path of the source below its folder; "" for the main source */
+    const char *own_name; /* path of the source in its folder; "" for the main source */
     size_t own_folder;    /* index of that folder; unused for the main source */
     char name[512];       /* name in messages; #line changes it */
     int64_t line_shift;   /* line in messages minus line in the text, due to #line */
@@ -130,8 +130,8 @@ static bool has_parent(const char *name)
     return false;
 }
 
-/* Joins the folder of `from` and `name`, without "." and "..". Returns false if the path leaves the
- * folder to which `from` is relative, or is too long. */
+/* Joins the folder of `from` and `name`, without "." and "..". Returns false if the path is too
+ * long or leaves the folder to which `from` is relative. */
 static bool join(const char *from, const char *name, char out[2 * NAME_BYTES])
 {
     const char *slash = strrchr(from, '/');
@@ -161,7 +161,7 @@ static bool join(const char *from, const char *name, char out[2 * NAME_BYTES])
     return used > 0;
 }
 
-/* Reads "name" or <name>; refuses a name that leads out of the folders. *start is its place. */
+/* Reads "name" or <name>. Refuses names that leave the folders. *start is where the name begins. */
 static at_status read_name(const reader *r, directive *d, char name[NAME_BYTES], const char **start)
 {
     const cpp_token t = cpp_next(&d->lexer);
@@ -246,7 +246,7 @@ static bool find_file(const collection *c, const reader *r, const char *name, fo
     return false;
 }
 
-/* Adds a file to the headers. `as` is its name, with its folder's number if the name is taken. */
+/* Adds a file to the headers. `as` is its name, with the folder's number if the name is taken. */
 static at_status add_header(collection *c, const reader *r, int line, const found_file *file,
                             script_bytes *text, char as[NAME_BYTES])
 {
@@ -287,7 +287,7 @@ static at_status add_header(collection *c, const reader *r, int line, const foun
                 r->error);
 }
 
-/* Reads the rest of an #include: collects its file, and notes the name for the text. */
+/* Reads the rest of an #include. Collects its file, and adds an edit of the name. */
 static at_status read_include(collection *c, const reader *r, directive *d, edit_list *list)
 {
     edit e;
@@ -345,7 +345,7 @@ static at_status read_directive(collection *c, reader *r, cpp_token t, int next_
 
 static at_status refuse_trigraph(const char *text, const char *name, at_error *error)
 {
-    /* Trigraphs that mean '#' and a backslash with -std=c++11. */
+    /* With -std=c++11, these trigraphs mean '#' and a backslash. */
     const char *trigraph = strstr(text, "?\?=");
     int line = 1;
     if (!trigraph)

@@ -10,8 +10,8 @@ static const char *const library_types[] = {
     "cudaDataType",  "__half2",      "cuComplex", "cuFloatComplex", "cuDoubleComplex",
     "half",          "nv_bfloat16",  NULL};
 
-/* Headers that a text of our own replaces, if the kernel uses one of the words, or always if the
- * list is empty. A name may be the beginning of several headers' names. */
+/* Headers that a file of templates/kernel_file replaces: if the kernel uses one of the words, or
+ * always if the list is empty. A name may be the beginning of several headers' names. */
 static const struct replacement {
     const char *name, *file;
     const char *const *words;
@@ -24,7 +24,7 @@ static const struct replacement {
 };
 enum { REPLACED = sizeof replaced / sizeof *replaced };
 
-/* Returns a header's index in `replaced`, or REPLACED if the Toolkit's own text is used. */
+/* Returns a header's row in `replaced`, or REPLACED if the Toolkit's own text is used. */
 static size_t replacement_of(cpp_span name)
 {
     for (size_t i = 0; i < REPLACED; i++)
@@ -39,7 +39,7 @@ static bool is_replaced(cpp_span name)
     return replacement_of(name) < REPLACED;
 }
 
-/* Returns the unit that a line includes, or 0, the number of the file itself, without one. */
+/* Returns the index of the unit that a line includes, or 0 (the file itself) without one. */
 static size_t own_unit(const kernel_file *k, const cpp_include *i)
 {
     for (size_t n = 1; n < k->count; n++)
@@ -53,7 +53,7 @@ static bool is_own(const kernel_file *k, const cpp_include *i)
     return own_unit(k, i) != 0;
 }
 
-/* Tells whether a name leads out of the compiler's folders, so that it cannot be asked for. */
+/* Tells whether a name leaves the compiler's folders, so that the compiler cannot be asked. */
 static bool leads_away(cpp_span name)
 {
     char text[256];
@@ -68,7 +68,7 @@ static bool is_one_of(cpp_span name, const char *const *names)
     return *names != NULL;
 }
 
-/* Tells whether device code needs nothing of a header, or has it in the Toolkit's library. */
+/* Tells whether device code does not need the header, or has it in the Toolkit's library. */
 static bool is_host_only(cpp_span name)
 {
     static const char *const names[] = {"cuda.h",   "nvrtc.h",      "cuda_profiler_api.h",
@@ -219,7 +219,7 @@ static std_use use_of_std(cpp_span text)
     std_use use = STD_NONE;
     cpp_lexer l = cpp_lexer_make(text.text, text.length, 1);
     for (cpp_token t = cpp_next(&l); t.kind != CPP_END && use != STD_ALL; t = cpp_next(&l)) {
-        if (cpp_is(t, "numeric_limits")) /* The text may have using namespace std. */
+        if (cpp_is(t, "numeric_limits")) /* the text may have `using namespace std` */
             use = STD_FEW;
         if (cpp_is(t, "std"))
             use = cpp_is(cpp_next(&l), "::") && is_of_few(cpp_next(&l)) ? STD_FEW : STD_ALL;
@@ -227,7 +227,7 @@ static std_use use_of_std(cpp_span text)
     return use;
 }
 
-/* Returns the part of std that the wanted declarations use; a class counts by its members. */
+/* Returns the part of std that the wanted declarations use. A class counts by its members. */
 static std_use find_std(const kernel_file *k)
 {
     static const char *const words[] = {"std", NULL};
@@ -239,7 +239,7 @@ static std_use find_std(const kernel_file *k)
                 continue;
             std_use own = use_of_std(d->span);
             if (own == STD_NONE && cpp_text_has(k->units, k->count, d->span, words))
-                own = STD_ALL; /* The text uses std through a macro. */
+                own = STD_ALL; /* the text uses std through a macro */
             use = own > use ? own : use;
         }
     return use;

@@ -56,7 +56,7 @@ static at_status read_unit(kernel_file *k, const char *name, const char *path, a
     return status;
 }
 
-/* Finds a name such as "../inc/x.h" beside the file that includes it, if it is below a folder. */
+/* Finds a name such as "../inc/x.h" beside the including file, if the path stays below a folder. */
 static bool find_around(const char *const *folders, size_t folder_count, const char *from_path,
                         const char *name, char path[PATH_MAX], char own_name[PATH_MAX])
 {
@@ -106,8 +106,8 @@ static size_t find_unit(const kernel_file *k, const char *path)
     return u;
 }
 
-/* Writes the units' names into #include lines, because two folders may have a "util.h". Line i
- * includes units[i]. */
+/* Writes the units' names into #include lines, because two folders may have a "util.h". Include i
+ * gets the name of units[i]. */
 static at_status rename_includes(kernel_file *k, size_t u, const size_t *units, at_error *error)
 {
     const cpp_unit *unit = &k->units[u];

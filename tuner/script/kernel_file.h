@@ -1,9 +1,9 @@
-/* A kernel's own file: CUDA C++ as its author wrote it, with host code. kernel_file.c parses it and
- * the files that it includes, kernel_cut.c keeps the declarations that the kernel needs, with line
- * numbers, and kernel_signature.c asks the compiler for the kernel's parameters. Tuning parameters
- * are macros that replace the file's own definitions. They are defined after the Toolkit's headers
- * at the beginning of the file: so a parameter N or V does not change these headers, and variants
- * share them precompiled (compile/nvrtc.h). */
+/* A kernel's own file: CUDA C++ as its author wrote it, with host code. kernel_file.c parses the
+ * file and the files that it includes. kernel_cut.c keeps the declarations that the kernel needs,
+ * with line numbers. kernel_signature.c asks the compiler for the kernel's parameters. Tuning
+ * parameters are macros that replace the file's own definitions. They are defined after the
+ * Toolkit's headers at the beginning of the file, so a parameter N or V does not change these
+ * headers, and variants share them precompiled (compile/nvrtc.h). */
 #ifndef AUTOTUNE_SCRIPT_KERNEL_FILE_H
 #define AUTOTUNE_SCRIPT_KERNEL_FILE_H
 
@@ -56,8 +56,8 @@ at_status kernel_signature(const kernel_file *k, const char *entry, const char *
                            const script_compiler *compiler, cpp_argument out[CPP_MAX_PARAMETERS],
                            size_t *count, char **log, at_error *error);
 
-/* Finds the first C or C++ file in the folder of `path` that includes the file, or writes "". That
- * file may define types and macros above its #include line; then the user should name it. */
+/* Finds the first C or C++ file in the folder of `path` that includes that file, or writes "". The
+ * found file may define types and macros above its #include line; then the user should name it. */
 bool kernel_includer(const char *path, char *out, size_t size_bytes);
 
 /* Adds the header that writes kernels' parameters into PTX (cpp/signature.h). *name is its name.

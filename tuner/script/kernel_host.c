@@ -150,8 +150,7 @@ static size_t read_spans(lua_State *L, int index, cpp_span *out, size_t capacity
     return count;
 }
 
-/* host.cut_kernel(roots, given, is_device) cuts the file to what the kernels need. With is_device,
- * functions without an annotation are device functions. */
+/* host.cut_kernel(roots, given, is_device): see kernel_cut() */
 static int host_cut_kernel(lua_State *L)
 {
     script *s = script_of(L);
@@ -184,8 +183,8 @@ static void push_argument(lua_State *L, const cpp_argument *a)
     set_boolean(L, "empty", a->type == CPP_TYPE_EMPTY);
 }
 
-/* host.kernel_signature(entry, defines, options) returns the kernel's parameters, or, if the file
- * does not compile, nil, the compiler's log, the missing headers, and a file that includes the
+/* host.kernel_signature(entry, defines, options) returns the kernel's parameters. If the file does
+ * not compile, returns nil, the compiler's log, the missing headers, and a file that includes the
  * file. */
 static int host_kernel_signature(lua_State *L)
 {
@@ -225,7 +224,7 @@ static int host_kernel_signature(lua_State *L)
     return 1;
 }
 
-/* host.kernel_words() returns the words that the kernel needs, also by macros, as keys. */
+/* host.kernel_words() returns a set of the words that the kernel needs, also by macros. */
 static int host_kernel_words(lua_State *L)
 {
     const kernel_file *k = &script_of(L)->kernel_source;
@@ -381,8 +380,8 @@ static int host_texts(lua_State *L)
     return 1;
 }
 
-/* host.sketches() returns the arguments of the program's command line if a comment is wanted, or
- * nil. */
+/* host.sketches() returns the arguments of the program's command line, or nil if no comment is
+ * wanted. */
 static int host_sketches(lua_State *L)
 {
     const script_sketch_request *r = &script_of(L)->sketch;

@@ -1,8 +1,8 @@
-/* Gives Lua the syntax tree of a kernel's own file, with host code, types and templates resolved,
- * node by node. libclang is loaded only when a comment is written. The declarations below are those
- * of its stable C interface, clang-c/Index.h, so no header is needed to build. No header of the
- * Toolkit or the standard library is read: templates/kernel_file/toolkit.h replaces them. Names
- * that remain unknown are declared by lua/lib/host_syntax.lua, because statements that do not
+/* Gives Lua the syntax tree of a kernel's own file, node by node, with host code, and with types
+ * and templates resolved. libclang is loaded only when a comment is written. The declarations below
+ * are those of its stable C interface, clang-c/Index.h, so no header is needed to build. Headers of
+ * the Toolkit and the standard library are not read: templates/kernel_file/toolkit.h replaces them.
+ * lua/lib/host_syntax.lua declares the names that remain unknown, because statements that do not
  * compile are missing from the tree. */
 #include <dlfcn.h>
 #include <lauxlib.h>
@@ -111,8 +111,8 @@ typedef struct kernel_syntax {
 #undef F
     void *library, *index;
     cx_unit unit;
-    cx_cursor *nodes, *children; /* node number n is nodes[n - 1]; `children` is scratch for the
-                                  * children of one node */
+    cx_cursor *nodes,
+        *children; /* node number n is nodes[n - 1]; `children` is scratch for one node */
     size_t count, child_count;
     keymap numbers; /* hash of a node -> its number; nodes with equal hashes have adjacent keys */
 } kernel_syntax;
@@ -257,7 +257,7 @@ static void push_children(lua_State *L, kernel_syntax *k, cx_cursor c, cx_cursor
 }
 
 /* Goes back over the operator that ends before `at`. Returns its length, or 0. A comma does not
- * count, because it also separates arguments of macros. */
+ * count, because commas also separate arguments of macros. */
 static unsigned operator_before(const char *bytes, unsigned *at)
 {
     unsigned length = 0;
@@ -268,8 +268,8 @@ static unsigned operator_before(const char *bytes, unsigned *at)
     return length;
 }
 
-/* Pushes the operator before the second operand. It is in the body of a macro, or in the file if
- * the operand is a macro that does not contain the first operand. */
+/* Pushes the operator before the second operand: from the body of a macro, or from the file if the
+ * operand is a macro that does not contain the first operand. */
 static void push_binary(lua_State *L, const kernel_syntax *k, cx_cursor first, cx_cursor second)
 {
     cx_file file = NULL;
@@ -298,7 +298,7 @@ static void push_unary(lua_State *L, const kernel_syntax *k, cx_cursor c)
     if (bytes && at + 1 < size && strchr("+-", bytes[at]) && bytes[at + 1] == bytes[at])
         length = 2;
     if (bytes && !strchr("+-*&!~", bytes[at]))
-        lua_pushliteral(L, "++"); /* Stands for ++ or --: the operand changes. */
+        lua_pushliteral(L, "++"); /* stands for ++ or -- */
     else
         lua_pushlstring(L, bytes ? bytes + at : "", bytes ? length : 0);
 }
@@ -419,9 +419,9 @@ static int host_syntax_errors(lua_State *L)
     return 1;
 }
 
-/* host.syntax(number) returns a node, or the file that host.syntax_errors() parsed: { kind, name,
- * type, bytes, pointee_bytes, line, file, children, arguments, ref, op, value, init, printed,
- * template }; nodes in it are numbers. */
+/* host.syntax(number) returns a node as { kind, name, type, bytes, pointee_bytes, line, file,
+ * children, arguments, ref, op, value, init, printed, template }. Nodes in it are numbers. Without
+ * a number, returns the file that host.syntax_errors() parsed. */
 static int host_syntax(lua_State *L)
 {
     kernel_syntax *k = script_of(L)->kernel_syntax;
@@ -462,8 +462,8 @@ static int host_syntax(lua_State *L)
         push_value(L, k, c);
     else if (c.kind == KIND_ENUMERATOR)
         lua_pushinteger(L, k->getEnumConstantDeclValue(c));
-    else if (c.kind == KIND_BINARY && is_scalar(k, c)) /* Takes the value if the operator was not
-                                                        * found. */
+    else if (c.kind == KIND_BINARY &&
+             is_scalar(k, c)) /* Takes the value if the operator was not found. */
         push_value(L, k, c);
     else
         lua_pushnil(L);

@@ -296,8 +296,7 @@ static void fill_view(lua_State *L, const evaluation *e, const script_argument *
     out->normalised = evaluate_word(L, e, &v->coordinates, coordinates, 2);
     out->as_float = evaluate_word(L, e, &v->reads, reads, 2);
     if (out->kind != VIEW_TEXTURE)
-        out->address =
-            ADDRESS_WRAP; /* only textures have an address mode; the member is 0 for others */
+        out->address = ADDRESS_WRAP; /* only textures have an address mode */
     view_fault fault = view_check(out, elements, &dimension, message);
     if (fault)
         expression_raise(L, blame(v, fault, dimension), " %s", message);
@@ -377,7 +376,7 @@ static uint32_t evaluate_times(lua_State *L, const evaluation *e, const script_l
     return from->times.text ? (uint32_t)whole(L, e, &from->times, 0, PLAN_MAX_ROUNDS) : 1;
 }
 
-/* Evaluates a kernel's name. One blank replaces several, so that equal names compare equal. */
+/* Evaluates a kernel's name. Turns several blanks into one, so that equal names compare equal. */
 static void evaluate_entry(lua_State *L, const evaluation *e, const expression *from)
 {
     launch_plan *plan = e->launch;
@@ -423,7 +422,7 @@ static void evaluate_one_launch(lua_State *L, const evaluation *e, const script_
                          (unsigned long long)plan_block_threads(to));
     if (from->shared.text)
         to->dynamic_shared_bytes = (uint32_t)whole(L, e, &from->shared, 0, INT32_MAX);
-    /* Without clusters `balanced` has no effect, and would make plans of equal launches differ. */
+    /* Without clusters, `balanced` has no effect, but would make equal launches differ. */
     if (from->balanced.text)
         to->balanced = expression_truth(L, &from->balanced, e->problem, e->indices) &&
                        plan_cluster_blocks(to) > 1;
@@ -458,7 +457,7 @@ static void evaluate_compared(lua_State *L, const evaluation *e)
     }
 }
 
-/* Refuses a buffer accessed both directly and as a CUDA array, which is a copy of it. */
+/* Refuses a buffer accessed both directly and as a CUDA array, because the array is a copy. */
 static void refuse_two_copies(lua_State *L, const evaluation *e)
 {
     const uint32_t buffer = plan_conflicting_buffer(e->launch);

@@ -1,7 +1,7 @@
 /* Writes constraints, features, derived values and launches in C, for programs that pick and launch
- * a configuration without Lua. The statements of a launch fill an autotune_plan with the launches
- * of script_launch_plan() and the sizes of buffers (templates/export/launches.h has the
- * functions that they call). They set `*failed` where Lua would raise an error. */
+ * a configuration without Lua. A launch's statements fill an autotune_plan with the launches of
+ * script_launch_plan() and the sizes of buffers, by functions of templates/export/launches.h. They
+ * set `*failed` where Lua would raise an error. */
 #ifndef AUTOTUNE_SCRIPT_LAUNCH_C_H
 #define AUTOTUNE_SCRIPT_LAUNCH_C_H
 
@@ -11,8 +11,8 @@
 typedef struct launch_c {
     char *statements; /* owned */
     size_t entry_count;
-    const char *entries[PLAN_MAX_LAUNCHES]; /* names of kernels as in the script; a launch has an
-                                               index of them */
+    const char *entries[PLAN_MAX_LAUNCHES]; /* names of kernels in the script; a launch has an index
+                                               into this list */
     size_t buffer_count;
     const char *buffers[PLAN_MAX_BUFFERS];
     bool is_input[PLAN_MAX_BUFFERS];
@@ -41,9 +41,9 @@ at_status script_constraint_c(const script *s, size_t constraint, term_leaf spel
 at_status script_feature_c(const script *s, size_t feature, term_leaf spell, void *context,
                            c_text_form form, term_type *type, char **out, at_error *error);
 
-/* Writes a derived value that other expressions call. `place` counts these values from 0; a value
- * comes after the values that it reads. *name is borrowed, and NULL if `place` is too large. The
- * statements assign the value to form.target with the name appended. *out as for
+/* Writes a derived value that other expressions call. `place` counts these values from 0, in an
+ * order in which a value follows those that it reads. *name is borrowed, and NULL if `place` is too
+ * large. The statements assign the value to form.target with the name appended. *out as for
  * script_constraint_c(). AT_NO_MEMORY. */
 at_status script_derived_c(const script *s, size_t place, term_leaf spell, void *context,
                            c_text_form form, const char **name, term_type *type, char **out,

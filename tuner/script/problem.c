@@ -76,7 +76,7 @@ static void raise_buffer(lua_State *L, const evaluation *e, const script_buffer 
                   from->name, fill, what);
 }
 
-/* Evaluates a list of values. A plan has room for a short list; a long list becomes data. */
+/* Evaluates a list of values. The plan stores a short list; a long list becomes data. */
 static void evaluate_values(lua_State *L, const evaluation *e, const script_buffer *from,
                             const char *fill, buffer_plan *to)
 {
@@ -171,7 +171,7 @@ static void check_file(lua_State *L, const evaluation *e, const script_buffer *f
                                                : "");
 }
 
-/* Fills a buffer from a file of its size, or from its first elements if the script allows it. */
+/* Fills a buffer from a file of its size or, if the script allows it, from a longer file. */
 static void evaluate_file(lua_State *L, const evaluation *e, const script_buffer *from,
                           buffer_plan *to)
 {
@@ -224,7 +224,7 @@ static void evaluate_fill(lua_State *L, const evaluation *e, const script_buffer
     lua_pop(L, 1);
 }
 
-/* Evaluates allowed mismatches: below 1 a share of the elements, otherwise their number. */
+/* Evaluates allowed mismatches: a share of the elements if below 1, otherwise their number. */
 static double evaluate_mismatches(lua_State *L, const evaluation *e, const expression *from)
 {
     double amount = expression_number(L, from, e->problem, e->indices);
@@ -411,7 +411,7 @@ static int evaluate_problem(lua_State *L)
     plan->buffer_count = (uint32_t)s->buffer_count;
     for (size_t i = 0; i < s->buffer_count; i++)
         evaluate_buffer(L, e, &s->buffers[i], &plan->buffers[i]);
-    /* A mistake in the pattern's own tolerance is an error even if each buffer has a tolerance. */
+    /* A wrong tolerance of the pattern is an error even if each buffer has a tolerance. */
     evaluate_tolerance(L, e, &s->checks.tolerance);
     plan->oracle = script_oracle(s);
     evaluate_expected(L, e);
@@ -447,7 +447,7 @@ typedef struct replacement {
     size_t count;
 } replacement;
 
-/* Returns the index of the variable. Raises if it does not exist or has another kind of value. */
+/* Returns the variable's index. Raises if it does not exist or has another kind of value. */
 static size_t find_variable(lua_State *L, const script *s, const pattern_variable *given)
 {
     size_t i = 0;

@@ -51,7 +51,7 @@ at_status prototype_emit(script *s, prototype_of of, problem_kind problem, const
 
 /* How the kernels of a plan take a buffer. */
 typedef struct access {
-    bool may_write;         /* by another way than a pointer to const */
+    bool may_write;         /* a kernel takes it otherwise than as a pointer to const */
     const char *entry;      /* a kernel that takes a pointer to const; NULL if there is none */
     uint32_t place;         /* number of that argument, from 1 */
     cpp_argument read_only; /* that argument */
@@ -84,9 +84,9 @@ static void type_text(const cpp_argument *a, char text[TYPE_BYTES])
 
 typedef enum fit { FIT_FINE, FIT_ODD, FIT_WRONG } fit;
 
-/* Tells whether a kernel may read elements of one type as another. Unsigned words of the same size
- * move any number as bits, wider words hold several elements (half2 in an int), and bytes hold
- * parts of an element. */
+/* Tells whether a kernel may read `elements` as `read`. Unsigned words of the same size move any
+ * number as bits. Wider words hold several elements (half2 in an int). Bytes hold parts of an
+ * element. */
 static fit fit_of(dtype elements, dtype read)
 {
     const dtype_info *is = dtype_get(elements), *as = dtype_get(read);

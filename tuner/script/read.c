@@ -1,4 +1,4 @@
-/* Reads the table of at.pattern{...}, of checked shape; checks its expressions and files. */
+/* Reads the table of at.pattern{...}, whose shape was checked; checks its expressions and files. */
 #include <lauxlib.h>
 #include <limits.h>
 #include <stdio.h>

@@ -66,9 +66,9 @@ static void read_derived(lua_State *L, script *s)
         script_derive(L, &s->space.derived[i]);
 }
 
-/* Writes a feature's definition, by which a record detects that the name got another meaning. It is
- * the script's text, which other versions of this program understand. A hash replaces derived
- * values that are too long. */
+/* Writes a feature's definition, so that a record detects when the name gets another meaning. The
+ * definition is the script's text, which other versions of this program understand. A hash replaces
+ * derived values that are too long. */
 static const char *define(lua_State *L, const script *s, const expression *e)
 {
     luaL_Buffer b;
@@ -230,7 +230,7 @@ static void read_constraints(lua_State *L, script *s)
     s->pattern.constraints = constraints;
 }
 
-/* States of a parameter's choice. Parameters in its condition get their values first. */
+/* States of a parameter's choice. Parameters in its condition get their values before. */
 enum choice_state { CHOICE_OPEN, CHOICE_VISITED, CHOICE_MADE };
 
 typedef struct choosing {

@@ -18,7 +18,7 @@
 
 enum { MOST_NAMES = 256 }; /* most names that are compared with a missing name */
 
-/* Limits of the tool's own templates, whose data may have a hundred thousand entries. */
+/* Limits of the tool's own templates: their data may have a hundred thousand entries. */
 static const size_t OWN_MEMORY_BYTES = (size_t)8 << 30;
 static const uint64_t OWN_INSTRUCTIONS = UINT64_C(1) << 48;
 
@@ -208,7 +208,7 @@ static void push_scope(lua_State *L, const rendering *r)
     lua_setmetatable(L, -2);
 }
 
-/* Adds a file from entries `from` to `to` of the list at `out`, in which marks and texts
+/* Adds a file from the entries `from` to `to` of the list at `out`, in which marks and texts
  * alternate. */
 static void add_file(lua_State *L, rendering *r, int out, lua_Integer from, lua_Integer to,
                      const char *name)

@@ -348,7 +348,7 @@ void script_hash(const script *s, char hex[33])
     hash_text(XXH3_128bits_digest(s->from.hash), hex);
     if (!state)
         return;
-    /* Hashes the data, too: with other data, the script is another pattern. */
+    /* Hashes the data, too, because with other data the script is another pattern. */
     XXH3_copyState(state, s->from.hash);
     for (size_t i = 0; i < s->data.file_count; i++)
         if (!data_file_key(s->data.files[i], key, NULL))

@@ -1,8 +1,8 @@
-/* Pattern scripts: Lua in, a pattern and evaluated plans out. Only the modules of this header,
- * launch_c.h, emit.h and render.h use Lua; state.h lists them. A script runs in a sandbox with
- * limits of memory and instructions, without io, os, debug, load and binary chunks, and with
- * modules of its own folder and the tool's Lua folder only. Each error names the script and the
- * line, and for a misspelt name the nearest valid one. One thread uses a script. */
+/* Pattern scripts: Lua in, a pattern and evaluated plans out. A script runs in a sandbox with
+ * limits of memory and instructions, without io, os, debug, load and binary chunks. It loads only
+ * modules of its own folder and the tool's Lua folder. Each error names the script, the line and,
+ * for a misspelt name, the nearest valid one. One thread uses a script. Only the modules of this
+ * header, launch_c.h, emit.h and render.h use Lua. */
 #ifndef AUTOTUNE_SCRIPT_SCRIPT_H
 #define AUTOTUNE_SCRIPT_SCRIPT_H
 
@@ -122,21 +122,19 @@ void script_free(script *s); /* `s` may be NULL */
  * Warnings do not change what is tuned. */
 const char *script_warning_text(const script *s, size_t place, int *line);
 
-/* Returns the line of a field of the pattern, or of `key` in that field, which may be NULL. Returns
- * the line of what surrounds it if the script does not write it. */
+/* Returns the line of a field of the pattern, or of `key` in that field (may be NULL). If the
+ * script does not write it, returns the line of what surrounds it. */
 int script_field_line(const script *s, const char *field, const char *key);
 
 /* Returns whether the script writes the field of the pattern. */
 bool script_has_field(const script *s, const char *field);
 
-/* Calls `tell` for each repeated key of a table in the script. Lua silently takes the last
- * value. */
+/* Calls `tell` for each repeated key of a table in the script. Lua would take the last value. */
 void script_report_repeated_keys(const script *s,
                                  void (*tell)(void *context, const char *path, int line,
                                               const char *text),
                                  void *context);
 
-/* the launch that script_sketch() describes */
 typedef struct script_sketch_of {
     const char *entry;            /* the kernel; NULL if the file has one */
     const char *const *arguments; /* of the program's command line, without its name */
@@ -149,7 +147,7 @@ typedef struct script_sketch_of {
 at_status script_sketch(const char *path, const script_sketch_of *of, const script_options *options,
                         char **comment, at_error *error);
 
-/* Returns the pattern, which the script owns. */
+/* Returns the pattern, owned by the script. */
 const pattern *script_pattern(const script *s);
 
 /* Returns the kernel's own file (kernel_file.h) and the macros defined before it. Returns false if
@@ -177,9 +175,9 @@ typedef struct script_space_limits {
 /* Returns 30 s, 512 MiB, 10 s for the sample, and 65,536 configurations in it. */
 script_space_limits script_space_defaults(void);
 
-/* Makes the space of valid configurations for `problem`. The caller frees it before the script.
- * Beyond the limits the space is a sample that contains the baseline (space_is_sample()). If the
- * space is empty, AT_SCRIPT names the constraint that removed the last configurations. */
+/* Makes the space of valid configurations for `problem`. The caller frees the space before the
+ * script. Beyond the limits the space is a sample that contains the baseline (space_is_sample()).
+ * If the space is empty, AT_SCRIPT names the constraint that removed the last configurations. */
 at_status script_space_within(script *s, problem_kind problem, const script_space_limits *limits,
                               space **out, at_error *error);
 
@@ -230,9 +228,9 @@ void script_set_layout(const script *s, size_t layout, uint16_t *indices);
 at_status script_problem_plan(script *s, problem_kind problem, const uint16_t *indices,
                               uint64_t seed, problem_plan *out, at_error *error);
 
-/* Changes the values of a problem's variables, in a hundredth of the time that loading takes. Does
- * not check the values that a script allows (at.one_of, at.within). AT_USAGE if a variable does not
- * exist or its values are of another kind; the variables before it are changed in that case. */
+/* Changes the values of a problem's variables, in a hundredth of the time of loading. Does not
+ * check the values that a script allows (at.one_of, at.within). AT_USAGE if a variable does not
+ * exist or its value is of another kind; variables before it are changed nevertheless. */
 at_status script_set_problem(script *s, problem_kind problem, const pattern_variable *values,
                              size_t count, at_error *error);
 
@@ -258,9 +256,9 @@ at_status script_contents_load(const script *s, const problem_plan *plan, script
                                at_error *error);
 void script_contents_deinit(script_contents *c);
 
-/* Finds the configuration that computes the expected results if the baseline is the oracle: the
- * baseline with the layout of `indices`, or the nearest configuration that `problem` allows. Writes
- * it into `indices`. *found is false if `problem` allows no configuration of that layout. */
+/* If the baseline is the oracle, finds the configuration that computes the expected results: the
+ * baseline with the layout of `indices` or, if `problem` forbids that, the nearest allowed one.
+ * Writes it into `indices`. *found is false if `problem` allows no configuration of the layout. */
 at_status script_oracle_configuration(script *s, problem_kind problem, uint16_t *indices,
                                       bool *found, at_error *error);
 
@@ -294,7 +292,7 @@ at_status script_parse_given(const script *s, const char *text, uint16_t *indice
 
 /* Replaces an invalid configuration by the nearest configuration that is valid for `problem`.
  * Parameters in `is_given` keep their values; parameters in `is_swept` (may be NULL) change freely.
- * Changes as few other parameters as possible, by as few values as possible. *changed is false, and
+ * Changes as few other parameters as possible, in as few steps as possible. *changed is false, and
  * `indices` stays, if the configuration is valid or no valid configuration is found. A space that
  * takes more than 10 s to enumerate is only sampled. */
 at_status script_complete_configuration(script *s, problem_kind problem, const bool *is_given,

@@ -174,7 +174,7 @@ int script_push_absent(lua_State *L, const char *const *folders, size_t folder_c
     return 2;
 }
 
-/* Frees a file's bytes, which a userdata owns because Lua may jump out with an error. */
+/* Frees a file's bytes. A userdata owns them, because Lua may jump out with an error. */
 static int free_range(lua_State *L)
 {
     script_bytes *range = lua_touserdata(L, 1);

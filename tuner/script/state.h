@@ -1,11 +1,11 @@
-/* The state that the files of the room share. No other room includes this header. script.c loads
- * and frees a script. read.c, read_space.c and fields.c turn the table of autotune.lua into plain
- * data. problem.c, launch.c, constraints.c, configuration.c and derived.c evaluate it. emit.c runs
- * templates of kernels, render.c templates of texts over data.c. host.c, captured.c and the kernel_
- * files have the functions of the tool's own Lua. expression.c compiles and evaluates expressions,
- * evaluate.c tests constraints, helpers.c has the functions that both and templates call. state.c
- * keeps memory and finds files. script/expression has expressions as trees, without Lua;
- * script/sandbox has the Lua state. */
+/* The state that the files of this folder share; no other folder includes this header. script.c
+ * loads and frees a script. read.c, read_space.c and fields.c turn the table of autotune.lua into
+ * plain data. problem.c, launch.c, constraints.c, configuration.c and derived.c evaluate it. emit.c
+ * runs templates of kernels, render.c templates of texts over data.c. host.c, captured.c and the
+ * kernel_ files have the functions of the tool's own Lua. expression.c compiles and evaluates
+ * expressions, evaluate.c tests constraints, helpers.c has the functions that expressions and
+ * templates call. state.c keeps memory and finds files. script/expression has expressions as trees,
+ * without Lua; script/sandbox has the Lua state. */
 #ifndef AUTOTUNE_SCRIPT_STATE_H
 #define AUTOTUNE_SCRIPT_STATE_H
 
@@ -81,8 +81,8 @@ typedef enum argument_type {
 typedef struct script_view {
     uint32_t rank, stride_count, box_count;
     expression size[VIEW_MAX_RANK], strides[VIEW_MAX_RANK], box[VIEW_MAX_RANK];
-    /* The `text` is NULL if absent. Tensor maps have the first three, textures the others, surfaces
-     * the last two. */
+    /* Their `text` is NULL if absent. The first three are for tensor maps, the others for textures,
+     * the last two for surfaces. */
     expression swizzle, l2, outside, filter, address, coordinates, reads, memory, channels, layers;
 } script_view;
 
@@ -137,7 +137,7 @@ typedef struct script_derived {
     expression value;
     enum { DERIVED_WAITING, DERIVED_COMPILING, DERIVED_COMPILED } state;
     const char *call; /* name of the function in code; NULL for a short value */
-    size_t rank;      /* rank of the function, larger than the ranks of functions that it calls */
+    size_t rank;      /* rank of the function; exceeds the ranks of the functions that it calls */
 } script_derived;
 
 typedef struct script_case {
@@ -197,8 +197,8 @@ typedef struct script_sketch_request {
     char *text;
 } script_sketch_request;
 
-/* The files that the script has opened, and the long lists of at.values (one for each size of a
- * buffer that a list fills). */
+/* The files that the script has opened, and the long lists of at.values (one list for each size of
+ * a buffer). */
 typedef struct script_data_files {
     data_file **files;
     size_t file_count;
@@ -288,8 +288,8 @@ extern const char script_link_text[];
 
 enum { SCRIPT_ABSENT_BYTES = 1536 };
 
-/* Writes the end of the message about a missing file: the folders, the first of which is the
- * script's, and the nearest name in them. Returns `text`. */
+/* Writes the end of the message about a missing file: the folders, the script's first, and the
+ * nearest name in them. Returns `text`. */
 const char *script_absent(const char *const *folders, size_t folder_count, const char *name,
                           char text[SCRIPT_ABSENT_BYTES]);
 
@@ -308,7 +308,7 @@ script_derived *script_find_derived(const script *s, const char *name);
 void script_make_called(lua_State *L, script_derived *derived);
 /* Appends a call of a derived value's function. */
 void script_add_call(lua_State *L, luaL_Buffer *code, const script_derived *derived);
-/* Compiles a derived value, after those that it reads. Raises, also if it reads itself. */
+/* Compiles a derived value after the values that it reads. Raises, also if it reads itself. */
 void script_derive(lua_State *L, script_derived *derived);
 
 /* Pushes the function of an expression and its arguments, for lua_call(L, result, 1). Allocates
@@ -325,12 +325,12 @@ const char *expression_values(const script *s, const expression *e, problem_kind
 /* Returns the name of a parameter or variable, borrowed from the script. */
 const char *expression_input_name(const script *s, expression_input input);
 
-/* Returns the index of a field of `device` in device_fields(), or -1. *nearest is then the nearest
- * name, or NULL. */
+/* Returns the index of a field of `device` in device_fields(), or -1 with *nearest set to the
+ * nearest name, which may be NULL. */
 int script_device_field(const char *name, const char **nearest);
 
 /* Returns the most similar name among parameters, problem variables, derived values and an
- * environment (a registry reference), or NULL. It lives as long as the environment. */
+ * environment (a registry reference), or NULL. The name lives as long as the environment. */
 const char *script_nearest_name(lua_State *L, int environment, const char *name);
 
 /* Writes "; did you mean 'NAME'?", or "" if `nearest` is NULL. Returns `text`. */
@@ -348,8 +348,8 @@ void script_load_file(lua_State *L, const char *path, const char *chunk_name, sc
 void script_load_text(lua_State *L, const char *text, size_t size_bytes, const char *path,
                       const char *chunk_name);
 
-/* Returns the text between the subject of a message and the message: "" if the message begins with
- * a blank, because both are one sentence then ("space.tile" " has no values"), otherwise ": ". */
+/* Returns the text between a message's subject and the message. "" if the message begins with a
+ * blank, because both are then one sentence ("space.tile" " has no values"), otherwise ": ". */
 const char *script_joint(const char *message);
 
 /* Runs one of the tool's own Lua files with a table of functions as argument. Pushes its result. */
@@ -399,7 +399,7 @@ size_t evaluate_name(lua_State *L, const expression *e, problem_kind problem,
 uint64_t evaluate_elements(lua_State *L, problem_kind problem, const uint16_t *indices,
                            const script_buffer *b, dtype *type);
 
-/* Finds the script's launches that a configuration's plan has, in the plan's order. */
+/* Finds the script's launches that are in a configuration's plan, in the plan's order. */
 at_status script_planned_launches(script *s, const script_kernel *kernel, problem_kind problem,
                                   const uint16_t *indices,
                                   const script_launch *out[PLAN_MAX_LAUNCHES], at_error *error);
@@ -447,9 +447,8 @@ size_t script_item_length(const char *list);
 /* Removes blanks, then quotes, from both ends of a word, in place. Returns its new beginning. */
 char *script_bare(char *word);
 
-/* Read a field of the table on top of the stack, or the value on top of the stack (fields.c).
- * autotune.lua has checked the table's shape. Only lists stay on the stack. The script owns texts.
- * All may raise. */
+/* Read a field of the table on top of the stack, or the value there (fields.c). autotune.lua has
+ * checked the table's shape. Only lists stay on the stack. The script owns texts. All may raise. */
 
 const char *field_string(lua_State *L, const char *field);
 int field_integer(lua_State *L, const char *field);
@@ -461,7 +460,7 @@ int field_word(lua_State *L, const char *field, const char *const names[]);
 /* Pushes the list `field`, or nil, for fields_next(). Returns its length. */
 size_t fields_enter(lua_State *L, const char *field);
 
-/* Replaces the item on the stack by item `i`. After the last, pops the list, returns false. */
+/* Replaces the item on the stack by item `i`. After the last item, pops the list, returns false. */
 bool fields_next(lua_State *L, size_t i, size_t count);
 
 /* Returns the scalar on top of the stack. Strings are copied. */
@@ -488,13 +487,13 @@ void set_text(lua_State *L, const char *field, const char *text);
 void set_integers(lua_State *L, const char *field, const uint64_t *v, size_t count);
 
 /* Data of templates (data.c): JSON as Lua tables, and Lua values as JSON (render.h lists the
- * functions). Members that came with the data cannot be changed; a missing name is an error. */
+ * functions). Scripts cannot change members that came with the data; a missing name is an error. */
 
 /* Adds json(), names(), has() and object() to the environment on the stack, and replaces pairs().
  * Call this once per state, before the other functions. */
 void data_add_functions(lua_State *L);
 
-/* Pushes a JSON value, which has to outlive the state. */
+/* Pushes a JSON value, which must outlive the state. */
 void data_push(lua_State *L, const json_t *from);
 
 /* Returns the Lua value at `index` as JSON, a new reference. Raises if JSON has no such value. */

@@ -45,7 +45,7 @@ static void step(lexer *l)
         l->at++;
 }
 
-/* Returns the number of = signs of a long bracket that opens at this '[', or -1. */
+/* Returns the number of = signs in the long bracket that opens at this '[', or -1. */
 static int long_bracket(const lexer *l)
 {
     size_t equals = 0;
@@ -222,7 +222,7 @@ static bool next_field(lexer *l, field *f)
     return true;
 }
 
-/* Tells whether NAME = follows; nothing separates assignments of a bare text. */
+/* Tells whether NAME = follows, which begins the next assignment of a bare text. */
 static bool begins_assignment(lexer l)
 {
     return lexer_next(&l).kind == TOKEN_NAME && token_is(lexer_next(&l), "=");
@@ -287,8 +287,8 @@ static bool find_step(lexer *l, source_step wanted, field *f)
     return false;
 }
 
-/* Follows the steps; *line is the line of the last field found. Leaves the lexer within the table
- * (enter_last), or before the value. */
+/* Follows the steps; *line is the line of the last field found. Leaves the lexer in the last table
+ * (`enter_last`), or before the value. */
 static bool follow(source_text source, lexer *l, const source_step *steps, size_t count,
                    bool enter_last, int *line)
 {
@@ -314,7 +314,8 @@ typedef struct read_field {
     size_t table;
 } read_field;
 
-/* The table constructors around a token; `blocks`: open functions and statements per bracket. */
+/* The table constructors around a token. `blocks` counts open functions and statements in each
+ * bracket. */
 typedef struct nesting {
     size_t tables[64], depth, table_count;
     int blocks[64], open_blocks;

@@ -1,6 +1,6 @@
 /* Lua's tokens, and the lines of table fields in a script's text. The lexer knows strings, long
  * brackets, comments, numbers and names: enough to find the names in an expression, and the line of
- * a field of at.pattern{...}. Nothing here fails: text that is not Lua still gives tokens. */
+ * a field of at.pattern{...}. Nothing here fails: text that is not Lua also gives tokens. */
 #ifndef AUTOTUNE_SCRIPT_LEXER_H
 #define AUTOTUNE_SCRIPT_LEXER_H
 
@@ -34,13 +34,13 @@ token lexer_next(lexer *l);
 bool token_is(token t, const char *text); /* Compares a name, keyword, number or symbol; a string is
                                              equal to nothing. */
 
-/* A step from a table to an item, by its key, or, if `name` is NULL, by its position from 1. */
+/* A step from a table to an item: by key or, if `name` is NULL, by position from 1. */
 typedef struct source_step {
     const char *name;
     size_t index;
 } source_step;
 
-/* A text in which fields are looked up: in the first `pattern{...}`, or, if `bare`, among its
+/* A text in which fields are looked up: in its first `pattern{...}` or, if `bare`, among its
  * assignments (the comment of a CUDA file). */
 typedef struct source_text {
     const char *text;
@@ -48,12 +48,12 @@ typedef struct source_text {
     bool bare;
 } source_text;
 
-/* Returns the line of the field that the steps lead to. If a step finds nothing (a table may be
- * computed), returns the line of the step before it, or 0. */
+/* Returns the line of the field to which the steps lead. If a step finds nothing (a table may be
+ * computed), returns the line of the step before, or 0. */
 int source_line(source_text source, const source_step *steps, size_t count);
 
-/* Finds the n-th key (from 0) that is written `name =` or `["name"] =` in the table that the steps
- * lead to. Returns false if there are fewer. */
+/* Finds the n-th key (from 0) written `name =` or `["name"] =` in the table to which the steps
+ * lead. Returns false if the table has fewer keys. */
 bool source_key(source_text source, const source_step *steps, size_t count, size_t n, token *key);
 
 /* Finds repeated keys of table constructors, or of a bare text. Returns the number in `out`. */

@@ -70,9 +70,9 @@ term_type term_type_of(value_kind kind)
     return types[kind];
 }
 
-/* A term being made. If `when` is not NULL, the expression has the value `value` where `when`
- * holds, and Lua's false elsewhere, as in `tile > 32 and 2`. `value` is NULL if the expression has
- * no term. */
+/* A term that is being made. If `when` is not NULL, the expression is `value` where `when` holds,
+ * and Lua's false elsewhere, as in `tile > 32 and 2`. `value` is NULL if the expression has no
+ * term. */
 typedef struct term {
     bool made;
     term_type type;
@@ -139,8 +139,8 @@ static const node *as_number(maker *m, const term *a)
     return a->type == TERM_NUMBER ? a->value : one(m, TERM_TO_NUMBER, a->value);
 }
 
-/* Functions of values of one type. If `count` is 0, the function takes any number of arguments, and
- * the operator combines the result so far with the next argument. NODE_NONE makes the argument the
+/* Functions of values of one type. If `count` is 0, a function takes any number of arguments: its
+ * operator combines the result so far with the next argument. For NODE_NONE the argument is the
  * result. */
 static const struct function {
     const char *name;
@@ -247,8 +247,8 @@ static term apply_or(maker *m, const term *a, const term *b)
     return out;
 }
 
-/* Returns a truth that replaces `a`, which is no truth, in a condition: it holds where `a` has a
- * value other than false. Evaluating it may fail. */
+/* Returns a truth for the condition `a`, which has another type: true where `a` has a value other
+ * than false. Evaluating the truth may fail. */
 static const node *presence(maker *m, const term *a)
 {
     static const int given[] = {[TERM_WHOLE] = TERM_GIVEN,
@@ -282,7 +282,7 @@ static term apply_order(maker *m, int op, const term *a, const term *b)
     }
     if (!is_value(a, TERM_TEXT) || !is_value(b, TERM_TEXT))
         return no_term;
-    /* a <= b is not (b < a). */
+    /* a <= b means not (b < a). */
     bool swapped = op == NODE_GREATER || op == NODE_AT_MOST;
     bool negated = op == NODE_AT_MOST || op == NODE_AT_LEAST;
     const node *x = swapped ? b->value : a->value, *y = swapped ? a->value : b->value;

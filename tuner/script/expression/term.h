@@ -66,10 +66,10 @@ typedef struct term_form {
 } term_form;
 extern const term_form term_forms[TERM_OPS];
 
-/* Gives the type of an input, or of a derived value that stays a leaf, and its C text: an
- * expression that needs no brackets. `text` may be NULL, with `size_bytes` 0. Returns false for an
- * unknown name: a derived value is then replaced by its definition, and an expression with this
- * input has no term. */
+/* Gives the type and the C text of an input, or of a derived value that stays a leaf. The text is
+ * an expression that needs no brackets; `text` may be NULL, with `size_bytes` 0. Returns false for
+ * an unknown name: a derived value is then replaced by its definition, and an expression with such
+ * an input has no term. */
 typedef bool (*term_leaf)(void *context, const char *name, term_type *type, char *text,
                           size_t size_bytes);
 
@@ -77,7 +77,7 @@ typedef bool (*term_leaf)(void *context, const char *name, term_type *type, char
 at_status term_make(tree *t, const node *expression, term_leaf leaf, void *context, term_type *type,
                     const node **out, at_error *error);
 
-/* Evaluation of terms of whole numbers, truths and texts for many values of one input at once:
+/* Evaluation of whole numbers, truths and texts, for many values of one input at once, because
  * building a space tests most constraints hundreds of thousands of times. A term becomes a list of
  * steps, one for each node. Lua evaluates all other terms, and those that would raise an error. */
 
@@ -107,10 +107,10 @@ typedef struct vector_step {
  * if Lua has to evaluate the term. */
 size_t vector_compile(const node *term, vector_resolve resolve, void *context, vector_step *steps);
 
-/* Evaluates a truth for `count` (1 .. VECTOR_MOST_VALUES) values of the input `varied`. SIZE_MAX
+/* Evaluates a truth for `count` (1 .. VECTOR_MOST_VALUES) values of the input `varied`; SIZE_MAX
  * means that no input varies. `inputs` has the values of the other inputs. holds[i] is the result
- * for values[i]. Returns false, with `holds` undefined, if Lua must find out whether an error is
- * raised. */
+ * for values[i]. Returns false, with `holds` undefined, if Lua must find out whether an error
+ * occurs. */
 bool vector_evaluate(const vector_step *steps, size_t step_count, const int64_t *inputs,
                      size_t varied, const int64_t *values, size_t count, bool *holds);
 
@@ -119,12 +119,11 @@ bool vector_evaluate(const vector_step *steps, size_t step_count, const int64_t 
  * division by zero). It calls functions of templates/export/prelude.h. A field of `device` is
  * `device->FIELD`: an int64_t, except for the double `bandwidth` and the text `name`. */
 
-/* The form of the text: an expression, or, if `target` is not NULL, statements that assign the
- * value to `target`, indented by `indent` blanks. In statements a choice is an `if`. A whole-number
- * call that is always evaluated and occurs twice becomes a constant, because compilers find the
- * repetition only after inlining. Calls after ?, && or
- *
- * stay in place, because they might fail elsewhere. */
+/* The form of the text: an expression or, if `target` is not NULL, statements that assign the value
+ * to `target`, indented by `indent` blanks. In statements a choice is an `if`. A whole-number call
+ * that is always evaluated and occurs twice becomes a constant, because compilers find the
+ * repetition only after inlining. Calls after ?, && or || stay in place, because they might fail
+ * elsewhere. */
 typedef struct c_text_form {
     const char *target;
     int indent;

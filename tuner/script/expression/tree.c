@@ -8,7 +8,8 @@
 
 enum { FIRST_SLOTS = 256 };
 
-/* A node is in the first slot free from its hash on. At least half of the slots are free. */
+/* A hash table: a node is in the first free slot from its hash on. Half of the slots, or more, are
+ * free. */
 struct tree {
     node **slots;      /* owned nodes; NULL if the slot is free */
     size_t slot_count; /* a power of two */
@@ -121,8 +122,8 @@ const node *tree_add(tree *t, const node *like)
 /* Lua's own limit of nested calls. Each bracket takes at least one call. */
 enum { MOST_NESTED = 200 };
 
-/* The reader stands before a token. If memory is short or the text is no expression, read_
- * functions return NULL. */
+/* The state of the reader, which stands before the token `next`. If memory is short or the text is
+ * no expression, read_ functions return NULL. */
 typedef struct reader {
     tree *t;
     const reader_names *names;
@@ -132,7 +133,7 @@ typedef struct reader {
 } reader;
 
 /* An operator takes the operand before it if its `left` exceeds the `right` of the operator before
- * that operand. A unary operator with a `left` that is too small needs brackets. */
+ * that operand. A unary operator with a too small `left` needs brackets. */
 typedef struct operator_form {
     const char *symbol;
     node_op op;
@@ -229,8 +230,8 @@ const node *reader_plain_field(tree *t, const node *of, token name)
     return named_node(&(reader){.t = t}, NODE_FIELD, of, name);
 }
 
-/* Reads a number. Decimal numbers beyond 64 bits are doubles. Lua reads hexadecimal numbers beyond
- * 64 bits, which wrap around, and very long ones. */
+/* Reads a number. Decimal numbers beyond 64 bits become doubles. Very long numbers, and hexadecimal
+ * ones beyond 64 bits, are left to Lua. */
 static const node *read_number(reader *r)
 {
     char digits[64] = "", *end;
@@ -315,7 +316,7 @@ static bool is_argument(token t)
     return t.kind == TOKEN_STRING || token_is(t, "(") || token_is(t, "{");
 }
 
-/* Reads the fields, indices and calls after a name or brackets, which begin at `from`. */
+/* Reads the fields, indices and calls after a name or brackets. That text begins at `from`. */
 static const node *read_suffixes(reader *r, const char *from, const node *of)
 {
     while (of) {

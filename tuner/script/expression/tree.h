@@ -1,7 +1,7 @@
 /* Expressions as trees of operators and operands, and the reader of Lua's expressions. Equal
  * subtrees are one node, which never changes, so a result for a node is computed once. A tree keeps
- * the nodes of any number of expressions until it is freed. `op` means what the code that adds the
- * node says: node_op here, term_op in term.h. */
+ * the nodes of any number of expressions until it is freed. `op` is a node_op, or a term_op for the
+ * nodes of term.c. */
 #ifndef AUTOTUNE_SCRIPT_EXPRESSION_TREE_H
 #define AUTOTUNE_SCRIPT_EXPRESSION_TREE_H
 
@@ -21,7 +21,7 @@ typedef struct node {
     const char *name;                          /* owned by the tree, NUL-terminated; may be NULL */
     size_t length;                             /* length of `name` */
     bool fails;                                /* for a term: evaluating it may raise an error */
-    uint32_t id;    /* number of nodes added before; operands have smaller ids */
+    uint32_t id;    /* number of nodes that were added before; operands have smaller ids */
     uint32_t depth; /* levels of operands below this node, plus 1 */
 } node;
 
@@ -48,7 +48,7 @@ typedef enum node_op {
     NODE_NUMBER,  /* double, in `bits` */
     NODE_TEXT,    /* string `name`, without quotes */
     NODE_LUA,     /* source text that only Lua evaluates: tables, methods, long texts */
-    NODE_NAME,    /* a name that the reader's caller does not know as any of the following */
+    NODE_NAME,    /* a name that is none of the following */
     NODE_INPUT,   /* a parameter or variable whose value the expression gets */
     NODE_DEVICE,  /* a field of `device` */
     NODE_DERIVED, /* derived value `name`, defined by of[0] */
@@ -83,9 +83,9 @@ typedef enum node_op {
     NODE_OPS
 } node_op;
 
-/* The caller's functions, which make nodes of names in the order of the text, or return NULL for an
- * unknown name. `next` is the token after the name. `field` is called for fields of a NODE_NAME
- * only. */
+/* The caller's functions, which make nodes of names in the order of the text. Return NULL for an
+ * unknown name. `next` is the token after the name. `field` is only called for fields of a
+ * NODE_NAME. */
 typedef struct reader_names {
     void *context;
     const node *(*name)(void *context, tree *t, token name, token next);

@@ -104,7 +104,7 @@ static int64_t wrap_multiply(int64_t a, int64_t b)
 
 static int64_t divide_down(int64_t a, int64_t b)
 {
-    if (b == -1) /* The least number has no positive counterpart. */
+    if (b == -1) /* the least number has no positive counterpart */
         return wrap_subtract(0, a);
     return a / b - (a % b != 0 && (a < 0) != (b < 0));
 }
@@ -163,7 +163,7 @@ static bool is_within(int64_t n, int64_t most)
     return n > 0 && n <= most;
 }
 
-/* Applies an operator. Returns false where helpers.c or Lua would raise an error. */
+/* Applies an operator. Returns false if helpers.c or Lua would raise an error. */
 static inline bool apply(const vector_step *step, const column *of_steps, size_t count,
                          int64_t *out)
 {

@@ -59,7 +59,7 @@ static int repeat(lua_State *L)
     luaL_optlstring(L, 3, "", &separator_length);
     size_t piece = length + separator_length;
     if (n <= 0 || piece == 0) {
-        /* The original would count to n even for an empty string. */
+        /* Lua's own function would count to n even for an empty string. */
         lua_pushliteral(L, "");
         return 1;
     }
@@ -69,7 +69,7 @@ static int repeat(lua_State *L)
     return forward(L);
 }
 
-/* Charges for the result's length: reading a string in small parts stays linear. */
+/* Charges for the result's length, so that reading a string in small parts stays linear. */
 static int substring(lua_State *L)
 {
     int results = forward(L);
@@ -93,7 +93,7 @@ static int linear_in_table(lua_State *L)
     return forward(L);
 }
 
-/* An insertion at the end, the common case, moves nothing and is free. */
+/* Charges nothing for an insertion at the end, which moves nothing. */
 static int insert(lua_State *L)
 {
     luaL_checktype(L, 1, LUA_TTABLE);
@@ -102,7 +102,7 @@ static int insert(lua_State *L)
     return forward(L);
 }
 
-/* Comparing two strings takes time in proportion to their equal beginnings. */
+/* Charges for the whole shorter string, because the strings may be equal up to its end. */
 static void charge_comparison(lua_State *L, int a, int b)
 {
     uint64_t shorter = 0;
@@ -147,7 +147,7 @@ static int key_before(lua_State *L)
     return 1;
 }
 
-/* Its upvalues are the table, its sorted keys, and the position in them. */
+/* The iterator of pairs(). Upvalues: the table, its sorted keys, and the position in them. */
 static int next_pair(lua_State *L)
 {
     lua_Integer i = lua_tointeger(L, lua_upvalueindex(3));

@@ -14,20 +14,20 @@ const char sandbox_base_key[] = "autotune.base";
 
 static const size_t default_memory_bytes = (size_t)256 << 20;
 
-/* About two seconds of the Lua VM under a count hook; the tool's scripts take a few thousand. */
+/* about 2 s of the Lua VM with a count hook; the tool's scripts take a few thousand */
 static const int64_t default_instructions = 200 * 1000 * 1000;
 
-/* The period of the hook, in instructions: long enough to cost little, short enough to stop soon
- * even if each instruction is slow (a comparison of strings of many MiB). */
+/* VM instructions between calls of the hook: enough to cost little, few enough to stop soon even if
+ * each instruction is slow (a comparison of strings of many MiB) */
 enum { HOOK_PERIOD = 200 };
 
 /* The limit of processor time catches work that the count of instructions misses. */
 static const int64_t cpu_limit_ns = 10 * INT64_C(1000000000);
 
-/* The caller may stop a script: `stop` is called about every millisecond. */
+/* `stop` is called after so many VM instructions or ns */
 enum { STOP_PERIOD = 100 * 1000, STOP_PERIOD_NS = 10 * 1000 * 1000 };
 
-/* A block this large is a string or a table that is about to be filled, which takes time. */
+/* A block of LARGE_BYTES or more is a string or a table that will be filled, which takes time. */
 enum { LARGE_BYTES = 4096, LARGE_BYTES_PER_INSTRUCTION = 64 };
 
 static void *allocate(void *context, void *block, size_t old_bytes, size_t new_bytes)
@@ -91,7 +91,7 @@ static void hook(lua_State *L, lua_Debug *ar)
     (void)ar;
     sandbox *s = sandbox_of(L);
     int64_t now_ns = clock_thread_ns();
-    /* Checks the clock, too, because a few instructions may take long. */
+    /* Calls `stop` early, because a few instructions may take long. */
     if (now_ns > s->cpu_stop_ns) {
         s->cpu_stop_ns = now_ns + STOP_PERIOD_NS;
         s->until_stop = 0;

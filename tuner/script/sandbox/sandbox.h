@@ -1,10 +1,10 @@
-/* The Lua state in which scripts and templates run: what they can use, and how much work and
- * memory. sandbox_call() runs everything in protected mode and returns any error, exhausted memory
+/* The Lua state in which scripts and templates run, and its limits of memory and work.
+ * sandbox_call() runs everything in protected mode and returns any error, exhausted memory
  * included, with file, line and message. Scripts see pure functions through tables that they cannot
- * change: no io, os, debug, load, metatables, coroutines or pcall, so that nothing leaves the
- * sandbox or catches a limit. The allocator limits memory. A count of VM instructions limits the
- * time; C functions whose work depends on their arguments (string.rep, table.sort ...) add their
- * work. pairs() sorts keys, so that every run is the same. */
+ * change. There is no io, os, debug, load, metatables, coroutines or pcall, so nothing leaves the
+ * sandbox or catches a limit. A count of VM instructions limits the time; C functions whose work
+ * depends on their arguments (string.rep, table.sort ...) add to it. pairs() sorts keys, so every
+ * run is the same. */
 #ifndef AUTOTUNE_SCRIPT_SANDBOX_SANDBOX_H
 #define AUTOTUNE_SCRIPT_SANDBOX_SANDBOX_H
 
@@ -28,10 +28,11 @@ typedef struct sandbox {
     void *stop_context;  /* argument of `stop` */
     int64_t until_stop;  /* instructions until the next call of `stop` */
     int64_t cpu_stop_ns; /* CPU time of the next call of `stop` */
-    const char *path; /* borrowed; named in errors if Lua gives no position (after a tail call) */
-    int line;         /* line in that file, or 0 */
-    bool raised;      /* `error` was set by sandbox_raise() */
-    at_error error;   /* error of the running call */
+    const char
+        *path;      /* borrowed; path for errors without a position from Lua (after a tail call) */
+    int line;       /* line in that file, or 0 */
+    bool raised;    /* `error` was set by sandbox_raise() */
+    at_error error; /* error of the running call */
 } sandbox;
 
 /* Registry key of the table with which each environment starts; sandbox_open_library() fills it. */
@@ -48,7 +49,7 @@ void sandbox_deinit(sandbox *s);
 at_status sandbox_open_library(sandbox *s, at_error *error);
 
 /* Runs `function` in protected mode with `argument` as a light userdata, and discards its results.
- * Without `counted` there is no instruction limit, which is faster, but `function` must not call
+ * Without `counted`, which is faster, there is no instruction limit, so `function` must not call
  * anything that can loop. */
 at_status sandbox_call(sandbox *s, lua_CFunction function, void *argument, bool counted,
                        at_error *error);
@@ -90,8 +91,8 @@ void sandbox_protect(lua_State *L, const char *what);
  * After a syntax error pushes a message and returns false. */
 bool sandbox_load(lua_State *L, const char *text, size_t size_bytes, const char *source);
 
-/* Returns "; write ..." for a syntax error that comes from habits of another language, or "".
- * `text` is the source. `line` is the line of the error, or 0 for an expression. */
+/* Returns "; write ..." for a syntax error that is a habit of another language, or "". `text` is
+ * the source. `line` is the line of the error, or 0 for an expression. */
 const char *sandbox_syntax_hint(const char *message, const char *text, int line);
 
 /* Returns the number of ( outside of quotes, without the number of ). */
