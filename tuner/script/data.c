@@ -13,7 +13,7 @@ enum {
 };
 
 /* The registry maps each table of the data to its JSON value (a light userdata) and back, so that
- * equal values are one table. */
+ * each JSON value has only one table. */
 
 static const char origins_key = 0;
 

@@ -66,8 +66,7 @@ static void append_line(lua_State *L, output *o, int names, const char *text, si
     while (length > 0 && strchr(" \t\r", text[length - 1]) && text[length - 1] != '\0')
         length--;
     if (length == 0 && !o->keeps_lines) {
-        /* The empty line is written with the next line, because a backslash may end its macro until
-         * then. */
+        /* Writes the empty line before the next line. It ends a macro, even after a backslash. */
         o->blank = o->size_bytes > 0;
         o->continued = false;
         return;

@@ -221,7 +221,7 @@ static const char *division_of_c(const char *text)
     return "";
 }
 
-/* Raises Lua's message. An error at the bracket after the text means that the text is too short. */
+/* Raises Lua's message. If the error is at the bracket after the text, the text ends too early. */
 static void raise_syntax(lua_State *L, const expression *e)
 {
     int line = 0, bracket_line = 2;

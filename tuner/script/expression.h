@@ -60,10 +60,9 @@ typedef struct expression {
     expression_input *inputs;
     bool reads_parameters;
     uint32_t device_fields; /* bit i: it reads field i of device_fields() */
-    uint64_t
-        derived; /* bit i: it reads derived value i, directly or through other derived values */
-    vector_step *steps; /* for a constraint: steps that evaluate it without Lua */
-    size_t step_count;  /* 0 if only Lua can evaluate it */
+    uint64_t derived;       /* bit i: it reads derived value i, directly or not */
+    vector_step *steps;     /* for a constraint: steps that evaluate it without Lua */
+    size_t step_count;      /* 0 if only Lua can evaluate it */
 } expression;
 
 /* Compiles `e`, whose text, what and line are set. Raises for a syntax error, an unknown name, or a

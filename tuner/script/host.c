@@ -242,7 +242,7 @@ void script_load_file(lua_State *L, const char *path, const char *chunk_name, sc
 
 enum { WORD_BYTES = 16 };
 
-/* Tells whether Lua's message ends with a word that Lua reserves, but C++ does not. */
+/* Tells whether Lua's message ends with a word that Lua reserves, but a kernel may use. */
 static bool ends_at_word(const char *message, char word[WORD_BYTES])
 {
     static const char *const words[] = {"and", "elseif", "end", "function", "in",   "local",

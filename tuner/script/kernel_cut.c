@@ -272,7 +272,7 @@ static at_status add_empty_headers(kernel_file *k, at_error *error)
     return status;
 }
 
-/* Finds the rows that wanted declarations use, and marks the lines of other rows as missing. */
+/* Finds the rows of `replaced` that wanted declarations use. Headers of other rows are missing. */
 static void choose_replaced(kernel_file *k, bool in_use[REPLACED])
 {
     for (size_t r = 0; r < REPLACED; r++) {
@@ -292,7 +292,7 @@ static void choose_replaced(kernel_file *k, bool in_use[REPLACED])
         }
 }
 
-/* Adds the texts of our own under the names that the files include. */
+/* Adds the headers of templates/kernel_file under the names that the files include. */
 static at_status add_replaced(kernel_file *k, const char *host_dir, at_error *error)
 {
     at_status status = AT_OK;
@@ -312,7 +312,7 @@ static at_status add_replaced(kernel_file *k, const char *host_dir, at_error *er
 
 /* Appends to *out an #include line for each header of the Toolkit among a unit's leading #include
  * lines, and among those of the unit's own headers that are included there. Sets is_ahead for these
- * lines. Sets replaces[row] for headers that a text of our own replaces. */
+ * lines. Sets replaces[row] for headers that are in `replaced`. */
 static void collect_head(kernel_file *k, size_t unit, const cpp_span *given, size_t given_count,
                          bool visited[SOURCE_HEADERS_MAX], bool replaces[REPLACED + 1], pack *out)
 {

@@ -56,8 +56,8 @@ at_status kernel_signature(const kernel_file *k, const char *entry, const char *
                            const script_compiler *compiler, cpp_argument out[CPP_MAX_PARAMETERS],
                            size_t *count, char **log, at_error *error);
 
-/* Finds the first C or C++ file in the folder of `path` that includes that file, or writes "". The
- * found file may define types and macros above its #include line; then the user should name it. */
+/* Finds the first C or C++ file beside the file `path` that includes it, or writes "". The found
+ * file may define types and macros above its #include line; then the user should name it. */
 bool kernel_includer(const char *path, char *out, size_t size_bytes);
 
 /* Adds the header that writes kernels' parameters into PTX (cpp/signature.h). *name is its name.

@@ -111,8 +111,7 @@ typedef struct kernel_syntax {
 #undef F
     void *library, *index;
     cx_unit unit;
-    cx_cursor *nodes,
-        *children; /* node number n is nodes[n - 1]; `children` is scratch for one node */
+    cx_cursor *nodes, *children; /* node n is nodes[n - 1]; `children` is scratch */
     size_t count, child_count;
     keymap numbers; /* hash of a node -> its number; nodes with equal hashes have adjacent keys */
 } kernel_syntax;
@@ -462,8 +461,7 @@ static int host_syntax(lua_State *L)
         push_value(L, k, c);
     else if (c.kind == KIND_ENUMERATOR)
         lua_pushinteger(L, k->getEnumConstantDeclValue(c));
-    else if (c.kind == KIND_BINARY &&
-             is_scalar(k, c)) /* Takes the value if the operator was not found. */
+    else if (c.kind == KIND_BINARY && is_scalar(k, c)) /* for an unknown `op` */
         push_value(L, k, c);
     else
         lua_pushnil(L);

@@ -83,7 +83,7 @@ typedef enum node_op {
     NODE_OPS
 } node_op;
 
-/* The caller's functions, which make nodes of names in the order of the text. Return NULL for an
+/* The caller's functions, which make nodes of names in the order of the text, or return NULL for an
  * unknown name. `next` is the token after the name. `field` is only called for fields of a
  * NODE_NAME. */
 typedef struct reader_names {

@@ -28,11 +28,10 @@ typedef struct sandbox {
     void *stop_context;  /* argument of `stop` */
     int64_t until_stop;  /* instructions until the next call of `stop` */
     int64_t cpu_stop_ns; /* CPU time of the next call of `stop` */
-    const char
-        *path;      /* borrowed; path for errors without a position from Lua (after a tail call) */
-    int line;       /* line in that file, or 0 */
-    bool raised;    /* `error` was set by sandbox_raise() */
-    at_error error; /* error of the running call */
+    const char *path;    /* borrowed; for errors without a position from Lua (after a tail call) */
+    int line;            /* line in that file, or 0 */
+    bool raised;         /* `error` was set by sandbox_raise() */
+    at_error error;      /* error of the running call */
 } sandbox;
 
 /* Registry key of the table with which each environment starts; sandbox_open_library() fills it. */
