@@ -180,7 +180,7 @@ static void want(search *s, cpp_unit *u, size_t i)
     if (d->wanted || !is_usable(s, u, i))
         return;
     d->wanted = true;
-    if (d->member) /* the words of the class include those of its members */
+    if (d->member) /* the class was searched with its members */
         return;
     if (d->kind == CPP_TYPE && d->has_body) {
         /* Members that device code cannot use are cut, so their words do not count. */

@@ -88,13 +88,13 @@ typedef struct export_model {
     export_row *rows; /* owned; within each record, sorted by pick_preference() */
     size_t portfolio_count;
     const record_portfolio **portfolios; /* owned array */
-    size_t comparison_count;        /* timings; configurations that were always faster have none */
-    export_seen *seen;              /* owned */
-    size_t constraint_count;        /* added by export_model_add_constraint() */
-    export_constraint *constraints; /* owned */
-    size_t derived_count;           /* added by export_model_add_derived() */
-    export_derived *derived;        /* owned; each follows the values that it reads */
-    size_t feature_count;           /* number of features in the script */
+    size_t comparison_count;             /* timings; always faster configurations are left out */
+    export_seen *seen;                   /* owned */
+    size_t constraint_count;             /* added by export_model_add_constraint() */
+    export_constraint *constraints;      /* owned */
+    size_t derived_count;                /* added by export_model_add_derived() */
+    export_derived *derived;             /* owned; each follows the values that it reads */
+    size_t feature_count;                /* number of features in the script */
     export_feature features[PATTERN_MAX_FEATURES];
     record_values defaults; /* the default; its pairs are owned */
     export_launch launch;   /* owned; zeroed unless kernels are exported */

@@ -272,7 +272,8 @@ static at_status add_empty_headers(kernel_file *k, at_error *error)
     return status;
 }
 
-/* Finds the rows of `replaced` that wanted declarations use. Headers of other rows are missing. */
+/* Finds the rows of `replaced` that the kernel needs. Marks the headers of other rows as missing.
+ */
 static void choose_replaced(kernel_file *k, bool in_use[REPLACED])
 {
     for (size_t r = 0; r < REPLACED; r++) {

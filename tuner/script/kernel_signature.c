@@ -52,7 +52,7 @@ bool kernel_includer(const char *path, char *out, size_t size_bytes)
         if (!found && strcmp(entries[i]->d_name, name) != 0 && n > 0 && (size_t)n < sizeof beside &&
             !script_read_file(beside, &text, &error))
             found = includes(text.bytes, name);
-        if (found && *out == '\0') /* takes the first such file */
+        if (found && *out == '\0') /* keeps the first file that matches */
             snprintf(out, size_bytes, "%s", entries[i]->d_name);
         free(text.bytes);
         free(entries[i]);

@@ -141,9 +141,9 @@ typedef struct script_sketch_of {
     size_t argument_count;        /* 0 if the command line is unknown */
 } script_sketch_of;
 
-/* Writes a first comment for a kernel in a CUDA C++ file that has none, with all facts that the
- * file gives. The caller frees *comment. Errors as script_load(), and AT_USAGE if the file has such
- * a comment. */
+/* Writes the comment that describes a kernel, for a CUDA C++ file without one, with all facts that
+ * the file gives. The caller frees *comment. Errors as script_load(), and AT_USAGE if the file has
+ * such a comment. */
 at_status script_sketch(const char *path, const script_sketch_of *of, const script_options *options,
                         char **comment, at_error *error);
 

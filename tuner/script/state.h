@@ -128,7 +128,7 @@ typedef struct script_kernel {
     const char *includes[SCRIPT_INCLUDES_MAX]; /* paths of folders below the script's */
     bool is_file; /* the kernel is in its own file (kernel_file.h), not a template */
     size_t define_count;
-    const char **defines; /* for such a file: names that are defined before it is read */
+    const char **defines; /* for a kernel in its own file: names defined before the file is read */
 } script_kernel;
 
 /* A derived value. A short one replaces its name; a long one is a function that readers call. */
@@ -283,7 +283,7 @@ size_t script_include_folders(const script *s, const script_kernel *k,
 /* Tells whether a folder has the file, but only as a link that leaves the folder. */
 bool script_leads_out(const char *const *folders, size_t folder_count, const char *name);
 
-/* The end of a message about such a link. */
+/* the end of a message about a link that leaves the folders */
 extern const char script_link_text[];
 
 enum { SCRIPT_ABSENT_BYTES = 1536 };

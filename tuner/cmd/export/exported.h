@@ -26,8 +26,8 @@ typedef struct kernel_problems {
     char **texts;
 } kernel_problems;
 
-/* Lists the recorded problems, those of --over, and those that portfolios were made from.
- * AT_USAGE if --over names a variable that does not exist or gives a wrong value. */
+/* Lists the problems of records, of --over, and of the samples for portfolios. AT_USAGE if --over
+ * names a variable that does not exist or gives a wrong value. */
 at_status exported_problems(const struct options *o, const export_model *m,
                             const record_set *records, const script *s, kernel_problems *p,
                             at_error *error);

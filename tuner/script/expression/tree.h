@@ -48,7 +48,7 @@ typedef enum node_op {
     NODE_NUMBER,  /* double, in `bits` */
     NODE_TEXT,    /* string `name`, without quotes */
     NODE_LUA,     /* source text that only Lua evaluates: tables, methods, long texts */
-    NODE_NAME,    /* a name that is none of the following */
+    NODE_NAME,    /* a name that is no input, device field or derived value */
     NODE_INPUT,   /* a parameter or variable whose value the expression gets */
     NODE_DEVICE,  /* a field of `device` */
     NODE_DERIVED, /* derived value `name`, defined by of[0] */
