@@ -4,11 +4,11 @@
  *
  * Each round compiles all sources twice, in alternating order: with `jobs` forked processes that
  * open NVRTC and compile every jobs-th source each, and with a fresh compile pool of `jobs`
- * workers. Both clocks run from before the first fork to the last result; both compile with the
- * same options, for the same architecture, to cubins, without NVRTC's own cache (versions since
- * 12.9 have one if there is a driver; it would return the results of the previous round). Then the
- * pool runs with a cold and with a warm cache. Prints the rates and their ratio, with the median
- * over the rounds last. Exit code 1 if the median is below 0.8, or if a source did not compile.
+ * workers. Both times begin before the first fork and end with the last result. Both compile to
+ * cubins with the same options. NVRTC's own cache is off, because it would return the results of
+ * the previous round. Then the pool runs with a cold and with a warm cache. Prints the rates and
+ * their ratio, with the median over the rounds last. Exit code 1 if the median is below 0.8, or if
+ * a source did not compile.
  *
  * The sources are transposes that differ in tile, padding, vector width and rows of a thread, or
  * the files of DIR (each with one kernel called `k`). */

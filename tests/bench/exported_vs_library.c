@@ -6,8 +6,8 @@
  * (autotune_<pattern>_plan() and _run()) with those of the library (at_pick(), at_prepare() and
  * at_launch()) from the same records. Each sample begins with a cold L2; samples of the two
  * alternate. Prints medians, their ratio, and the host time of a call. Exit code 1 if outputs or
- * picks differ or anything fails; 77 without a GPU. The records that were exported at build time
- * are read again; $AUTOTUNE_RESULTS names another folder. */
+ * picks differ or anything fails; 77 without a GPU. The library reads the records that were
+ * exported at build time, or those in $AUTOTUNE_RESULTS. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -24,8 +24,9 @@ typedef struct problem {
     const char *label, *pattern;
     at_variable variables[MOST_VARIABLES];
     size_t variable_count;
-    size_t output; /* index of the compared buffer; lower: inputs, higher: start as zeros */
-    int sums;      /* the kernel adds to the compared buffer of doubles, which start as zeros */
+    size_t
+        output; /* index of the compared buffer: inputs come before it, buffers of zeros after it */
+    int sums;   /* whether the compared buffer has doubles that start as zeros and get sums */
     double tolerance;
     cudaError_t (*plan)(const struct problem *p, autotune_plan *out);
     cudaError_t (*run)(const autotune_plan *plan, void *const *buffers, cudaStream_t stream);
@@ -262,8 +263,7 @@ static int open_bench(bench *b)
            refused(at_open(folder ? folder : EXPORTED_RESULTS, &b->results, &error), &error);
 }
 
-/* A problem of the pattern whose functions are plan_NAME and run_NAME; the last arguments are its
- * variables. */
+/* A problem of the pattern `name`. The last arguments are the variables of the problem. */
 #define PROBLEM(label, name, variable_count, output, sums, tolerance, ...)                         \
     {                                                                                              \
         label, #name, {__VA_ARGS__}, variable_count, output, sums, tolerance, plan_##name,         \

@@ -1,4 +1,4 @@
-/* A landscape is the measured times of many variants of one pattern, with a JSON object on each
+/* A landscape is the measured times of many variants of one pattern, with one JSON object on each
  * line. This program adds the simulated device's counts to each variant, and predicts times from
  * the counts:
  *

@@ -1,4 +1,4 @@
-// Measures mechanisms in which several units of a GPU meet, each with a kernel that does nothing
+// Measures mechanisms that involve several units of a GPU, each with a kernel that does nothing
 // else. tuner/sim/chip.c, model.c and profile.c name the table that gives a figure.
 //
 //   nvcc -O2 -std=c++17 -arch=native -o mechanisms mechanisms.cu && ./mechanisms [NAME...]
@@ -193,7 +193,7 @@ static void constant()
             }
 }
 
-// "l1 of blocks": a thread of each block reads a word of each line of a table, twice.
+// "l1 of blocks": one thread of each block reads a word of each line of a table. It does this twice.
 __global__ void read_lines(const unsigned *table, int lines, float *clocks)
 {
     extern __shared__ unsigned unused[];
@@ -269,8 +269,8 @@ static void l1_lines()
     run_evict<L2_ONLY>();
 }
 
-// "atomics": lanes at random words of `lines` lines, `step` words from each other; or each warp at
-// the words of one of them.
+// "atomics": `lines` lines of 32 words begin `step` words from each other. Each lane adds to a random
+// word of a random line. With `whole`, the lanes of a warp add to the words of one random line.
 template <class T>
 __global__ void add_to(T *p, int lines, int step, int rounds, bool whole)
 {
@@ -440,7 +440,7 @@ static void waves()
     row("multiply 4096", [](unsigned blocks) { multiply<<<blocks, 256>>>(4096, out); });
 }
 
-// "loops": the same data by blocks that stay, and by a block for each 16 KiB.
+// "loops": the same data, read by resident blocks that loop, and by a block for each 16 KiB.
 template <int LOOPS>
 static void run_loops()
 {
@@ -460,8 +460,8 @@ static void loops()
 }
 
 // "marches": blocks of 32 * 8 threads, 8 on each SM, go through planes of 512 * 512 words. A thread
-// reads a word of its column, and with HALO the four words above and below it in the plane: those of
-// the neighbouring blocks, or of the block's own copy of them.
+// reads a word of its column. With a halo, it also reads the four words above and the four below in
+// the plane: from the neighbouring blocks (SHARED_HALO), or from the block's own copy (OWN_HALO).
 enum Halo { NO_HALO, SHARED_HALO, OWN_HALO };
 static const int MARCH_PLANES = 256, MARCH_BLOCKS = 1024; // blocks of a plane
 
@@ -695,7 +695,7 @@ static float chain_clocks()
 {
     float clocks;
     for (int i = 0; i < 2; i++) {
-        if (KIND == 2) // leaves nothing of `to` in the L2
+        if (KIND == 2) // evicts `to` from the L2
             sum_all<<<sms * 8, 256>>>(from, PART / 16, out);
         chain<KIND><<<1, 1>>>(reinterpret_cast<unsigned *>(to), reinterpret_cast<float *>(other));
     }

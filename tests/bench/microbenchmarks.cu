@@ -8,8 +8,8 @@
 // measures what happens if several units of the GPU meet.
 #include "microbenchmarks.cuh"
 
-// "flight": blocks that stay read with this many bytes in flight on each SM. "oneshot": a block for
-// each piece.
+// "flight": resident blocks loop over the data, with this many bytes in flight on each SM. "oneshot":
+// one block reads each piece.
 template <int UNROLL>
 __global__ void read_some(const Words *p, size_t n, unsigned *out)
 {
@@ -232,7 +232,7 @@ __global__ void spin(int clocks)
         ;
 }
 
-// "sizes".
+// "sizes": each thread writes one vector.
 __global__ void write_one(Words *q)
 {
     const size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x;

@@ -36,7 +36,7 @@ __global__ void sum_all(const Words *p, size_t n, unsigned *out)
         *out = sum;
 }
 
-// Returns the median of several launches in nanoseconds; `cold`: no part of `from` and `to` is in L2.
+// Returns the median time of several launches, in ns. With `cold`, no part of `from` and `to` is in L2.
 template <class Launch>
 static double time_of(Launch launch, bool cold = true, int launches = 7)
 {

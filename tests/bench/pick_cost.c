@@ -129,7 +129,7 @@ static void vary(json_t *problem, size_t n)
     void *next;
     json_object_foreach_safe(problem, next, name, v)
     {
-        /* Each size has its own series. Small numbers are not sizes. */
+        /* Each size gets other values. Numbers up to 256 are no sizes and stay as they are. */
         if (json_is_integer(v) && json_integer_value(v) > 256)
             json_object_set_new(problem, name,
                                 json_integer((json_int_t)(256 + 17 * n + 5 * (n % 7) * name[0])));

@@ -4,11 +4,13 @@
  * The record's portfolio was timed on some problems. They are split into five parts, and the
  * choices for each part are made from the times of the other parts (cross-validation). For each
  * method the program prints how much slower its choice is than the best of the portfolio's
- * configurations, and on how many problems its choice is slower than the default. The methods: the
- * configuration that kriging expects to be the fastest; the tree that is grown on kriging's
- * expected times, also without a fitted measure, and without caution; the tree that is grown on the
- * measured times only; each single configuration. Runs on any machine, in a minute for each
- * portfolio. */
+ * configurations, and on how many problems its choice is slower than the default. The methods are:
+ * - the configuration that kriging expects to be the fastest;
+ * - the tree that is grown on kriging's expected times; also with usual instead of fitted scales,
+ *   and without caution (a margin for configurations that may be slower than the default);
+ * - the tree that is grown on the measured times only;
+ * - each single configuration.
+ * Runs on any machine, in a minute for each portfolio. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,7 +59,7 @@ static size_t choice_of(const portfolio_data *d, const record_node *nodes, size_
     return d->width;
 }
 
-/* Returns whether a configuration is possible on the problems that have the same words. */
+/* Returns whether a configuration is possible on the timed problems with the words of `problem`. */
 static bool is_possible(const portfolio_data *d, const value *problem, size_t column)
 {
     for (size_t i = 0; i < d->problem_count; i++) {
@@ -100,7 +102,8 @@ static void grow(const portfolio_data *d, room *r, const portfolio_matrix *m, si
         r->losses[by][i] = loss_with(d, i, choice_of(d, r->nodes, i));
 }
 
-/* Replaces the ratios of `count` problems, and the ratios of the witnesses, by expected ratios. */
+/* Writes the expected ratios of the first `count` problems and of the witnesses: further problems,
+ * without times, on which the tree is grown, too. */
 static void expect(const portfolio_data *d, room *r, const kriging *k, size_t count, bool cautious)
 {
     for (size_t row = 0; row < count + r->witness_count; row++) {

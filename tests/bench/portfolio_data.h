@@ -9,11 +9,12 @@
 #include "portfolio/problems.h"
 
 typedef struct portfolio_data {
-    size_t axis_count; /* variables whose values differ; numbers are told apart by powers of two */
+    size_t axis_count; /* number of variables whose values differ */
     portfolio_axis axes[PORTFOLIO_MAX_AXES];
     size_t problem_count, width;
     value *problems;  /* values of each problem, one for each axis */
-    double *times_ns; /* of `width` configurations, then of the default; 0 for an untimed one */
+    double *times_ns; /* times of `width` configurations and of the default on each problem; 0 if
+                         not timed */
 } portfolio_data;
 
 /* Reads an object with `configurations` and `problems` (`problem`, `times_ns`, `baseline_ns`),
@@ -31,8 +32,8 @@ static inline double data_time_ns(const portfolio_data *d, size_t problem, size_
    possible. */
 double data_best_ns(const portfolio_data *d, size_t problem);
 
-/* Writes the ratios and the values of the problems `rows` into arrays, which must have enough room.
- * Returns the matrix of them. */
+/* Writes ratios, defaults and values of the problems `rows` to the three arrays of the caller.
+ * Returns a matrix that points to these arrays. */
 portfolio_matrix data_matrix(const portfolio_data *d, const size_t *rows, size_t count,
                              double *ratios, double *defaults, value *problems);
 

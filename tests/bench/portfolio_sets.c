@@ -2,17 +2,17 @@
  * TIMES.json [REPEATS [LISTED]]
  *
  * TIMES.json has the times of all configurations of a space on many problems
- * (tests/bench/whole_problems.py). In a random order, a third of these problems is searched as for
- * a portfolio: each search tries 128 configurations, starting with those that were good in earlier
- * searches, with the noise of first samples, and keeps the best eight. From the results sets of six
- * and of eight configurations are chosen. They are judged on another third of the problems: how
- * much slower is the fastest configuration of the set than the fastest of all?
+ * (tests/bench/whole_problems.py). The problems get a random order. The first third is searched as
+ * for a portfolio: each search tries 128 configurations, first those that were good in earlier
+ * searches. The tried times have the noise of first samples. A search keeps its best eight
+ * configurations. Then sets of six and of eight configurations are chosen. A set is judged on the
+ * last third of the problems: how much slower is its fastest configuration than the fastest of all?
  *
- * The sets are chosen from three kinds of candidates:
- * - the LISTED (20) configurations that are fastest in a search, or that portfolio_shortlist()
- * lists, timed on the searched problems;
- * - finalists, twice as many of these as are chosen, timed on the last third, too;
- * - all configurations, timed on all these problems, for which a portfolio has no time.
+ * The sets are chosen from these candidates:
+ * - the LISTED (20) configurations that are fastest in a search, timed on the first third;
+ * - the LISTED configurations of portfolio_shortlist(), timed on the first third;
+ * - finalists, the best of that shortlist (two for each place in the set), timed on two thirds;
+ * - all configurations, timed on two thirds. A portfolio has no time for that.
  * Prints the mean loss over REPEATS (60) orders. Runs on any machine, in half a minute. */
 #include <math.h>
 #include <stdio.h>
@@ -54,8 +54,8 @@ typedef struct simulation {
     uint64_t *configurations; /* configurations in a random order */
     bool *known;
     size_t *ranked; /* the best REMEMBERED configurations of each search */
-    double *ratios; /* room for a matrix */
-    size_t *list;   /* room for a list of configurations */
+    double *ratios; /* scratch memory for a matrix */
+    size_t *list;   /* scratch memory for a list of configurations */
 } simulation;
 
 static double normal(rng *r)
@@ -149,7 +149,7 @@ static size_t choose(simulation *s, method by, size_t most, size_t *chosen)
             list[listed] = listed;
     else {
         const portfolio_matrix m = {s->third, s->d->width, s->ratios, s->defaults};
-        for (size_t i = 0; i < s->third * s->d->width; i++) /* unknown: no candidate */
+        for (size_t i = 0; i < s->third * s->d->width; i++) /* only known candidates */
             s->ratios[i] = s->known[i % s->d->width] ? s->seen[i] : SHORTLIST_IMPOSSIBLE;
         listed = portfolio_shortlist(&m, s->most_listed, list);
     }

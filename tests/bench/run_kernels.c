@@ -1,12 +1,12 @@
 /* Launches kernels once each, one warp:
  *
- *     run_kernels compile:sm_90 SOURCE CUBIN ENTRY   compiles them; a profiler would slow that down
- *     run_kernels cuda:0 CUBIN ENTRY ...             launches them in this order, for a profiler to
- * watch run_kernels sim:sm_90 SOURCE ENTRY ...         prints a line of counters of shared memory
- * for each
+ *     run_kernels compile:sm_90 SOURCE CUBIN ENTRY   compiles the kernels to a cubin
+ *     run_kernels cuda:0 CUBIN ENTRY ...             launches the kernels in this order
+ *     run_kernels sim:sm_90 SOURCE ENTRY ...         prints counters of shared memory
  *
- * A kernel takes one pointer, to 4 KiB. Exit code 77: no GPU. tests/bench/shared_shapes.py makes
- * the source. */
+ * A profiler watches the second command. Compiling is a command of its own, because a profiler
+ * would slow it down. A kernel takes one pointer, to 4 KiB. Exit code 77: no GPU.
+ * tests/bench/shared_shapes.py makes the source. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

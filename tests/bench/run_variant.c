@@ -1,5 +1,6 @@
-/* Launches variants once each on a GPU, in order, for a profiler: run_variant SCRIPT CONFIG
- * [NAME=VALUE ...] [-- SCRIPT CONFIG [NAME=VALUE ...]] ...
+/* Launches variants once each on a GPU, in order, for a profiler:
+ *
+ *   run_variant SCRIPT CONFIG [NAME=VALUE ...] [-- SCRIPT CONFIG [NAME=VALUE ...]] ...
  *
  * NAME=VALUE changes the problem, as --set does. Prints the names of the kernels. Ends at the first
  * failure. Exit code 77: no GPU. tests/bench/counters_vs_ncu.py runs it under Nsight Compute. */

@@ -1,6 +1,6 @@
-// Accesses of one warp to shared memory. shared_shapes.py writes a table of byte offsets before
-// this file, a row for each shape with a column for each lane (INACTIVE: the lane does nothing),
-// and a kernel for each shape after it.
+// Accesses of one warp to shared memory. Before this file, shared_shapes.py writes a table of byte
+// offsets with a row for each shape and a column for each lane (INACTIVE: the lane does nothing).
+// After this file, it writes a kernel for each shape.
 // Kernels whose names begin with "mix_" mix accesses as real kernels do.
 
 enum { INACTIVE = 0xffff, BYTES = 32768 };
@@ -86,7 +86,7 @@ __device__ inline unsigned place_of(const unsigned short (&shape)[32])
                      : "=l"(a) : "r"(at), "l"((unsigned long long)threadIdx.x) : "memory"); \
     out[threadIdx.x] = (unsigned)a;
 
-// A histogram: neighbouring copies of every bin, which a thread for each bin sums.
+// A histogram with COPIES neighbouring copies of each bin. One thread for each bin sums its copies.
 template <int COPIES> __device__ void histogram(unsigned *out)
 {
     __shared__ unsigned bins[256][COPIES];

@@ -93,7 +93,9 @@ typedef struct bench {
 typedef struct lane {
     CUstream stream;
     CUdeviceptr data[3];
-    double all_ns, extra_ns, slowest; /* from times by hand; slowest: relative to the default */
+    /* Sums of the times by hand: of all launches, and of trials beyond the default's time.
+     * `slowest` is the slowest launch that is not a trial, divided by the default. */
+    double all_ns, extra_ns, slowest;
     uint64_t trials, launches, sequence;
     double host_ns; /* the host's time in begin and end */
 } lane;
@@ -305,7 +307,7 @@ static at_site *site_of(at_sites *sites, size_t s, size_t h)
     return site;
 }
 
-/* Calls a site, launches its choice, and adds up the cost by the times by hand. */
+/* Calls a site, launches its choice, and adds the launch's time, as measured by hand, to `t`. */
 static void call(const bench *b, lane *t, at_site *site, size_t s, size_t h)
 {
     at_values v;

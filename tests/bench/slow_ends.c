@@ -50,7 +50,7 @@ static double cost_of(const run *r, double launch_s, int samples)
     return AROUND_S + launches * launch_s;
 }
 
-/* A failed variant costs a launch of the best variant's time. */
+/* A failed variant costs as much time as one launch of the best variant. */
 static void try(run *r, uint64_t configuration, int samples)
 {
     double launch_s = r->space->cost[configuration] / 1e3;

@@ -1,5 +1,5 @@
--- A kernel whose best variant depends on the kernel before it: reading the table is fast only if it is in L2; computing
--- the series always takes the same arithmetic.
+-- A kernel whose best variant depends on the kernel before it. Reading the table is fast only if the table is in L2.
+-- Computing the series always takes the same time.
 local at = require "autotune"
 
 return at.pattern {

@@ -1,4 +1,4 @@
--- Numbers from a table of 256, by bytes.
+-- Each byte of the input is an index into a table of 256 numbers.
 local at = require "autotune"
 
 return at.pattern {

@@ -1,4 +1,4 @@
-/* Patterns beside their own baseline, the kernel that one would write first. */
+/* Compares patterns with their own baseline, the kernel that a programmer would write first. */
 #include "peer.h"
 
 static Row beside_default(const char *pattern, std::vector<at_variable> problem, const char *shown,
@@ -22,7 +22,7 @@ std::vector<Row> rows()
     static const char *const shown[] = {"stride 2", "stride 4", "stride 8", "stride 16",
                                         "stride 32"};
     for (int i = 0; i < 5; ++i) {
-        /* Sectors of 32 bytes, each of which holds at least one output, and the outputs. */
+        /* `read` is the number of bytes read for each output, in whole sectors of 32 bytes. */
         const int64_t n = 1 << 24, stride = 2 << i, read = stride < 8 ? stride * 4 : 32;
         list.push_back(beside_default(
             "strided",
@@ -50,8 +50,9 @@ std::vector<Row> rows()
                                at_integer("size", 3), at_text("dtype", "float")},
                               "16384^2 floats, 3x3", 8.0 * 16384 * 16384, 1.0, 0.92);
     list.push_back(conv);
-    /* Half of the fields of 24-byte structs, as arrays: changed by the other half, by themselves,
-     * or overwritten. Then all fields, copied from one layout to the other. */
+    /* Structs of 24 bytes, stored as arrays. Half of the fields are changed by the other half,
+     * changed by themselves, or overwritten. In the last rows, all fields are copied from one
+     * layout to the other. */
     const int64_t particles = 1 << 24;
     const auto particles_as = [=](const char *operation, const char *layout, const char *to) {
         return std::vector<at_variable>{

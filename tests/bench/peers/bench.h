@@ -32,15 +32,14 @@ class Bench
             throw std::runtime_error(std::string("the pattern has no buffer ") + name);
         return static_cast<T *>(found->second);
     }
-    /* Device memory. */
+    /* Returns device memory. */
     void *memory(size_t bytes);
-    /* Returns memory with floats uniform in [-1, 1), bytes / 4 of them, which follow from
-       `salt`. */
+    /* Returns memory with bytes / 4 floats, uniform in [-1, 1). Equal salts give equal floats. */
     void *floats(size_t bytes, unsigned int salt);
 
     cudaStream_t stream = nullptr;
     int sms = 0;
-    void *output = nullptr; /* place for the peer's result if it is compared */
+    void *output = nullptr; /* buffer for the peer's result; NULL if it is not compared */
     std::map<std::string, void *> buffers;
 
   private:

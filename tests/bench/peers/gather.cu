@@ -20,7 +20,7 @@ static std::vector<unsigned int> indices(size_t n, size_t window)
     return list;
 }
 
-/* `read`: bytes of src read for each output. */
+/* `read` is the number of bytes of src that are read for each output. */
 static Row ordered(const char *order, size_t shuffled, const char *shown, double read,
                    double least_ratio)
 {

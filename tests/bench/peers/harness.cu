@@ -26,8 +26,7 @@ __global__ void fill_bytes(unsigned char *to, size_t count, unsigned int salt, u
     }
 }
 
-/* worst[0]: largest difference, worst[1]: largest magnitude of `right`; bytes: number of differing
-   bytes. */
+/* Writes the largest difference to worst[0], and the largest magnitude of `right` to worst[1]. */
 template <class T>
 __global__ void compare_floats(const T *left, const T *right, size_t count, double *worst)
 {
@@ -65,7 +64,7 @@ void check_ours(at_status status, const at_error &error)
         fail(error.message);
 }
 
-/* Our kernel, with the objects that it borrows from. */
+/* Our kernel, and the choice that the kernel is made from. */
 class Ours
 {
   public:

@@ -3,8 +3,7 @@
  * A program of this folder is harness.cu, linked with one file that defines rows(). Each row is
  * checked (the peer's result against ours) and timed: ours, the peer and a ceiling in random order,
  * each sample with a cold L2 and on a busy stream. A row that fails says why, and the next row
- * follows. With --bounds, rows with shapes also time their fastest shape.
- *  */
+ * follows. With --bounds, rows with shapes also time their fastest shape. */
 #ifndef PEER_H
 #define PEER_H
 
@@ -27,7 +26,7 @@ struct Row {
     std::vector<at_variable> problem; /* all variables of the pattern */
     std::string shown;                /* the problem, in words */
     std::string peer;                 /* name of the peer */
-    /* The peer is the pattern's own baseline; for this problem if it differs. */
+    /* Whether the peer is the pattern's own baseline, and the baseline's problem if it differs. */
     bool is_baseline = false;
     std::vector<at_variable> baseline_problem;
     double least_ratio = 0; /* target relative to the peer's speed on the H200; 0 for no target */

@@ -263,7 +263,7 @@ __global__ void __launch_bounds__(THREADS)
 {
     constexpr int LANES = TILE / 4, ROWS = THREADS / LANES, ITEMS = TILE / ROWS;
     const unsigned int tiles = side / TILE, pitch = side / 4;
-    /* Bands `group` tiles wide, row after row within a band. */
+    /* Blocks take bands of `group` columns of tiles; within a band, row after row. */
     const unsigned int row = blockIdx.x / group % tiles;
     const unsigned int column = blockIdx.x / (group * tiles) * group + blockIdx.x % group;
     const unsigned int x = threadIdx.x % LANES, y = threadIdx.x / LANES;

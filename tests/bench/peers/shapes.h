@@ -10,20 +10,20 @@ struct Shape {
     std::function<void()> launch;
 };
 
-/* Streams of `bytes` in each array, a multiple of 128 KiB, at multiples of 16 bytes: one or two
- * arrays are read and, unless it is null, `to` is written. Plain, with cache hints, by threads and
- * by the copy engine. */
+/* Read the one or two arrays `from` and, unless it is NULL, write `to`. Each array has `bytes`
+ * bytes, a multiple of 128 KiB, and begins at a multiple of 16 bytes. The shapes use threads, with
+ * and without cache hints, or the copy engine. */
 std::vector<Shape> streams(Bench &bench, std::vector<const void *> from, void *to, size_t bytes);
 
-/* A square matrix of `side` x `side` floats, a multiple of 128, by square tiles. Each tile is
- * written, without transposing it, to its place in the transpose. */
+/* Copy a matrix of `side` x `side` floats in square tiles; `side` is a multiple of 128. Each tile
+ * is written to its place in the transpose, but is not transposed itself. */
 std::vector<Shape> tiles(Bench &bench, const void *from, void *to, unsigned int side);
 
-/* Copies `count` elements (a multiple of 64 Ki) of `from` at the indices in `index` to `to`. */
+/* Copy `count` elements (a multiple of 64 Ki) of `from` at the indices in `index` to `to`. */
 std::vector<Shape> gathers(Bench &bench, const float *from, const unsigned int *index, float *to,
                            unsigned int count);
 
-/* Copies every `stride`-th element of `from`, `count` elements (a multiple of 64 Ki), to `to`. */
+/* Copy every `stride`-th element of `from`, `count` elements (a multiple of 64 Ki), to `to`. */
 std::vector<Shape> strides(Bench &bench, const float *from, float *to, unsigned int count,
                            unsigned int stride);
 
