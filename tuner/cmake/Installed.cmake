@@ -1,5 +1,5 @@
-# The target `installed` builds all files that `cmake --install` copies, without the tests: the targets of all folders that
-# were added before this file is included.
+# The target `installed` builds all files that `cmake --install` copies. It builds the targets of the folders that were
+# added before this file is included, so not the tests.
 function(autotune_targets_below folder out)
     get_property(targets DIRECTORY ${folder} PROPERTY BUILDSYSTEM_TARGETS)
     foreach(target IN LISTS targets)

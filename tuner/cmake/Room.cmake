@@ -22,7 +22,7 @@ function(autotune_open_room view room)
     foreach(header IN LISTS headers)
         file(CREATE_LINK ${folder}/${header} ${AUTOTUNE_HOUSE}/${view}/${room}/${header} SYMBOLIC)
     endforeach()
-    # Rooms within a large room may include its tables.
+    # A room within a room may include the tables (*.def) of the outer room.
     file(GLOB tables RELATIVE ${folder} CONFIGURE_DEPENDS ${folder}/../*.def)
     foreach(table IN LISTS tables)
         file(CREATE_LINK ${folder}/${table} ${AUTOTUNE_HOUSE}/${view}/${room}/${table} SYMBOLIC)

@@ -1,5 +1,5 @@
-/* Kokkos' C interface for tuning tools: functions that Kokkos calls in a library that
- * KOKKOS_TOOLS_LIBS names. Layouts and names are as in Kokkos 3.4 to 4.6
+/* Kokkos' C interface for tuning tools: functions that Kokkos calls in the library that the
+ * environment variable KOKKOS_TOOLS_LIBS names. Layouts and names are as in Kokkos 3.4 to 4.6
  * (Kokkos_Profiling_C_Interface.h); only the parts used here are declared. A program declares input
  * variables, which describe a piece of work, and output variables, which the tool chooses. It opens
  * a context, passes inputs, requests outputs, does the work and closes the context. */

@@ -12,10 +12,10 @@
 #include "autotune.h"
 
 enum {
-    MOST_VARIABLES = 4096, /* Kokkos numbers them from 0 */
+    MOST_VARIABLES = 4096, /* variables, which Kokkos numbers from 0 */
     MOST_VALUES = 64,      /* values of an output; from a larger set, every n-th value is taken */
-    FEW_STEPS = 8,         /* a range of so few steps is tried whole */
-    WITHIN = 5,            /* number of points tried inside a longer range */
+    FEW_STEPS = 8,         /* of a range with fewer steps, all values are tried */
+    WITHIN = 5,            /* number of points that are tried inside a longer range */
     MOST_OUTPUTS = 16,
     MOST_INPUTS = 60,
     MOST_OPEN = 64, /* contexts open at a time */
@@ -39,7 +39,7 @@ typedef struct open_context {
     at_values values;
 } open_context;
 
-/* The state of the tool; the interface has no handle for it. */
+/* The state of the tool. It is global, because Kokkos' interface passes no handle. */
 static struct {
     pthread_mutex_t lock; /* guards the rest */
     at_sites *sites;
@@ -76,7 +76,7 @@ static void copy_text(const char *from, kokkos_text to)
 
 static void add_set(variable *v, const kokkos_set *set)
 {
-    /* One place is left for the default. */
+    /* Takes every `step`-th value if there are too many. */
     size_t step = (set->size + MOST_VALUES - 2) / (MOST_VALUES - 1);
     for (size_t i = 0; i < set->size && step; i += step) {
         if (v->type == KOKKOS_INT64)
@@ -89,8 +89,8 @@ static void add_set(variable *v, const kokkos_set *set)
     }
 }
 
-/* Adds the values of a range: every step if the steps are few, otherwise some points without the
- * ends. The ends of Kokkos' ranges (such as sizes of tiles) may be a thousand times slower. */
+/* Adds the values of a range: every step if there are few steps, otherwise points between the ends.
+ * The ends of Kokkos' ranges, such as the smallest tile, may be a thousand times slower. */
 static void add_range(variable *v, const kokkos_range *r)
 {
     bool whole = v->type == KOKKOS_INT64;
@@ -175,8 +175,9 @@ static const variable *variable_of(const kokkos_variable *v)
     return v->id < MOST_VARIABLES ? tool.variables[v->id] : NULL;
 }
 
-/* The parameters of a site during one call. The first value is Kokkos' default or, if that is not
- * among the values (Kokkos passes 0 if there is no default), the middle value. */
+/* The parameters of a site during one call. The first value of a parameter is Kokkos' default. If
+ * the default is not among the values (Kokkos passes 0 if there is none), the middle value is
+ * first. */
 typedef struct lists {
     at_parameter parameters[MOST_OUTPUTS];
     int64_t integers[MOST_OUTPUTS][MOST_VALUES];

@@ -42,8 +42,8 @@ def __getattr__(name: str) -> str:
 
 
 class Run:
-    """The result of a tuning. `values` is the fastest configuration, `time_ns` its median time (on a simulated device its
-    predicted time; then `predicted` is true), and `json` the output of `autotune tune --json`, which
+    """The result of a tuning. `values` is the fastest configuration, and `time_ns` its median time. On a simulated device
+    `predicted` is true, and `time_ns` is the predicted time. `json` is the output of `autotune tune --json`, which
     share/autotune/schemas/commands/tune.json describes."""
 
     def __init__(self, json: dict[str, Any]) -> None:
@@ -93,7 +93,7 @@ def tune(script: str, *, device: str | None = None, options: list[str] | tuple[s
         said = done.stderr.strip().removeprefix("autotune: ")
         place = re.match(r"([^\s:]+):(\d+): ", said)
         status = "script" if place else STATUS_OF_EXIT.get(done.returncode, "not_found")
-        # The command has one exit code for a missing device and a missing toolchain.
+        # A missing device and a missing toolchain have the same exit code.
         if status == "no_device" and said.startswith("NVRTC"):
             status = "no_toolchain"
         raise make_error(said[place.end():] if place else said or "no variant worked", status,
@@ -142,8 +142,8 @@ def _call_on_gpu(name: str, *arguments: Any) -> None:
 class Choice:
     """A configuration picked from records. `values` are its parameters. `rule` says how it was found: "exact", "portfolio",
     "nearest_problem", "same_capability", "same_major", "default" or "other_gpu". `checked` says whether the pattern's
-    constraints are known to allow the configuration. `time_ns` is its median time, measured on `gpu`; they are 0 and ""
-    for the default."""
+    constraints are known to allow the configuration. `time_ns` is its median time, measured on `gpu`. The default
+    has the time 0 and the GPU ""."""
 
     def __init__(self, results: _Results, handle: Any, pattern: str) -> None:
         from ._library import library, to_value
@@ -301,8 +301,8 @@ class InvalidConfiguration(Exception):
 
 class Sites:
     """The tuning sites of a program, and the store of their decisions. Tuning may cost `share` of the time of a site's
-    calls. `code` is the version of the program's code; without it, decisions of old code are used for new code.
-    `clock` is "auto", "events" (of CUDA) or "host"."""
+    calls. `code` is the version of the program's code: new code does not use decisions of another version. `clock` is
+    "auto", "events" (of CUDA) or "host"."""
 
     CLOCKS = {"auto": 0, "events": 1, "host": 2}
 

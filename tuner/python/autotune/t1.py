@@ -19,7 +19,7 @@ from ._t1_expression import Expression, Translator, bare, literal, meant, quoted
 
 
 class Wrong(Exception):
-    """An error in the T1 file: the object with the error, which has a line (None for the whole file), and the message."""
+    """An error in the T1 file. The arguments are the object with the error (None for the whole file) and the message."""
 
 
 class Object(dict):
@@ -101,7 +101,7 @@ class Converter:
         self.conditions: list[Expression] = []
         self.buffers: dict[str, dict] = {}
         self.made: dict[str, str] = {}      # the function that makes each buffer, such as at.input
-        self.names: dict[str, str] = {}     # the buffer's name for the name of each argument
+        self.names: dict[str, str] = {}     # the name of each argument's buffer, by the argument's name
         self.constants: dict[str, str] = {}
         self.bytes: list[str] = []
 
