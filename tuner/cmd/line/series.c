@@ -101,6 +101,9 @@ at_status series_check(const options *o, const char *verb, const char *form, siz
         const char *name = o->sweeps[i].name;
         if (!o->sweeps[i].text)
             return error_set(error, AT_USAGE, "--over takes %s here, not '%s'", form, name);
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(name, o->sweeps[k].name) == 0)
+                return error_set(error, AT_USAGE, "--over %s is given twice", name);
         for (size_t k = 0; k < o->run.pattern.variable_count; k++)
             if (strcmp(name, o->run.pattern.variables[k].name) == 0)
                 return error_set(error, AT_USAGE, "%s is given by both --over and --set", name);
