@@ -75,6 +75,18 @@ load helpers
     says 'variants break a constraint on every ragged problem, so their edges were not checked'
 }
 
+@test "check names the least covered of several proven variants, and a missing ragged problem" {
+    cp "$FIXTURES"/scale*.tmpl "$FIXTURES"/scale.lua .
+    sed -i 's/ragged  = { n = 1003 },*//' scale.lua
+    tool check scale.lua --set n=134217728 --budget 3
+    succeeds
+    says 'least covered of these was '
+    says "of the tuned problem's"
+    says 'no ragged problem: sizes that no block divides were not checked'
+    tool check "$FIXTURES/scale.lua"
+    says_nothing_of 'no ragged problem'
+}
+
 @test "too many ragged problems are refused" {
     cp "$FIXTURES"/scale*.tmpl "$FIXTURES"/scale.lua .
     sed -i 's/ragged  = { n = 1003 }/ragged = { { n = 1 }, { n = 2 }, { n = 3 }, { n = 4 } }/' scale.lua
@@ -147,6 +159,10 @@ CUDA
     tool explain scale.lua --device sim:sm_90 --json
     [ "$status" -eq 2 ]
     says '"unproven": "the reference kernel cannot be compiled'
+    says_nothing_of 'write ${'
+    sed -i 's/{ nothing;/{ dtype;/' scale_ref.cu.tmpl
+    tool check scale.lua --device sim:sm_90
+    fails_with 2 "A template has no macros of the kernel's file: write \${dtype}"
 }
 
 @test "if a kernel that prepares inputs does not compile, the message does not call it the reference" {
@@ -438,7 +454,7 @@ CU
     cp "$FIXTURES"/scale*.tmpl "$FIXTURES"/scale.lua .
     sed -i '/dst = /s/count = "n"/count = "n + 3"/' scale.lua
     tool check scale.lua
-    fails_with 2 "scale_ref.cu.tmpl:2: two runs of the reference kernel give different dst: 3 of 16387 elements differ, and nothing wrote the first of them, dst[16384]"
+    fails_with 2 "scale_ref.cu.tmpl:2: two runs of the reference kernel give different dst: 3 of 16387 elements differ, and nothing wrote the first of them, dst[16384]. Let the reference write all elements; or make the buffer an in-out"
 }
 
 @test "a wrong sum by atomics is not blamed on its order, and undefined elements are not blamed on the kernel" {

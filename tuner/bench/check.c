@@ -249,7 +249,10 @@ static at_status launch_once(check *c, int pattern, uint32_t schedule, device_ke
         if (complaint) {
             keep_fault(c);
             snprintf(c->how->text, c->how->text_bytes, "%s%s", complaint,
-                     s->proves && c->how->result == OUTCOME_TIMEOUT ? DEVICE_PROOF_ENDED : "");
+                     s->proves && c->how->result == OUTCOME_TIMEOUT
+                         ? ": the proof's work ends there. If the kernel does end, give the script "
+                           "a smaller problem: simulated = { ... }"
+                         : "");
         }
         again = complaint && analysis && !alone && analysis->varies(s->device) &&
                 (c->how->result == OUTCOME_WRONG_RESULT || c->how->result == OUTCOME_TIMEOUT);

@@ -33,7 +33,11 @@ static at_status launch(device_slot *s, const char *name, device_kernel *k, cons
         free(s->api->analysis->take_printed(s->device)); /* not needed */
     const char *complaint = status ? NULL : s->api->complaint(s->device, &result);
     if (complaint && result == OUTCOME_TIMEOUT && s->proves)
-        status = error_set(error, AT_NO_DEVICE, "%s" DEVICE_PROOF_ENDED, complaint);
+        status = error_set(error, AT_NO_DEVICE,
+                           "%s: the proof's work ends there. Give the kernel less work, for "
+                           "example a thread for each row in place of each element ('autotune help "
+                           "scripts'), or give the script a smaller problem: simulated = { ... }",
+                           complaint);
     else if (complaint)
         status = error_set(error, result == OUTCOME_NOT_SIMULATED ? AT_NO_DEVICE : AT_DEVICE, "%s",
                            complaint);
@@ -420,8 +424,9 @@ static at_status report_unrepeated(device_slot *s, uint32_t i, at_error *error)
         return error_set(error, AT_SCRIPT,
                          "two runs of the reference kernel give different %s: %" PRIu64
                          " of %" PRIu64 " elements differ, and nothing wrote the first of them, "
-                         "%s. Either the kernel does not write all elements, or the buffer's "
-                         "count is too large",
+                         "%s. Let the reference write all elements; or make the buffer an "
+                         "in-out, which keeps the others (at.inout; in a kernel file, not in "
+                         "outputs); or correct its count",
                          plan.name, d.wrong, plan.count, element);
     return error_set(error, AT_SCRIPT,
                      "two runs of the reference kernel give different %s: %" PRIu64 " of %" PRIu64

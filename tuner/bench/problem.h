@@ -77,11 +77,6 @@ at_status device_slot_blame(const char *kernel, at_status status, at_error *erro
 /* Checks that the launch uses only buffers of the slot. Returns AT_FORMAT if not. */
 at_status device_slot_accepts(const device_slot *s, const launch_plan *launch, at_error *error);
 
-/* Text appended to a device's complaint about a launch that exceeds the work of a proof. */
-#define DEVICE_PROOF_ENDED                                                                         \
-    ": the proof's work ends there. If the kernel does end, check a smaller problem: --set "       \
-    "NAME=VALUE"
-
 /* Launches a kernel with a limit of work (device_analysis.limit_work; 0 for no limit); a proof is
  * always limited to a few seconds of a core. Returns the errors of the launch. */
 at_status device_slot_launch(device_slot *s, device_kernel *k, const launch_plan *launch,

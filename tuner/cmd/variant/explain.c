@@ -29,7 +29,7 @@ static at_status prove(explained *x, at_error *error)
 {
     progress *shown = progress_new(STDERR_FILENO, false);
     const int64_t begun_ns = clock_now_ns();
-    prover *p = prover_new(x->script, x->pool, x->chip.arch, true, DEVICE_WHOLE_CHEAP);
+    prover *p = prover_new(x->script, x->pool, x->chip.arch, true, DEVICE_WHOLE_NEEDED);
     at_status status = prover_add(p, 0, x->indices, error);
     proof found = {.verdict = PROOF_NONE};
     while (!status && !prover_take(p, &found)) {

@@ -165,17 +165,33 @@ at_status problem_set_submit(problem_set *set, compile_pool *pool, const char *a
     return status;
 }
 
+/* Returns the variable of the problem that the compiler's log calls undefined, or NULL. */
+static const char *undefined_variable(const pattern *p, const char *log)
+{
+    char text[256];
+    for (size_t i = 0; log && i < p->problem_count; i++) {
+        const char *name = p->problems[PROBLEM_TUNED][i].name;
+        snprintf(text, sizeof text, "identifier \"%s\" is undefined", name);
+        if (strstr(log, text))
+            return name;
+    }
+    return NULL;
+}
+
 at_status problem_set_take(problem_set *set, uint64_t id, compile_result *r, at_error *error)
 {
     at_status status = AT_OK;
     bool ragged = id / PART_COUNT % set->slot_count > 0;
+    const char *name = undefined_variable(script_pattern(set->script), r->log);
     if (r->outcome != COMPILE_OK)
         status =
-            error_set(error, AT_SCRIPT, "%s%s cannot be compiled (%s):\n%s",
+            error_set(error, AT_SCRIPT, "%s%s cannot be compiled (%s):\n%s%s%s%s",
                       id % PART_COUNT == PART_REFERENCE ? oracle_kernel(script_oracle(set->script))
                                                         : "the kernel that prepares inputs",
                       ragged ? " for a ragged problem" : "", compile_outcome_name(r->outcome),
-                      r->log ? r->log : "");
+                      r->log ? r->log : "",
+                      name ? "\nA template has no macros of the kernel's file: write ${" : "",
+                      name ? name : "", name ? "}" : "");
     set->compiled[id] = *r;
     *r = (compile_result){0};
     set->waiting--;

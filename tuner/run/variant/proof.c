@@ -551,8 +551,9 @@ void prover_tell_wait(prover *p, progress *shown)
         return;
     p->told_wait = true;
     progress_clear(shown);
-    fputs("autotune: no variant is decided yet, because the reference runs first and is slow. It "
-          "has one thread for each element: give it a grid and block with a thread for each row "
-          "('autotune help scripts'), or give the script a smaller simulated = { ... }\n",
-          stderr);
+    fputs(
+        "autotune: no variant is decided yet: the reference runs first. --set NAME=VALUE takes a "
+        "smaller problem. If each element needs its whole row, a reference with a thread for each "
+        "row is faster ('autotune help scripts')\n",
+        stderr);
 }

@@ -352,10 +352,9 @@ static bool fail_at_limit(sim_block *b, sim_fault_kind kind, const char *of)
             w = &b->warps[i];
     const sim_path *top = w && w->flow.depth > 0 ? &w->flow.paths[w->flow.depth - 1] : NULL;
     return top && top->mask && (size_t)top->pc < b->program->code_count &&
-           !sim_fail(
-               b, w, sim_loop_around(b->program, top->pc), __builtin_ctz(top->mask), kind,
-               "a warp executed %llu instructions without an end, so the rest of %s is not run",
-               (unsigned long long)w->executed, of);
+           !sim_fail(b, w, sim_loop_around(b->program, top->pc), __builtin_ctz(top->mask), kind,
+                     "the limit of executed instructions is reached, so the rest of %s is not run",
+                     of);
 }
 
 /* Returns whether the block or the launch has reached a limit. If so, records a fault. */
