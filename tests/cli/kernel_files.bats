@@ -410,8 +410,38 @@ launch = { grid = "ceil_div(n, BLOCK * VEC)", block = { "BLOCK", "VEC" } }'
     [[ $errors != *warning* ]]
     sed -i 's/saxpy<<<.*, BLOCK>>>/int blocks = (n + BLOCK - 1) \/ BLOCK; saxpy<<<blocks, BLOCK>>>/' saxpy.cu
     tool apply saxpy.cu --arch sm_90 --config BLOCK=128,VEC=4
-    fails_with 1 'saxpy.cu:43: the launch <<<blocks, BLOCK>>> was not changed: adapt it to VEC = 4'
+    fails_with 1 'was not changed: adapt it to VEC = 4'
     fails_with 1 'grid 2048 x 1 x 1, block 128'
+    fails_with 1 'saxpy.cu:43: the launch <<<blocks, BLOCK>>> (set in line 43) was not changed'
+}
+
+@test "apply names the lines at which another kernel uses the macro" {
+    cat >two.cu <<'CU'
+/* autotune
+problem = { n = 1 << 20 }
+space   = { BLOCK = at.pow2(64, 1024) }
+kernel  = { entry = "b" }
+launch  = { grid = "ceil_div(n, BLOCK)", block = "BLOCK" }
+sizes   = { x = "n" }
+*/
+#define BLOCK 256
+__global__ void a(float *x, int n) { int i = blockIdx.x * BLOCK + threadIdx.x; if (i < n) x[i] = 1; }
+__global__ void b(float *x, int n) { int i = blockIdx.x * BLOCK + threadIdx.x; if (i < n) x[i] *= 2; }
+__global__ void c(float *x, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) x[i] += 1; }
+void run(float *x, int n)
+{
+    a<<<(n + 255) / 256, 256>>>(x, n);
+    b<<<(n + BLOCK - 1) / BLOCK, BLOCK>>>(x, n);
+    c<<<(n + BLOCK - 1) / BLOCK, BLOCK>>>(x, n);
+}
+CU
+    tool apply two.cu --config BLOCK=256
+    succeeds
+    tool apply two.cu --config BLOCK=64 --write
+    fails_with 1 'two.cu:9: another kernel uses BLOCK here, too'
+    fails_with 1 'two.cu:16: another kernel uses BLOCK here, too'
+    fails_with 1 'has the new values, but not at the places above'
+    [[ $errors != *two.cu:14* && $errors != *two.cu:15* ]]
 }
 
 @test "the suggested comment has the launch of the file, and leaves out computed values" {

@@ -224,3 +224,25 @@ bool cpp_launch_reads(const cpp_unit *units, size_t count, const cpp_launch *lau
     }
     return w.count == MOST_WORDS;
 }
+
+size_t cpp_find_other_uses(const cpp_unit *units, size_t count, const char *name, cpp_place *out,
+                           size_t capacity)
+{
+    enum { MOST_LAUNCHES = 16 };
+    const char *const own[] = {name, NULL};
+    cpp_launch launches[MOST_LAUNCHES];
+    size_t found = 0;
+    for (size_t u = 0; u < count; u++)
+        for (size_t i = 0; i < units[u].declaration_count; i++) {
+            const cpp_declaration *d = &units[u].declarations[i];
+            if (d->wanted || d->kind != CPP_FUNCTION || !cpp_is_kernel(units, count, d))
+                continue;
+            if (found < capacity && cpp_text_has(units, count, d->span, own))
+                out[found++] = (cpp_place){u, d->line};
+            const size_t n = cpp_find_launches(units, count, d->name, launches, MOST_LAUNCHES);
+            for (size_t k = 0; k < n && found < capacity; k++)
+                if (cpp_launch_reads(units, count, &launches[k], name))
+                    out[found++] = (cpp_place){launches[k].unit, launches[k].line};
+        }
+    return found;
+}

@@ -28,6 +28,16 @@ size_t cpp_find_launches(const cpp_unit *units, size_t count, cpp_span kernel, c
 bool cpp_launch_reads(const cpp_unit *units, size_t count, const cpp_launch *launch,
                       const char *name);
 
+typedef struct cpp_place {
+    size_t unit;
+    int line;
+} cpp_place;
+
+/* Finds up to `capacity` places that read the macro `name` for other kernels than the one that
+ * cpp_need() marked: these kernels, and their launches. Returns their number. */
+size_t cpp_find_other_uses(const cpp_unit *units, size_t count, const char *name, cpp_place *out,
+                           size_t capacity);
+
 /* an assignment: NAME = value, NAME(value), NAME{value} or NAME.member = value */
 typedef struct cpp_assignment {
     cpp_span value, member; /* `member` is "" if the whole variable is set */

@@ -82,7 +82,7 @@ static change touched(const edit_list *list, const char *text, size_t *i)
     return c;
 }
 
-static size_t count_lines(const char *text, size_t begin, size_t end)
+size_t edit_count_lines(const char *text, size_t begin, size_t end)
 {
     size_t lines = 0;
     for (size_t at = begin; at < end; at = next_line(text, at))
@@ -131,8 +131,9 @@ static void print_hunk(const edit_list *list, const char *text, size_t *i, long 
         put_edited(&now, list, text, c.begin, c.end);
         char *after = memory_require(pack_take_text(&now));
         put_lines(&body, '+', after, 0, strlen(after));
-        old_lines += count_lines(text, at, c.end);
-        new_lines += count_lines(text, at, c.begin) + count_lines(after, 0, strlen(after));
+        old_lines += edit_count_lines(text, at, c.end);
+        new_lines +=
+            edit_count_lines(text, at, c.begin) + edit_count_lines(after, 0, strlen(after));
         free(after);
         at = c.end;
         size_t following = *i;
@@ -144,9 +145,9 @@ static void print_hunk(const edit_list *list, const char *text, size_t *i, long 
     }
     const size_t end = ahead(text, at, CONTEXT);
     put_lines(&body, ' ', text, at, end);
-    old_lines += count_lines(text, at, end);
-    new_lines += count_lines(text, at, end);
-    const long first = (long)count_lines(text, 0, begin) + 1;
+    old_lines += edit_count_lines(text, at, end);
+    new_lines += edit_count_lines(text, at, end);
+    const long first = (long)edit_count_lines(text, 0, begin) + 1;
     fprintf(to, "@@ -%ld,%zu +%ld,%zu @@\n", first, old_lines, first + *grown, new_lines);
     fwrite(body.bytes, 1, body.size_bytes, to);
     *grown += (long)new_lines - (long)old_lines;

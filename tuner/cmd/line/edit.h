@@ -24,7 +24,11 @@ void edit_list_deinit(edit_list *list);
 /* Appends an edit with a copy of `text`. */
 void edit_add(edit_list *list, size_t begin, size_t length, const char *text);
 
-/* Returns the text after all edits. The caller frees it. */
+/* Returns the number of lines that begin in the bytes from `begin` to before `end`, which begins a
+ * line. */
+size_t edit_count_lines(const char *text, size_t begin, size_t end);
+
+/* Returns the text with all edits made. The caller frees it. */
 char *edit_apply(const edit_list *list, const char *text);
 
 /* Prints a unified diff of `path`, with three lines of context, from `before` to the edited text.

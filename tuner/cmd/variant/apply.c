@@ -6,7 +6,6 @@
 #include "base/memory.h"
 #include "base/pack.h"
 #include "base/text.h"
-#include "capture/capture.h"
 #include "cmd/line/edit.h"
 #include "cmd/line/known.h"
 #include "cmd/line/options.h"
@@ -19,7 +18,7 @@
 
 /* ---- launches in the host code, whose numbers depend on parameters ---- */
 
-enum { MOST_LAUNCHES = 16 };
+enum { MOST_LAUNCHES = 16, MOST_USES = 16, MOST_VALUES = 4 };
 
 /* A kernel's launch in the pattern, and the parameters on which each part of the launch depends. */
 typedef struct shape {
@@ -56,7 +55,7 @@ static void add_number(const change *c, cpp_span at, long number)
  * also `c->before` - 1 where it is added to round up. Returns the number of replacements. */
 static size_t change_numbers(const change *c, cpp_span text, int depth)
 {
-    enum { MOST_DEPTH = 4, MOST_VALUES = 4 };
+    enum { MOST_DEPTH = 4 };
     size_t found = 0;
     cpp_lexer l = cpp_lexer_make(text.text, text.length, 1);
     cpp_token last = {0};
@@ -188,8 +187,21 @@ static bool change_launches_of(const shape *s, const kernel_file *f, edit_list *
                 add_value(s, k, names, sizeof names);
         if (!*names)
             continue;
-        snprintf(what, sizeof what, "the launch <<<%.*s>>> was not changed: adapt it to %s",
-                 (int)(all[i].all.length < 200 ? all[i].all.length : 200), all[i].all.text, names);
+        char lines[64] = "";
+        cpp_assignment values[MOST_VALUES];
+        const char *unit = f->texts[all[i].unit];
+        for (size_t k = 0; k < all[i].part_count; k++) {
+            cpp_span name = all[i].parts[k];
+            for (; name.length > 0 && *name.text == ' '; name.length--)
+                name.text++;
+            const size_t set = cpp_assignments(all[i].before, name, values, MOST_VALUES);
+            for (size_t v = 0; v < set && v < MOST_VALUES; v++)
+                text_add(lines, sizeof lines, "%s%zu", *lines ? ", " : " (set in line ",
+                         edit_count_lines(unit, 0, (size_t)(values[v].value.text - unit)));
+        }
+        snprintf(what, sizeof what, "the launch <<<%.*s>>>%s%s was not changed: adapt it to %s",
+                 (int)(all[i].all.length < 200 ? all[i].all.length : 200), all[i].all.text, lines,
+                 *lines ? ")" : "", names);
         warn(s, f->paths[all[i].unit], all[i].line, what);
         complete = false;
     }
@@ -274,7 +286,7 @@ static bool follow_launches(script *s, const uint16_t *indices, const bool *is_m
     return complete;
 }
 
-enum { MOST_ARCHES = 16, NAME_BYTES = 4096 };
+enum { MOST_ARCHES = 16 };
 
 typedef struct choice {
     int major, minor;
@@ -292,6 +304,7 @@ typedef struct application {
     size_t choice_count;
     edit_list *edits; /* one list per unit */
     pack added;       /* definitions of macros that the file does not define */
+    bool is_shared;   /* other kernels use a macro that changes */
 } application;
 
 /* Writes the value as the C text of a macro. */
@@ -396,6 +409,19 @@ static char *redefined(const application *a, size_t parameter, const cpp_macro *
     return memory_require(pack_take_text(&out));
 }
 
+/* Names the places at which the macro's new value changes other kernels. */
+static void warn_of_others(application *a, const char *name)
+{
+    cpp_place others[MOST_USES];
+    const size_t n = cpp_find_other_uses(a->file->units, a->file->count, name, others, MOST_USES);
+    for (size_t i = 0; i < n; i++)
+        fprintf(stderr,
+                "autotune: %s:%d: another kernel uses %s here, too: give one of the two kernels a "
+                "macro of its own\n",
+                a->file->paths[others[i].unit], others[i].line, name);
+    a->is_shared = a->is_shared || n > 0;
+}
+
 static at_status apply_parameter(application *a, size_t parameter, at_error *error)
 {
     const char *name = script_pattern(a->s)->parameters[parameter].name;
@@ -424,6 +450,8 @@ static at_status apply_parameter(application *a, size_t parameter, at_error *err
             name);
     snprintf(was, sizeof was, "%.*s", (int)m->value.length, m->value.text);
     const cpp_unit *u = &a->file->units[unit];
+    if (!same || !value_equal(value_parse(was), value_parse(text)))
+        warn_of_others(a, name);
     if (same && !value_equal(value_parse(was), value_parse(text)))
         edit_add(&a->edits[unit], (size_t)(m->value.text - u->text), m->value.length, text);
     if (same)
@@ -550,6 +578,11 @@ static at_status write_units(const application *a, bool complete, at_error *erro
         fprintf(stderr, "autotune: %s has these values already\n", a->file->path);
     else if (!status && any && !a->o->write)
         fprintf(stderr, "autotune: %s is not changed: --write changes it\n", a->file->path);
+    else if (!status && any && !complete)
+        fprintf(stderr,
+                "autotune: %s has the new values, but not at the places above: change them by hand "
+                "before you build\n",
+                a->file->path);
     return status;
 }
 
@@ -564,21 +597,6 @@ static bool change_launches(const application *a)
     return complete;
 }
 
-/* Returns whether --captured names a folder with several launches, and sets `first` to the name of
- * the first launch. The script is loaded for this launch, because all launches are of one kernel. A
- * wrong folder is reported when it is loaded. */
-static bool take_mix(settings *asked, char first[NAME_BYTES])
-{
-    at_error ignored = {0};
-    size_t count;
-    if (!asked->pattern.captured || captured_count(asked->pattern.captured, &count, &ignored) ||
-        count < 2)
-        return false;
-    snprintf(first, NAME_BYTES, "%s:1", asked->pattern.captured);
-    asked->pattern.captured = first;
-    return true;
-}
-
 static at_status apply(const options *o, int *exit_code, at_error *error)
 {
     arch_limits arch;
@@ -589,8 +607,8 @@ static at_status apply(const options *o, int *exit_code, at_error *error)
         status = error_set(error, AT_USAGE,
                            "--per-arch takes its values from the records: leave out --config");
     settings asked = o->run;
-    char first[NAME_BYTES];
-    a.is_mix = !status && take_mix(&asked, first);
+    char first[BEST_NAME_BYTES];
+    a.is_mix = !status && best_take_mix(&asked, first);
     if (!status)
         status = target_load_script(&asked, &arch, &a.s, error);
     if (!status && !script_file(a.s, &a.file, &a.defines, &a.define_count))
@@ -607,7 +625,7 @@ static at_status apply(const options *o, int *exit_code, at_error *error)
         status = apply_parameter(&a, i, error);
     if (!status) {
         add_definitions(&a);
-        const bool complete = change_launches(&a);
+        const bool complete = change_launches(&a) && !a.is_shared;
         if (a.choice_count == 1 && a.file->units[0].own_comment.length > 2)
             change_baseline(&a);
         *exit_code = complete ? 0 : 1;

@@ -1,7 +1,9 @@
 #include "cmd/variant/best.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "capture/capture.h"
 #include "cmd/line/known.h"
 #include "library/pattern.h"
 #include "run/setup/setup.h"
@@ -97,4 +99,16 @@ at_status best_find_mix(const options *o, script *s, const arch_limits *gpu, uin
         "no configuration for all captured launches is recorded for %s: find one by 'autotune "
         "mix', choose one launch by --captured DIR:N, or give values by --config",
         gpu->name);
+}
+
+bool best_take_mix(settings *asked, char first[BEST_NAME_BYTES])
+{
+    at_error ignored = {0};
+    size_t count;
+    if (!asked->pattern.captured || captured_count(asked->pattern.captured, &count, &ignored) ||
+        count < 2)
+        return false;
+    snprintf(first, BEST_NAME_BYTES, "%s:1", asked->pattern.captured);
+    asked->pattern.captured = first;
+    return true;
 }

@@ -7,6 +7,8 @@
 #include "record/pick.h"
 #include "script/script.h"
 
+enum { BEST_NAME_BYTES = 4096 };
+
 /* Picks a configuration from the records, for the script's problem on `gpu`; *rule is the rule of
  * the pick. AT_USAGE if no recorded configuration is possible. */
 at_status best_find(const options *o, script *s, const arch_limits *gpu, uint16_t *indices,
@@ -20,5 +22,10 @@ at_status best_text(const options *o, char text[CONFIGURATION_BYTES], at_error *
  * script does not allow it. */
 at_status best_find_mix(const options *o, script *s, const arch_limits *gpu, uint16_t *indices,
                         at_error *error);
+
+/* Returns whether --captured names a folder with several launches. Then `first` gets the name of
+ * the first launch, for which the script is loaded: all launches are of one kernel. A wrong folder
+ * is reported later, by loading. */
+bool best_take_mix(settings *asked, char first[BEST_NAME_BYTES]);
 
 #endif
