@@ -85,6 +85,27 @@ END
     succeeds
     says "autotune_transpose_config autotune_transpose_default(void)"
     [[ "$errors" == *"there are no results for transpose in none: only the script's default is exported"* ]]
+    tool export transpose --results absent
+    fails_with 2 "there is no folder of results; looked for absent"
+    mkdir -p none/gpu
+    echo '{' >none/gpu/transpose.json
+    tool export transpose --results none
+    fails_with 1 "left out: none/gpu/transpose.json:"
+    says "autotune_transpose_config autotune_transpose_default(void)"
+}
+
+@test "autotune_embed() refuses a header of another pattern" {
+    embed() { cmake -D HEADER=t.h -D PATTERN=$1 -D SCRIPT=t.lua -P "$BATS_TEST_DIRNAME/../../tuner/cmake/AutotuneEmbed.cmake"; }
+    for format in header cuda; do
+        [ $format = header ] && output=t.h || output=t.cu
+        tool export vector_add --format $format -o $output
+        succeeds
+        embed vector_add
+        run embed vector_ad
+        [ "$status" -ne 0 ]
+        [[ "$output" == *"t.lua is the pattern vector_add"* ]]
+        [ ! -e t.h ]
+    done
 }
 
 @test "the records that come with autotune are found in any folder, and their GPUs by short names" {
@@ -284,7 +305,7 @@ END
     cp "$FIXTURES"/scale* .
     tool scale.lua --set n=4096 --device sim:sm_90 --budget 2 --warm-start t4/scale.nvidia-h200.4096-float.json --no-record
     succeeds
-    tool export transpose --results nowhere --format t4
+    tool export transpose --results . --format t4
     fails_with 2 "there are no records of transpose"
 }
 
@@ -295,7 +316,7 @@ END
         succeeds
         [ -s "$name.h" ]
     done
-    tool export transpose --results nowhere --format cuda -o über.cu
+    tool export transpose --results . --format cuda -o über.cu
     succeeds
     header=$(sed -n 's/^#include "\(.*\)"$/\1/p' über.cu)
     [ -s "$header" ]
@@ -316,12 +337,12 @@ PY
 }
 
 @test "kernels are exported for each recorded problem and those of --over, and a message says that other problems have none" {
-    tool export transpose --results nowhere --format cuda -o out/
+    tool export transpose --results . --format cuda -o out/
     succeeds
     [ "$(ls out)" = "transpose.cu
 transpose.h" ]
     [[ "$errors" == *"transpose: 1 kernel for 1 problem; values of rows, cols, dtype are compiled in"* ]]
-    tool export transpose --results nowhere --format cuda --over rows=64,128 --over cols=32 --over dtype=float,half -o t.cu
+    tool export transpose --results . --format cuda --over rows=64,128 --over cols=32 --over dtype=float,half -o t.cu
     succeeds
     [[ "$errors" == *"transpose: 4 kernels for 4 problems"* ]]
     [ "$(grep -c '^namespace autotune_transpose_kernel_' t.cu)" -eq 4 ]
@@ -356,7 +377,7 @@ none" ]
 import os, sys
 from terminal import run_on_terminal
 for options, shown in (["--jobs", "1"], True), (["--quiet"], False):
-    said, child, _ = run_on_terminal([sys.argv[1], "export", "vector_add", "--results", "nowhere", "--format", "cuda", "-o", "out/", *options],
+    said, child, _ = run_on_terminal([sys.argv[1], "export", "vector_add", "--results", ".", "--format", "cuda", "-o", "out/", *options],
                                      "stderr", env=dict(os.environ, TERM="xterm"))
     assert child.returncode == 0 and (b"problems 0/1" in said) == shown, said
 PY
@@ -464,12 +485,12 @@ END
 }
 
 @test "without NVRTC kernels are exported as sources only, with a message" {
-    AUTOTUNE_NVRTC=$PWD/absent tool export transpose dot --results nowhere --format cuda -o t.cu
+    AUTOTUNE_NVRTC=$PWD/absent tool export transpose dot --results . --format cuda -o t.cu
     succeeds
     [ "$(grep -c 'the file has no PTX.*: NVRTC, .* cannot be opened' <<<"$errors")" -eq 1 ]
     lacks 'ifdef AUTOTUNE_PTX' t.cu
     unset AUTOTUNE_NVRTC
-    tool export transpose dot --results nowhere --format cuda -o t.cu
+    tool export transpose dot --results . --format cuda -o t.cu
     succeeds
     [ "$(grep -c 'ifdef AUTOTUNE_PTX' t.cu)" -eq 2 ]
     lacks 'no PTX' <<<"$errors"

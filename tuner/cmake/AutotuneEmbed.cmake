@@ -11,6 +11,15 @@
 # SCRIPT   its script or kernel file, if it is not an installed one
 # RESULTS  folder of records; default: those installed with autotune
 # OVER     for FORMAT cuda: further problems that get kernels, beside the recorded ones
+if(CMAKE_SCRIPT_MODE_FILE) # a step of the build: is the header that of the pattern?
+    file(STRINGS ${HEADER} guard REGEX "^#ifndef AUTOTUNE_EXPORTED_")
+    if(guard MATCHES "AUTOTUNE_EXPORTED_(.*)_h" AND NOT CMAKE_MATCH_1 STREQUAL PATTERN)
+        file(REMOVE ${HEADER})
+        message(FATAL_ERROR "autotune_embed: ${SCRIPT} is the pattern ${CMAKE_MATCH_1}: write PATTERN ${CMAKE_MATCH_1}")
+    endif()
+    return()
+endif()
+
 function(autotune_embed target)
     cmake_parse_arguments(PARSE_ARGV 1 embed "" "PATTERN;FORMAT;SCRIPT;RESULTS" "OVER")
     if(NOT embed_PATTERN OR embed_UNPARSED_ARGUMENTS)
@@ -57,6 +66,8 @@ function(autotune_embed target)
     add_custom_command(OUTPUT ${made}
         COMMAND ${autotune_PROGRAM} export ${script} --format ${embed_FORMAT} --results ${results}
                 ${over} -o ${output}
+        COMMAND ${CMAKE_COMMAND} -D HEADER=${header} -D PATTERN=${embed_PATTERN} -D SCRIPT=${script}
+                -P ${CMAKE_CURRENT_FUNCTION_LIST_FILE}
         DEPENDS ${depends} ${records}
         COMMENT "Exporting the configurations of ${embed_PATTERN}"
         VERBATIM)

@@ -40,8 +40,9 @@ static json_t *values_of_variable(const export_model *m, size_t variable)
 {
     const export_column *c = &m->variables[variable];
     json_t *held = json_array();
-    if (m->script)
-        hold(&held, &m->script->problems[PROBLEM_TUNED][variable].value);
+    for (size_t i = 0; m->script && i < m->script->problem_count; i++)
+        if (strcmp(m->script->problems[PROBLEM_TUNED][i].name, c->name) == 0)
+            hold(&held, &m->script->problems[PROBLEM_TUNED][i].value);
     for (size_t i = 0; i < m->row_count; i++) {
         const export_row *r = &m->rows[i];
         if (r->entry)
@@ -160,12 +161,16 @@ static void make_columns(export_model *m, size_t variables, size_t parameters)
     m->parameter_count = parameters;
 }
 
+/* Makes the columns in the script's order, but numbers such as 0.5 after the sizes. */
 static at_status columns_of_script(export_model *m, const pattern *p, at_error *error)
 {
     at_status status = AT_OK;
     make_columns(m, p->problem_count, p->parameter_count);
-    for (size_t i = 0; i < p->problem_count; i++)
-        m->variables[i].name = p->problems[PROBLEM_TUNED][i].name;
+    size_t count = 0;
+    for (int number = 0; number < 2; number++)
+        for (size_t i = 0; i < p->problem_count; i++)
+            if ((p->problems[PROBLEM_TUNED][i].value.kind == VALUE_NUMBER) == number)
+                m->variables[count++].name = p->problems[PROBLEM_TUNED][i].name;
     for (size_t i = 0; i < p->parameter_count; i++)
         m->parameters[i].name = p->parameters[i].name;
     for (size_t i = 0; !status && i < m->column_count; i++)

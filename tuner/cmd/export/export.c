@@ -133,7 +133,7 @@ static at_status subject_init(const options *o, const exporter *e, const char *o
         snprintf(out->name, sizeof out->name, "%s", script_pattern(out->script)->name);
     else
         name_from_operand(operand, out->name);
-    at_status status = known_records(o, out->name, true, &out->records, error);
+    at_status status = known_records(o, out->name, !o->results, &out->records, error);
     if (status)
         return status;
     if (!out->script && out->records.count == 0)
@@ -306,7 +306,7 @@ static at_status use_template(const char *template, own_template *own, exporter 
     return AT_OK;
 }
 
-static at_status run(const options *o, at_error *error)
+static at_status answer(const options *o, int *exit_code, at_error *error)
 {
     const exporter *format;
     own_template own;
@@ -338,6 +338,7 @@ static at_status run(const options *o, at_error *error)
         status = write_subjects(o, e, subjects, error);
     for (size_t i = 0; i < o->operand_count && !status; i++) {
         warn_of_missing(o, &subjects[i].model);
+        *exit_code |= subjects[i].records.faults.count > 0;
         if (e->kernels)
             print_kernel_count(&subjects[i].model, subjects[i].problems.wanted);
     }
@@ -358,5 +359,5 @@ const command cmd_export = {
     .chooses = "format",
     .words = "header|cuda|json|wisdom|t4",
     .raw = true,
-    .run = run,
+    .answer = answer,
 };

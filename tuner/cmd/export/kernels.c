@@ -220,6 +220,16 @@ static at_status note_entries(const kernel_builder *k, const uint16_t *indices,
     return status;
 }
 
+/* Returns whether the template read variable `i` of the problem, whose order is the header's. */
+static bool reads_variable(const kernel_builder *k, const emit_reads *reads, size_t i)
+{
+    const pattern *p = script_pattern(k->script);
+    for (size_t v = 0; v < p->problem_count; v++)
+        if (strcmp(p->problems[PROBLEM_TUNED][v].name, k->problem->pairs[i].name) == 0)
+            return reads->problem[v];
+    return false;
+}
+
 /* Lists a condition for each variable and device field that the template read. */
 static void list_conditions(const kernel_builder *k, const emit_reads *reads, export_use *use)
 {
@@ -227,7 +237,7 @@ static void list_conditions(const kernel_builder *k, const emit_reads *reads, ex
     device_fields(&fields);
     use->conditions = memory_new(k->problem->count + fields, sizeof *use->conditions);
     for (size_t i = 0; i < k->problem->count; i++)
-        if (reads->problem[i])
+        if (reads_variable(k, reads, i))
             use->conditions[use->condition_count++] = (export_condition){false, i};
     for (size_t i = 0; i < fields; i++)
         if (reads->device[i])
@@ -240,8 +250,9 @@ static bool is_sample_only(const kernel_builder *k, const emit_reads *reads)
 {
     const size_t at = (size_t)(k->problem - k->problems->problems);
     for (size_t i = 0; at >= k->problems->wanted && i < k->problem->count; i++)
-        for (size_t j = k->problems->wanted; reads->problem[i] && j < k->problems->count; j++)
-            if (!value_equal(k->problems->problems[j].pairs[i].value, k->problem->pairs[i].value))
+        for (size_t j = k->problems->wanted; j < k->problems->count; j++)
+            if (reads_variable(k, reads, i) &&
+                !value_equal(k->problems->problems[j].pairs[i].value, k->problem->pairs[i].value))
                 return true;
     return false;
 }
