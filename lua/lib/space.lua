@@ -322,7 +322,10 @@ local function read_configuration(given, path, parameters, otherwise)
     local known = false
     for _, name in ipairs(names) do known = known or name == key end
     if not known then
-      fail(child(path, key), "the space has no such parameter%s", meant(tostring(key), names) .. check.unquoted(given[key]))
+      local near = host.nearest(tostring(key), names)
+      local line = near and line_of { "space", near } or 0
+      fail(child(path, key), "the space has no such parameter%s%s%s", meant(tostring(key), names),
+           line > 0 and string.format(" (line %d)", line) or "", check.unquoted(given[key]))
     end
   end
   for i, parameter in ipairs(parameters) do

@@ -275,23 +275,29 @@ static json_t *pack_row(const run_summary *s, const run_result *r)
 }
 
 /* Packs the `top` fastest variants, at least one. If the baseline is not among them, packs it as
- * the last row. *shown counts the rows without this last row. */
-static json_t *pack_measured(const run_summary *s, size_t top, size_t *shown)
+ * the last row. *shown counts the rows without this last row, *hidden those that are left out. */
+static json_t *pack_measured(const run_summary *s, size_t top, size_t *shown, size_t *hidden)
 {
     const run_result *baseline = run_summary_baseline(s);
     bool has_baseline =
         !baseline || baseline->time.count == 0 || baseline->found.outcome != OUTCOME_OK;
     json_t *rows = json_array();
-    for (size_t i = 0; i < s->result_count && *shown < (top ? top : 1); i++) {
+    for (size_t i = 0; i < s->result_count; i++) {
         const run_result *r = &s->results[i];
         if (r->found.outcome != OUTCOME_OK || r->time.count == 0 || r->is_twin)
             continue;
+        if (*shown == (top ? top : 1)) {
+            ++*hidden;
+            continue;
+        }
         json_append(&rows, pack_row(s, r));
         has_baseline = has_baseline || r == baseline;
         ++*shown;
     }
-    if (!has_baseline)
+    if (!has_baseline) {
         json_append(&rows, pack_row(s, baseline));
+        *hidden -= !baseline->is_twin;
+    }
     return rows;
 }
 
@@ -370,19 +376,21 @@ static void put_best(json_t **words, const run_summary *s)
 json_t *report_pack_text_values(const run_summary *s, size_t top)
 {
     json_t *names = json_array(), *all = json_null(), *rows;
-    size_t shown = 0;
+    size_t shown = 0, hidden = 0;
     for (size_t i = 0; i < s->parameter_count; i++)
         json_append(&names, json_string(s->parameters[i]));
-    rows = s->compiled_only ? pack_compiled(s, top, &shown, &all) : pack_measured(s, top, &shown);
-    json_t *words = json_pack(
-        "{sb sb sb ss s{so so so} ss sI sb so so so so so sI so}", "compiled_only",
-        (int)s->compiled_only, "predicted", (int)s->device.predicted, "resumable",
-        (int)s->resumable, "driver", s->device.driver, "work", "bytes",
-        json_count(s->work[WORK_BYTES]), "flops", json_count(s->work[WORK_FLOPS]), "items",
-        json_count(s->work[WORK_ITEMS]), "item_name", s->item ? s->item : "", "space_valid",
-        (json_int_t)s->space_valid, "cartesian_is_known", s->space_cartesian != UINT64_MAX, "bound",
-        pack_bound(s), "exact_speedup", json_exact(s->speedup), "rate_units", pack_units(s),
-        "parameters", names, "rows", rows, "shown", (json_int_t)shown, "all", all);
+    rows = s->compiled_only ? pack_compiled(s, top, &shown, &all)
+                            : pack_measured(s, top, &shown, &hidden);
+    json_t *words =
+        json_pack("{sb sb sb ss s{so so so} ss sI sb so so so so so sI sI so}", "compiled_only",
+                  (int)s->compiled_only, "predicted", (int)s->device.predicted, "resumable",
+                  (int)s->resumable, "driver", s->device.driver, "work", "bytes",
+                  json_count(s->work[WORK_BYTES]), "flops", json_count(s->work[WORK_FLOPS]),
+                  "items", json_count(s->work[WORK_ITEMS]), "item_name", s->item ? s->item : "",
+                  "space_valid", (json_int_t)s->space_valid, "cartesian_is_known",
+                  s->space_cartesian != UINT64_MAX, "bound", pack_bound(s), "exact_speedup",
+                  json_exact(s->speedup), "rate_units", pack_units(s), "parameters", names, "rows",
+                  rows, "shown", (json_int_t)shown, "hidden", (json_int_t)hidden, "all", all);
     put_best(&words, s);
     json_put(&words, "explain", json_string(""));
     return words;

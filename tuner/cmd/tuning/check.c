@@ -45,8 +45,10 @@ typedef struct checking {
     bool interrupted;
     uint64_t valid; /* variants that could be drawn, or the one that was asked for */
     uint64_t counts[PROOF_UNKNOWN + 1];
-    json_t *variants;   /* for --json */
-    char *last_message; /* owned; the last message; NULL if there is none */
+    json_t *variants;      /* for --json */
+    device_coverage least; /* the smallest coverage of a proven variant without a text of its own */
+    size_t least_id;       /* the variant */
+    char *last_message;    /* owned; the last message; NULL if there is none */
 } checking;
 
 static size_t width(const checking *c)
@@ -182,8 +184,14 @@ static at_status report(checking *c, const options *o, const proof *one, at_erro
     const bool proven = one->verdict == PROOF_PROVEN;
     char text[CONFIGURATION_BYTES];
     c->counts[one->verdict]++;
-    if (!o->json && proven && c->count > 1 && !one->printed)
+    if (!o->json && proven && c->count > 1 && !one->printed) {
+        if (!one->coverage.whole &&
+            (!c->least.problems[0] || one->coverage.compared < c->least.compared)) {
+            c->least = one->coverage;
+            c->least_id = one->id;
+        }
         return AT_OK;
+    }
     json_t *variant = json_pack(
         "{so ss so so so so}", "config",
         pattern_json_configuration(script_pattern(c->script), c->indices + one->id * width(c)),
@@ -377,10 +385,12 @@ static at_status open_all(const options *o, checking *c, at_error *error)
 static at_status print_end(const checking *c, const options *o, at_error *error)
 {
     const pattern *p = script_pattern(c->script);
-    char problems[MESSAGE_BYTES];
+    char problems[MESSAGE_BYTES], configuration[CONFIGURATION_BYTES];
     const bool timed = c->end_ns < INT64_MAX;
     const uint64_t left_out = (timed ? c->valid : c->count) - c->done;
     prover_problems(c->prover, problems, sizeof problems);
+    script_format_configuration(c->script, c->indices + c->least_id * width(c), configuration,
+                                sizeof configuration);
     return page_show(
         o, "check", 2,
         json_pack("{ss ss ss ss sI sI sI so sO}", "pattern", p->name, "arch", c->chip.arch,
@@ -389,7 +399,9 @@ static at_status print_end(const checking *c, const options *o, at_error *error)
                   "unknown", (json_int_t)c->counts[PROOF_UNKNOWN], "left_out",
                   timed || c->interrupted ? json_integer((json_int_t)left_out) : json_null(),
                   "variants", c->variants),
-        json_pack("{ss}", "why", c->interrupted ? "interrupted" : "the time was up"), error);
+        json_pack("{ss ss so}", "why", c->interrupted ? "interrupted" : "the time was up",
+                  "configuration", configuration, "least", coverage_pack(&c->least)),
+        error);
 }
 
 /* Limit of the work for a captured launch: it takes about 20 s on one core. */
