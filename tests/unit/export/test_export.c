@@ -284,8 +284,9 @@ TEST_IN(the_header_picks_as_the_function_pick_does, set_up, tear_down)
         fprintf(x, "%s %d\n", pick_rule_name(rule),
                 (int)record_get(found.configuration, "id")->integer);
         static const char *const words[] = {"FLOAT", "DOUBLE", "HALF"};
-        fprintf(q, "    {\"%s\", %d, %d, {%" PRId64 ", %d.5, AUTOTUNE_P_DTYPE_%s}},\n", target.gpu,
-                major, minor, n, m, words[t]);
+        /* Numbers such as 0.5 are the last members. */
+        fprintf(q, "    {\"%s\", %d, %d, {%" PRId64 ", AUTOTUNE_P_DTYPE_%s, %d.5}},\n", target.gpu,
+                major, minor, n, words[t], m);
     }
     fputs("};\n", q);
     fclose(q);
