@@ -399,7 +399,8 @@ static at_status print_end(const checking *c, const options *o, at_error *error)
                   "unknown", (json_int_t)c->counts[PROOF_UNKNOWN], "left_out",
                   timed || c->interrupted ? json_integer((json_int_t)left_out) : json_null(),
                   "variants", c->variants),
-        json_pack("{ss ss so}", "why", c->interrupted ? "interrupted" : "the time was up",
+        json_pack("{ss sb ss so}", "why", c->interrupted ? "interrupted" : "the time was up",
+                  "no_edges", p->ragged_count == 0 && !script_has_field(c->script, "ragged"),
                   "configuration", configuration, "least", coverage_pack(&c->least)),
         error);
 }
