@@ -190,7 +190,7 @@ AUTOTUNE_FUNCTION bool autotune_${p.name}_fits(
     int *failed = &broken;
 % end
 % if any(p, ", derived, failed)") then
-    ${underived(p)}
+    ${empty_derived(p)}
 % end
 % for _, constraint in ipairs(p.constraints) do
 %   if constraint.c then
@@ -212,7 +212,7 @@ AUTOTUNE_FUNCTION double autotune_${p.name}_feature_${f.name}(
     const autotune_${p.name}_config *config = &of;
     int broken = 0, *failed = &broken;
 %     if string.find(f.c, ", derived, failed)", 1, true) then
-    ${underived(p)}
+    ${empty_derived(p)}
 %     end
     double value = 0;
     (void)device;
