@@ -638,3 +638,32 @@ CU
     fault_is element 8192
     fault_is line null
 }
+
+@test "a variant that leaves planes out is wrong, although the baseline leaves the border out" {
+    cat >planes.cu <<'CU'
+/* autotune
+problem = { NX = 512, NY = 512, NZ = 290 }
+space   = { UZ = { 1, 5 } }
+launch  = { grid = { "ceil_div(NX, 32)", "ceil_div(NY, 8)" }, block = { 32, 8 } }
+sizes   = { src = "NX * NY * NZ", dst = "NX * NY * NZ" }
+outputs = { "dst" }
+simulated = { NX = 40, NY = 40, NZ = 12 }
+ragged  = false
+*/
+#define UZ 1
+__global__ void planes(const float *src, float *dst)
+{
+    const int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y;
+    if (x == 0 || x >= NX - 1 || y == 0 || y >= NY - 1)
+        return;
+    for (int z = 1; z < 1 + (NZ - 2) / UZ * UZ; z++)
+        dst[(z * NY + y) * NX + x] = src[((z - 1) * NY + y) * NX + x] + src[((z + 1) * NY + y) * NX + x];
+}
+CU
+    tool check planes.cu --device sim:sm_90 --config UZ=1
+    succeeds
+    tool check planes.cu --device sim:sm_90 --config UZ=5
+    [ "$status" -eq 1 ]
+    # The whole grid writes 510 x 510 x 285 of 510 x 510 x 288 elements.
+    says 'the whole grid writes 74128500 elements, but 74908800 are needed'
+}
