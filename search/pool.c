@@ -72,7 +72,8 @@ double feasibility_chance(const feasibility *f, size_t candidate)
     return works / (works + (double)f->breaks[candidate]);
 }
 
-/* Most spaces have fewer configurations. The memory and time of the model grow with the pool. */
+/* POOL_LIMIT bounds the model's memory and time, which grow with the pool. Most spaces are smaller.
+ */
 enum { POOL_LIMIT = 8192, ELITE = 8 };
 
 void pool_init(pool *p, const ledger *l, const encoding *e)

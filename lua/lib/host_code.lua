@@ -429,7 +429,7 @@ function eval(node)
     local ends = { eval(node_of(node.children[2])), eval(node_of(node.children[3])) }
     local is_one = is_number(condition) and condition.op and is_plain(ends[1]) and is_plain(ends[2]) and ends[1].n + ends[2].n == 1
     if is_one then return ends[1].n == 1 and condition or computed("==", condition, literal(0)) end
-    local bound = values.clamped(condition, ends[1], ends[2])
+    local bound = values.min_or_max(condition, ends[1], ends[2])
     if bound then return bound end
     local holds = truth(condition)
     if holds ~= nil then
@@ -572,7 +572,7 @@ function exec(node)
     local holds = truth(condition)
     if state.ended then return "exit" end
     local cell, v = assigned(list[2])
-    local bound = cell and not list[3] and values.clamped(condition, v, cell.v)
+    local bound = cell and not list[3] and values.min_or_max(condition, v, cell.v)
     if bound then
       write(cell, given(cell.name, bound, list[2]))
       return nil

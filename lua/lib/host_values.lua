@@ -129,7 +129,7 @@ local function truth(v)
 end
 
 -- Returns `condition ? yes : no` as the smaller or the larger of two numbers; nil if it is something else.
-local function clamped(condition, yes, no)
+local function min_or_max(condition, yes, no)
   local op = is_number(condition) and condition and condition.op
   if op ~= "<" and op ~= "<=" and op ~= ">" and op ~= ">=" or not yes or not no then return nil end
   local is_less, is_first = string.sub(op, 1, 1) == "<", same(condition.a, yes) and same(condition.b, no)
@@ -224,5 +224,5 @@ end
 return {
   literal = literal, open_value = open_value, is_number = is_number, is_plain = is_plain, same = same, copied = copied, given = given,
   merged = merged, computed = computed, at_offset = at_offset, truth = truth, apply = apply, memory = memory, write = write,
-  note_fill = note_fill, element = element, member = member, converted = converted, clamped = clamped, unify = unify, walk = walk, choice = choice,
+  note_fill = note_fill, element = element, member = member, converted = converted, min_or_max = min_or_max, unify = unify, walk = walk, choice = choice,
 }

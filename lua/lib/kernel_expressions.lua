@@ -36,8 +36,7 @@ end
 
 -- ---- sources of numbers ----
 
--- Returns the value of the variable that the file set to a number or an expression, behind variables that were only set
--- to this variable.
+-- Follows copies such as `a = b` from a value back to the last variable, macro or unknown value, and returns it.
 local function source_of(v)
   local found = v
   while v and v.of and not v.of.op do

@@ -565,7 +565,7 @@ function kernel_file.complete(description)
         launch and "the program launched " .. captured.show(launch) or "how many blocks, of how many threads")
   end
   bound_blocks(description, candidates)
-  macros.settle(facts, description, values)
+  macros.choose_definitions(facts, description, values)
   macros.refuse_misspelt(facts, space_names)
   local parameters = {}
   for _, k in ipairs(candidates) do

@@ -21,7 +21,7 @@ end
 
 --- Chooses one of several definitions of a name, as in #ifdef A, #define B A, #else, #define B 16. Takes the first
 --- definition that consists of numbers and known names; the first definition if there is no such one.
-function macros.settle(facts, description, values)
+function macros.choose_definitions(facts, description, values)
   local function makes_sense(m)
     local expression = early.macro_expression(m.value)
     for name in early.names_in(expression or "") do

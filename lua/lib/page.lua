@@ -39,7 +39,7 @@ local function wrap(words, columns, indent)
   return table.concat(lines, "\n" .. rep(" ", indent))
 end
 
--- Returns "a=1, b=2" for an object, whose members keep their order, or for a list of { name, value }.
+-- Returns "a=1,b=2" for an object, whose members keep their order, or for a list of { name, value }. `between` replaces ",".
 local function pairs_of(values, between)
   local texts = {}
   if #values > 0 then

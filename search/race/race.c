@@ -36,7 +36,7 @@ race_options race_defaults(void)
         .prior_ratio = 1.3,
         .screen_ratio = 1.25,
         .heats_entrants = 64,
-        /* With doubling looks, at most twice the necessary blocks are run. */
+        /* The blocks double from look to look, so at most twice the necessary blocks are run. */
         .looks = {4, 8, 16, 32},
         .alpha = 0.01,
         .finalists = 5,
@@ -509,7 +509,8 @@ static void shuffle(rng *random, uint32_t *items, size_t count)
     }
 }
 
-/* Draws a block of the finals. Each design assigns the entrants to its items at random. */
+/* Draws a block of the finals: the next row of a balanced design. Each new design numbers the
+ * entrants in a random order. */
 static void draw_final(race *r)
 {
     size_t rows = balance_rows(r->alive_count);

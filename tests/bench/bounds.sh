@@ -1,5 +1,5 @@
 #!/bin/bash
-# Measures the highest speed that each recorded kernel can reach on this machine's GPU, and the kernel in the same run.
+# Measures each recorded kernel on this machine's GPU and, in the same run, the highest speed that it can reach.
 #
 #   tests/bench/bounds.sh [BUILD_FOLDER [RESULTS_FOLDER [PROGRAM ...]]]     (build/release, results, all)
 #

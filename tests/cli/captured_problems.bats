@@ -1,7 +1,7 @@
 # Tests the tuning of a kernel file on a captured launch: `autotune kernel.cu --captured DIR`.
 load helpers
 
-capture() { # capture DIR KERNEL HOW...
+capture() { # capture DIR KERNEL ARGUMENT...: captures KERNEL from a run of the program with these arguments
     local dir=$1 kernel=$2
     shift 2
     AUTOTUNE_LIBCUDA=${FAKE_CUDA:?} AUTOTUNE_LIBCUPTI=${FAKE_CUPTI:?} "$AUTOTUNE" capture -o "$dir" --kernel "$kernel" ${NTH:+--nth "$NTH"} -- \

@@ -123,7 +123,7 @@ END
 
 @test "an unknown pattern is a usage error" {
     tool export nothing
-    fails_with 2 "nor are there results for 'nothing'"
+    fails_with 2 "there are no results for 'nothing' either"
 }
 
 @test "an unknown format lists the known ones" {

@@ -753,7 +753,7 @@ CU
     says "BLOCK = at.pow2(16, 256)"
     says 'grid = "ceil_div(n, BLOCK)", block = "BLOCK"'
     says_nothing_of "op = "
-    # Without a launch in the file, the comment asks for the template's instance.
+    # Without a launch in the file, --kernel gives the template's arguments.
     sed -i '/^void run/,$d' reduce.cu
     tool new --from reduce.cu --kernel 'reduce<sum_of<float>, PLAIN, 64>'
     succeeds

@@ -132,7 +132,7 @@ int nvmlDeviceGetCurrentClocksThrottleReasons(nvml_device d, unsigned long long 
     return answer(d, "FAKE_NVML_THROTTLE", out);
 }
 
-/* Returns only the number of processes. Like the tuner, callers must pass no space for a list. */
+/* Returns only the number of processes. Refuses space for a list, which the tuner never passes. */
 int nvmlDeviceGetComputeRunningProcesses_v3(nvml_device d, unsigned *count, void *processes)
 {
     int code =

@@ -68,7 +68,7 @@ static at_status use_header(data_file *f, const npy_header *h, const dtype *raw,
     if (h->big_endian)
         return error_set(error, AT_FORMAT,
                          "its elements are big-endian; numpy.save(FILE, "
-                         "a.astype(a.dtype.newbyteorder('<'))) writes what a GPU reads");
+                         "a.astype(a.dtype.newbyteorder('<'))) writes them little-endian");
     if (!npy_dtype(h, &about->type))
         return error_set(error, AT_FORMAT,
                          "its elements are %s, which no buffer has; convert them: "

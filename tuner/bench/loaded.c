@@ -102,7 +102,7 @@ at_status loaded_make(device_bench *b, const device_variant *variant, loaded_var
     if (b->slot_count == 0)
         return error_set(error, AT_INTERNAL, "the device worker is not set up");
     if (variant->layout >= b->stage_count)
-        return error_set(error, AT_FORMAT, "the variant's layout has no problem");
+        return error_set(error, AT_FORMAT, "no problem was set up for the variant's layout");
     v->stage = &b->stages[variant->layout];
     v->launch_ns = variant->launch_ns;
     bench_notify(b, "loading", 0, bench_load_limit_ns);

@@ -227,7 +227,7 @@ static void finish_for_worker(device_worker *w, outcome result, const char *text
 }
 
 /* Counts the end of a process in *count, and starts another process or gives up. */
-static void count_end(device_worker *w, int *count, int step, int most, const char *text)
+static void restart_or_fail(device_worker *w, int *count, int step, int most, const char *text)
 {
     *count += step;
     if (*count >= most)
@@ -275,15 +275,15 @@ static void end_process(device_worker *w, worker_death why)
         const bool hung = why == DEATH_TIMEOUT;
         snprintf(text, sizeof text, "the device worker %s during %s", hung ? "hung" : how,
                  w->doing);
-        count_end(w, &w->silent_starts, hung ? MAX_SILENT_STARTS / MAX_FAILED_STARTS : 1,
-                  MAX_SILENT_STARTS, text);
+        restart_or_fail(w, &w->silent_starts, hung ? MAX_SILENT_STARTS / MAX_FAILED_STARTS : 1,
+                        MAX_SILENT_STARTS, text);
         return;
     }
     /* A process that died by itself or hung may have died while reading a request. */
     if (!started || (why == DEATH_KILLED && !begun)) {
         snprintf(text, sizeof text, "%d idle device workers in a row died; the last %s",
                  MAX_IDLE_DEATHS, how);
-        count_end(w, &w->idle_deaths, 1, MAX_IDLE_DEATHS, text);
+        restart_or_fail(w, &w->idle_deaths, 1, MAX_IDLE_DEATHS, text);
         return;
     }
     blame_request(w, why, how);

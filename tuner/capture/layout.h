@@ -110,7 +110,7 @@ typedef struct capture_table {
 #define CAPTURE_DIR "AUTOTUNE_CAPTURE_DIR" /* folder of the capture */
 /* part of the chosen kernels' names; no kernel is chosen if unset */
 #define CAPTURE_KERNEL "AUTOTUNE_CAPTURE_KERNEL"
-#define CAPTURE_NTH "AUTOTUNE_CAPTURE_NTH" /* launch of a chosen kernel to capture, from 1 */
+#define CAPTURE_NTH "AUTOTUNE_CAPTURE_NTH" /* number of the launch to capture, from 1 */
 /* number of different grids and blocks to capture */
 #define CAPTURE_SHAPES "AUTOTUNE_CAPTURE_SHAPES"
 #define CAPTURE_LIMIT "AUTOTUNE_CAPTURE_LIMIT" /* most bytes of a launch's allocations */

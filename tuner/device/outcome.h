@@ -41,7 +41,7 @@ typedef struct device_fault {
     uint64_t address;
     char buffer[64]; /* buffer or variable at the address, or the nearest; may be empty */
     bool has_element;
-    uint64_t element; /* index in the buffer; past the end from the count on */
+    uint64_t element; /* index in the buffer; the element count or more if past the end */
 } device_fault;
 
 /* Returns the name in tables, journals and JSON ("ok" ...), "unknown" for other numbers. */

@@ -475,7 +475,7 @@ static at_status fill_costs(recorded_space *rs, const recorded *r, at_error *err
     if (rs->count != r->result_count)
         return error_set(
             error, AT_INTERNAL,
-            "the recorded space has %llu configurations, but %zu are recorded: it is not complete",
+            "the recorded space has %llu configurations, but %zu are recorded: two hashes collide",
             (unsigned long long)rs->count, r->result_count);
     rs->cost = memory_new(rs->count, sizeof *rs->cost);
     rs->elapsed_s = memory_new(rs->count, sizeof *rs->elapsed_s);

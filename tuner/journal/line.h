@@ -56,7 +56,8 @@ typedef struct journal_facts {
     const char *before_hash; /* hash of the kernels of --after; may be NULL or "" */
 } journal_facts;
 
-/* A question of the race to the device about variants, in this order. The answer is an entry. */
+/* A question of the race to the device. The order of the variants counts. The answer is an entry of
+ * the journal. */
 typedef struct journal_question {
     const char *asked; /* kind of question: "block", "check" ... */
     uint64_t number;   /* number of the block, or seed of the check */

@@ -83,8 +83,8 @@ typedef struct poll_set {
 /* Empties the set and sets the longest wait; `timeout_ms` < 0 means unlimited. */
 void poll_set_start(poll_set *s, int timeout_ms);
 
-/* Waits for input on `fd` and, if `unsent`, for room to write; ignores fd -1. If the set is full,
- * the socket is left out and the wait becomes short instead. */
+/* Adds `fd`: poll_set_wait() waits for its input and, if `unsent`, for room to write. Ignores fd
+ * -1. If the set is full, leaves `fd` out and makes the wait short instead. */
 void poll_set_add(poll_set *s, int fd, bool unsent);
 
 /* Limits the wait to `deadline_ms` from now; < 0 means no limit. */

@@ -27,9 +27,9 @@ static void read_version(record_reading *r, const json_t *root)
     else if (json_integer_value(version) != CEILINGS_VERSION)
         r->status = error_set_at(
             r->error, AT_FORMAT, r->path, 0,
-            "ceilings of version %" JSON_INTEGER_FORMAT
-            "; autotune %s reads version %d: use the autotune that wrote it, or choose another "
-            "results folder",
+            "the file has ceilings of version %" JSON_INTEGER_FORMAT
+            "; autotune %s reads version %d: use the autotune that wrote the file, or choose "
+            "another results folder",
             json_integer_value(version), version_text(), CEILINGS_VERSION);
 }
 

@@ -154,7 +154,7 @@ static void set_source(lua_State *L, const script *s)
         lua_setfield(L, -3, "kernel");
     }
     if (lua_istable(L, -1)) {
-        lua_pushstring(L, script_own_name(s));
+        lua_pushstring(L, script_kernel_file_name(s));
         lua_setfield(L, -2, "source");
         if (s->sketch.of.entry)
             lua_pushstring(L, s->sketch.of.entry);

@@ -115,7 +115,7 @@ static int host_open_kernel(lua_State *L)
     fields_includes(L, s, &named);
     kernel_file_deinit(&s->kernel_source);
     /* Messages name the file as the user wrote it. */
-    const bool is_script = s->from.is_described && strcmp(name, script_own_name(s)) == 0;
+    const bool is_script = s->from.is_described && strcmp(name, script_kernel_file_name(s)) == 0;
     const char *around[SCRIPT_MAX_INCLUDES + 2];
     const size_t around_count = script_include_folders(s, &named, around) - 1;
     if (kernel_file_read(name, is_script ? s->from.kernel_path : path, around, around_count,

@@ -153,8 +153,8 @@ static char *duplicate(const char *text, at_status *status)
     return copy;
 }
 
-static at_status fill_in(script *s, const char *path, const script_options *options,
-                         at_error *error)
+static at_status init_script(script *s, const char *path, const script_options *options,
+                             at_error *error)
 {
     at_status status = AT_OK;
     s->options = *options;
@@ -196,7 +196,7 @@ static at_status prepare(const char *path, const script_options *options, script
     script *s = *out = calloc(1, sizeof *s);
     if (!s)
         return error_set(error, AT_NO_MEMORY, "out of memory while loading %s", path);
-    at_status status = fill_in(s, path, options, error);
+    at_status status = init_script(s, path, options, error);
     if (!status)
         status = sandbox_init(&s->box, s->from.path, options->memory_limit_bytes,
                               options->instruction_limit, error);

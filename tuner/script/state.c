@@ -243,7 +243,7 @@ source_text script_source_text(const script *s)
                          .bare = s->from.is_described};
 }
 
-const char *script_own_name(const script *s)
+const char *script_kernel_file_name(const script *s)
 {
     const char *slash = strrchr(s->from.kernel_path, '/');
     return slash ? slash + 1 : s->from.kernel_path;

@@ -372,7 +372,7 @@ void kernel_syntax_free(struct kernel_syntax *k);
 void script_load_described(lua_State *L);
 
 /* Returns the last part of the path of the kernel's file. */
-const char *script_own_name(const script *s);
+const char *script_kernel_file_name(const script *s);
 
 /* Returns the text in which fields of the pattern are looked up. */
 source_text script_source_text(const script *s);

@@ -41,7 +41,7 @@ typedef struct comparing {
     sim_owners *owners; /* runs blocks of the reference */
     bool is_scarce;     /* fewer chunks than FEWEST_CHUNKS have compared elements, although the
                            variant wrote more */
-    double magnitude;   /* magnitude of those expected elements that are known */
+    double magnitude;   /* largest magnitude of the expected elements that are known */
     device_excerpt_result *out;
 } comparing;
 

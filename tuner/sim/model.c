@@ -150,8 +150,8 @@ static const double held_share = 0.45;
 
 /* How far the L2 serves data that blocks share. */
 typedef struct sharing {
-    bool stays; /* it keeps the data that a wave reads until the next wave */
-    double fit; /* share that it holds of the data that a wave reads at about the same time */
+    bool stays; /* the data of a wave stay in the L2 until the next wave */
+    double fit; /* share that the L2 holds of the data that a wave reads at about the same time */
 } sharing;
 
 /* Returns the share of the sectors fresh to a run of blocks that come from DRAM: no other block of

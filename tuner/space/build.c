@@ -59,7 +59,7 @@ typedef struct builder {
     uint16_t *choices;    /* values to test, and the answers */
     bool *holds;
     uint32_t *visit_node;  /* node of each remembered visit */
-    double *visit_removed; /* [visit][constraint] */
+    double *visit_removed; /* [visit][constraint]: points removed below the visited node */
     size_t visit_count, visit_node_capacity, visit_removed_capacity;
     node_writer nodes;
     double *begun; /* for each level, share of the product before the current node */

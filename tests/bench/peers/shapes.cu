@@ -47,7 +47,7 @@ __device__ __forceinline__ unsigned int folded(uint4 x)
 struct Streams {
     const uint4 *from[2];
     uint4 *to;
-    size_t count; /* uint4s of each block */
+    size_t count; /* number of uint4s in each array */
     unsigned int *never;
 };
 

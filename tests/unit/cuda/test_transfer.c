@@ -200,7 +200,7 @@ TEST(samples_change_no_inputs_and_no_later_checks)
     end(&f);
 }
 
-/* A copy of 65536 words takes 5 us, and 1 ns for 24 bytes. */
+/* A copy takes 5 us plus 1 ns for each 24 bytes. */
 TEST(the_ceiling_is_pinned_copies_in_all_directions_at_once)
 {
     for (transfer_direction direction = TRANSFER_TO_DEVICE; direction < TRANSFER_DIRECTIONS;

@@ -107,7 +107,7 @@ static void tell_nobody(void *context, const record *r, const record_entry *e,
     (void)context, (void)r, (void)e, (void)fixed, (void)change, (void)why;
 }
 
-static const char *every_other(void *context, const record *r, const record_entry *e)
+static const char *prune_every_other(void *context, const record *r, const record_entry *e)
 {
     (void)r, (void)e;
     return ++*(int *)context % 2 ? "every other one" : NULL;
@@ -132,7 +132,7 @@ static at_status merge(fixture *f, at_error *error)
 static at_status prune(fixture *f, at_error *error)
 {
     int asked = 0;
-    return record_prune(f->record, false, every_other, &asked, tell_nobody, NULL, error);
+    return record_prune(f->record, false, prune_every_other, &asked, tell_nobody, NULL, error);
 }
 
 typedef struct writer {

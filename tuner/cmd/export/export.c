@@ -137,8 +137,8 @@ static at_status subject_init(const options *o, const exporter *e, const char *o
     if (status)
         return status;
     if (!out->script && out->records.count == 0)
-        return error_set(error, AT_USAGE, "%s; nor are there results for '%s'", not_found.message,
-                         out->name);
+        return error_set(error, AT_USAGE, "%s; there are no results for '%s' either",
+                         not_found.message, out->name);
     status = exported_model(out->name, &out->records, out->script, &out->model, error);
     if (!status && e->kernels && out->script)
         status = exported_kernels(o, &run, &out->records, out->script, &out->model, &out->problems,

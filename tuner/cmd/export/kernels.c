@@ -138,7 +138,7 @@ static at_status ready_script(kernel_builder *k, script **kept, at_error *error)
     pattern_variable values[RECORD_MAX_VALUES];
     if (k->problem->count > SETTINGS_MAX_VARIABLES)
         return error_set(error, AT_USAGE,
-                         "the problem has more than %d variables, which cannot be exported",
+                         "a problem with more than %d variables cannot be exported",
                          SETTINGS_MAX_VARIABLES);
     if (!*kept || k->problem < k->problems->problems + k->problems->wanted) {
         script_free(*kept);

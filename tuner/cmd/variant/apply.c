@@ -519,7 +519,7 @@ static at_status choose(application *a, const arch_limits *arch, at_error *error
                 "record nothing), or give the values, --config %s=...",
                 script_pattern(a->s)->name, arch->name,
                 !a->o->run.machine.arch && strncmp(arch->name, "sm_", 3) == 0
-                    ? ", which stands for the GPU that is neither here nor named by --arch"
+                    ? ", which is assumed because no GPU is here and --arch is missing"
                     : "",
                 script_pattern(a->s)->parameters[0].name);
     }

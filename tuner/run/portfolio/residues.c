@@ -142,7 +142,8 @@ static void find_axis(const settings *base, const arch_limits *limits, portfolio
     }
 }
 
-/* Loads the script for the problem with the most divisors. A script may refuse a large problem. */
+/* Loads the script for the problem with the most divisors. If the script refuses the problem, tries
+ * again with half the largest sizes. */
 static at_status load_middle(const settings *base, const arch_limits *limits,
                              const portfolio_axis *axes, size_t axis_count, value *middle,
                              script **out, at_error *error)

@@ -168,7 +168,7 @@ static at_status sample_block(race_driver *d, const race_question *q, const uint
 {
     device_event e;
     bool elsewhere;
-    others_take(d, order, count, &elsewhere, &e);
+    others_take_block(d, order, count, &elsewhere, &e);
     at_status status = elsewhere ? AT_OK : sample_at_home(d, order, count, &e, error);
     if (status)
         return status;

@@ -29,7 +29,7 @@ typedef struct race_driver_state { /* state for the progress line */
     uint64_t throttled;         /* times that the chip stayed away from its clock */
     double sm_clock_khz;        /* median of the latest blocks; 0 if unknown */
     uint64_t throttle;          /* reasons, as board_throttle_text() spells them; 0 if unknown */
-    uint32_t others;            /* the most other processes that computed on the GPU */
+    uint32_t others;            /* largest count of other processes that computed on the GPU */
     uint64_t excluded;          /* entrants that failed during the race */
     char energy_trouble[256];   /* reason why wanted energies are missing */
 } race_driver_state;

@@ -199,8 +199,8 @@ static void use(race_driver *d, race_other *o, const device_event *e, const uint
         free(samples_ns);
 }
 
-void others_take(race_driver *d, const uint32_t *order, size_t count, bool *found,
-                 device_event *out)
+void others_take_block(race_driver *d, const uint32_t *order, size_t count, bool *found,
+                       device_event *out)
 {
     /* The home GPU samples another block while a slower GPU finishes its own. */
     int timeout_ms = 1 + (int)(d->block_ns / 2 / 1000000);

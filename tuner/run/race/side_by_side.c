@@ -157,7 +157,7 @@ static void judge(side *sides, size_t count, int64_t tick_ns, double margin, siz
     double chance = error_chance / (double)(looks ? looks : 1) / (double)(count - 1);
     for (size_t i = 1; i < count; i++) {
         side *s = &sides[i];
-        /* Sides that lost no block have as many samples as the first side, of the same blocks. */
+        /* Samples are paired by block: a side with another number of samples has other blocks. */
         if (s->outcome != OUTCOME_OK || s->settled || s->sample_count != first->sample_count)
             continue;
         size_t blocks = s->sample_count;

@@ -161,8 +161,8 @@ void others_poll(const race_driver *d, poll_set *set);
 
 /* Takes another GPU's block of the same entrants; sets *found. The event belongs to the caller; its
  * samples are in the given order and on the home GPU's scale. Waits only while that saves time. */
-void others_take(race_driver *d, const uint32_t *order, size_t count, bool *found,
-                 device_event *out);
+void others_take_block(race_driver *d, const uint32_t *order, size_t count, bool *found,
+                       device_event *out);
 
 /* Ends the work of the other GPUs for this race and releases the kernels that they hold. */
 void others_leave(race_driver *d);

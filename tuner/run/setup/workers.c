@@ -106,8 +106,7 @@ static at_status open_devices(workers *w, const settings *o, at_error *error)
         int length = (int)strcspn(comma + 1, ",");
         snprintf(next, sizeof next, "%.*s:%.*s", (int)(kind - spec), spec, length, comma + 1);
         if (w->other_count == WORKERS_MOST_OTHERS)
-            return error_set(error, AT_USAGE,
-                             "more than %d GPUs are given, the most that are allowed",
+            return error_set(error, AT_USAGE, "too many GPUs are given: at most %d are allowed",
                              WORKERS_MOST_OTHERS + 1);
         status = start_device(o, next, NULL, true, &w->others[w->other_count], error);
         w->other_count += !status;
@@ -170,7 +169,7 @@ static at_status add_device(workers *w, const settings *o, size_t rank, const de
         return AT_OK;
     }
     if (w->other_count == WORKERS_MOST_OTHERS)
-        return error_set(error, AT_USAGE, "more than %d GPUs are given, the most that are allowed",
+        return error_set(error, AT_USAGE, "too many GPUs are given: at most %d are allowed",
                          WORKERS_MOST_OTHERS + 1);
     device_properties *kept = w->device ? &w->other_properties[w->other_count] : &w->properties;
     device_worker **place = w->device ? &w->others[w->other_count++] : &w->device;

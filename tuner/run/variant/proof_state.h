@@ -16,9 +16,10 @@
 #include "run/variant/proof.h"
 #include "script/script.h"
 
-/* Most simulating processes: eight, and one for two cores. Several finalists are then proven at a
- * time, which takes less time than more threads for each (sim/machine/run.c). Each process runs the
- * references itself, so a further process starts only for a job that would wait. */
+/* Limits of the simulating processes: at most eight, and at most one for two cores. Several
+ * finalists are then proven at a time, which takes less time than more threads for each
+ * (sim/machine/run.c). Each process runs the references itself, so a further process starts only
+ * for a job that would wait. */
 enum { MOST_WORKERS = 8, CORES_A_WORKER = 2 };
 
 /* One variant to prove. A job is sent to a worker when `parts` is 0. It is decided once, by an

@@ -92,7 +92,8 @@ typedef struct reader_names {
     const node *(*field)(void *context, tree *t, const node *of, token name);
 } reader_names;
 
-/* Make a NODE_NAME, and a NODE_FIELD of `of`: for callers without a better node. */
+/* Make a NODE_NAME, or a NODE_FIELD of the node `of`. Callers use them for names that need no other
+ * kind of node. */
 const node *reader_plain_name(tree *t, token name);
 const node *reader_plain_field(tree *t, const node *of, token name);
 

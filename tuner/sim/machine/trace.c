@@ -329,8 +329,8 @@ static bool is_jump(const sim_program *p, const sim_instruction *c)
 
 /* Adds a backward branch. Later instructions wait for all earlier instructions, unless ptxas
  * unrolls the loop. */
-static void repeat(const sim_trace *t, traced_warp *w, const view *v, const sim_warp *warp,
-                   const sim_instruction *c, uint32_t mask)
+static void add_backward_branch(const sim_trace *t, traced_warp *w, const view *v,
+                                const sim_warp *warp, const sim_instruction *c, uint32_t mask)
 {
     const size_t pc = (size_t)(c - v->block->program->code);
     const size_t number = (size_t)(warp - v->block->warps) + (size_t)v->block->rank * SIM_MAX_WARPS;
@@ -347,7 +347,7 @@ static void other(sim_trace *t, traced_warp *w, const view *v, const sim_warp *w
     switch (c->kind) {
     case SIM_BRANCH:
         w->front = is_jump(v->block->program, c) ? later(at, w->stored) : at;
-        repeat(t, w, v, warp, c, mask);
+        add_backward_branch(t, w, v, warp, c, mask);
         break;
     case SIM_BRANCH_INDEXED:
         w->front = at;

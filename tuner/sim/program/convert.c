@@ -223,7 +223,7 @@ static int host_rounding(sim_rounding r)
 }
 
 /* Converts a double that is NaN: keeps the sign and the top bits of the payload. */
-static uint32_t short_nan(double v, const small_float *f)
+static uint32_t encode_small_nan(double v, const small_float *f)
 {
     uint64_t bits = bits_of_double(v), exponent = (1ull << f->exponent_bits) - 1;
     return (uint32_t)(bits >> 63 << 15 | exponent << f->fraction_bits |
@@ -234,7 +234,7 @@ static uint32_t short_nan(double v, const small_float *f)
 static uint32_t encode_small(const sim_conversion *c, double v)
 {
     if (isnan(v) && c->from == PTX_F64)
-        return short_nan(v, small_float_of(c->to));
+        return encode_small_nan(v, small_float_of(c->to));
     const bool is_nearest =
         host_rounding(c->rounding) == FE_TONEAREST && c->rounding != SIM_ROUND_AWAY && !c->finite;
     if (is_nearest && c->to == PTX_F16)
