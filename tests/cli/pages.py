@@ -17,7 +17,7 @@ import tempfile
 
 ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", ".."))
 LISTS = {"patterns", "spill_thresholds", "record_table", "predictions", "portfolio_parts", "records", "proof_runs",
-         "kernel_file_trials"}
+         "kernel_file_trials", "size"}
 README_LINES, README_WORDS, ROW_COLUMNS, GLOSSARY_WORDS, USER_WORDS = 150, 1600, 160, 12, 16000
 
 

@@ -51,10 +51,14 @@ static inline void print_c(FILE *to, const export_model *m, const export_column 
 static inline void print_c_problem(FILE *to, const export_model *m, const pattern *p)
 {
     fputs("{", to);
-    for (size_t i = 0; i < p->problem_count; i++) {
-        fputs(i ? ", " : "", to);
-        print_c(to, m, &m->variables[i], p->problems[PROBLEM_TUNED][i].value);
-    }
+    for (size_t i = 0; i < p->problem_count; i++)
+        for (size_t k = 0; k < p->problem_count; k++) {
+            const pattern_variable *v = &p->problems[PROBLEM_TUNED][k];
+            if (strcmp(v->name, m->variables[i].name) != 0)
+                continue;
+            fputs(i ? ", " : "", to);
+            print_c(to, m, &m->variables[i], v->value);
+        }
     fputs("}", to);
 }
 
