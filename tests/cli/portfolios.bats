@@ -61,7 +61,7 @@ END
 int main(int count, char **n)
 {
     autotune_device d = autotune_device_named("NVIDIA H200", 9, 0);
-    autotune_scale_problem p = {atoi(n[count - 1]), 3.0, AUTOTUNE_SCALE_DTYPE_FLOAT};
+    autotune_scale_problem p = {atoi(n[count - 1]), AUTOTUNE_SCALE_DTYPE_FLOAT, 3.0};
     autotune_scale_choice c;
     d.sm_count = 132;
     d.max_threads_per_block = 1024;
