@@ -282,8 +282,9 @@ typedef struct gap_search {
     uint64_t work; /* instructions of the sweeps so far */
 } gap_search;
 
-/* Counts writes to elements before `end`. Clears g->known if a sweep cannot count them. */
-static at_status count_before(gap_search *g, uint64_t end, counted *out, sim_written *of_reference,
+/* Counts the writes of the variant or the reference to elements before `end`. Clears g->known if
+ * the sweep cannot count them, or if the search has become too long. */
+static at_status count_writes(gap_search *g, bool of_reference, uint64_t end, sim_written *out,
                               at_error *error)
 {
     const excerpt_check *c = g->check;
@@ -292,20 +293,23 @@ static at_status count_before(gap_search *g, uint64_t end, counted *out, sim_wri
     sim_sweep swept;
     ends[g->buffer] = end;
     at_status status =
-        sim_device_sweep(x->device, c->kernel, c->plan, 0, sim_data_buffers(x->data), &x->plan,
-                         ends, EXCERPT_MOST_SWEPT, SWEEP_WRITES, &swept, error);
+        sim_device_sweep(x->device, of_reference ? x->reference : c->kernel,
+                         of_reference ? &x->reference_launch : c->plan, 0,
+                         of_reference ? x->view : sim_data_buffers(x->data), &x->plan, ends,
+                         EXCERPT_MOST_SWEPT, SWEEP_WRITES, &swept, error);
+    *out = swept.written[g->buffer];
     g->work += swept.work;
-    g->known = g->known && !status && swept.ended && swept.written[g->buffer].is_known;
-    *out = (counted){swept.written[g->buffer].count, end};
-    if (status || g->trusted)
-        return status;
-    status = sim_device_sweep(x->device, x->reference, &x->reference_launch, 0, x->view, &x->plan,
-                              ends, EXCERPT_MOST_SWEPT, SWEEP_WRITES, &swept, error);
-    g->work += swept.work;
-    g->known = g->known && !status && swept.ended && swept.written[g->buffer].is_known &&
-               g->work < most_sought;
-    out->reference = swept.written[g->buffer].count;
-    *of_reference = swept.written[g->buffer];
+    g->known = g->known && !status && swept.ended && out->is_known && g->work < most_sought;
+    return status;
+}
+
+static at_status count_before(gap_search *g, uint64_t end, counted *out, at_error *error)
+{
+    sim_written variant, reference = {.count = end};
+    at_status status = count_writes(g, false, end, &variant, error);
+    if (!status && !g->trusted)
+        status = count_writes(g, true, end, &reference, error);
+    *out = (counted){variant.count, reference.count};
     return status;
 }
 
@@ -325,7 +329,6 @@ static at_status find_gap(gap_search *g, const counted *total, bool *found, uint
     const uint64_t end = g->check->ends[g->buffer];
     uint64_t from = 0, to = end;
     counted before = {0}, after = *total;
-    sim_written ignored;
     at_status status = AT_OK;
     *element = end;
     *found = is_less(&before, &after);
@@ -337,13 +340,13 @@ static at_status find_gap(gap_search *g, const counted *total, bool *found, uint
         from = to;
         before = after;
         to = end / PARTS * n + (n == PARTS ? end % PARTS : 0);
-        status = count_before(g, to, &after, &ignored, error);
+        status = count_before(g, to, &after, error);
         *found = g->known && is_less(&before, &after);
     }
     while (!status && *found && g->known && from + 1 < to) {
         const uint64_t middle = from + (to - from) / 2;
         counted here;
-        status = count_before(g, middle, &here, &ignored, error);
+        status = count_before(g, middle, &here, error);
         if (is_less(&before, &here)) {
             to = middle;
             after = here;
@@ -363,9 +366,8 @@ static at_status find_unwritten(const excerpt_check *c, uint32_t i, const buffer
     const device_excerpt *x = c->excerpt;
     const sim_written *w = &c->swept.written[i];
     const uint64_t end = c->ends[i];
-    gap_search g = {.check = c, .buffer = i, .known = true};
-    counted total;
-    sim_written needed = {0};
+    gap_search g = {.check = c, .buffer = i, .known = true, .work = c->swept.work};
+    sim_written needed;
     uint64_t element = end;
     bool found = false;
     if (!c->swept.ended || !w->is_known || plan->role != BUFFER_OUTPUT)
@@ -374,17 +376,18 @@ static at_status find_unwritten(const excerpt_check *c, uint32_t i, const buffer
         out->kind = HOLE_NONE;
         return AT_OK;
     }
-    at_status status = count_before(&g, end, &total, &needed, error);
+    at_status status = count_writes(&g, true, end, &needed, error);
     /* A reference that no sweep can follow is trusted, since small problems show whether it leaves
      * results out. A baseline is not trusted. */
     if (!status && !g.known && x->plan.oracle == ORACLE_REFERENCE) {
-        g = (gap_search){.check = c, .buffer = i, .known = true, .trusted = true};
-        total = (counted){w->count, end};
+        g.known = g.trusted = true;
+        g.work = c->swept.work;
+        needed = (sim_written){.count = end};
     }
     if (status || !g.known)
         return status;
     const bool is_once = g.trusted || sim_written_all(&needed, end);
-    status = find_gap(&g, &total, &found, &element, error);
+    status = find_gap(&g, &(counted){w->count, needed.count}, &found, &element, error);
     /* If the reference writes each element once, fewer writes leave an element out, and so do as
      * many writes of other elements. */
     if (status || (element == end && (!is_once || (!found && w->count > end))))
@@ -394,7 +397,7 @@ static at_status find_unwritten(const excerpt_check *c, uint32_t i, const buffer
         snprintf(out->why, sizeof out->why,
                  "no block writes element %" PRIu64 " of %s: the whole grid writes %" PRIu64
                  " elements, but %" PRIu64 " are needed",
-                 element, plan->name, w->count, total.reference);
+                 element, plan->name, w->count, needed.count);
     else
         snprintf(out->why, sizeof out->why,
                  "no block writes some elements of %s: the whole grid writes %" PRIu64
