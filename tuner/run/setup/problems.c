@@ -182,8 +182,8 @@ at_status problem_set_take(problem_set *set, uint64_t id, compile_result *r, at_
 {
     at_status status = AT_OK;
     bool ragged = id / PART_COUNT % set->slot_count > 0;
-    const char *name = undefined_variable(script_pattern(set->script), r->log);
-    if (r->outcome != COMPILE_OK)
+    if (r->outcome != COMPILE_OK) {
+        const char *name = undefined_variable(script_pattern(set->script), r->log);
         status =
             error_set(error, AT_SCRIPT, "%s%s cannot be compiled (%s):\n%s%s%s%s",
                       id % PART_COUNT == PART_REFERENCE ? oracle_kernel(script_oracle(set->script))
@@ -192,6 +192,7 @@ at_status problem_set_take(problem_set *set, uint64_t id, compile_result *r, at_
                       r->log ? r->log : "",
                       name ? "\nA template has no macros of the kernel's file: write ${" : "",
                       name ? name : "", name ? "}" : "");
+    }
     set->compiled[id] = *r;
     *r = (compile_result){0};
     set->waiting--;
