@@ -24,7 +24,7 @@ CUresult cuMemAlloc(CUdeviceptr *out, size_t size_bytes)
     unsigned char *memory = aligned_alloc(256, (size_bytes + 255) / 256 * 256);
     if (!memory)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    /* As on a GPU, new memory is not cleared. */
+    /* A GPU does not clear new memory either, so the fake fills it with a pattern. */
     memset(memory, 0xcd, size_bytes);
     fake_changed();
     fake.starts[fake.allocations] = memory;

@@ -14,7 +14,7 @@
  * only for deaths of workers that were working on it: for the third that dies by itself, or the
  * eighth that is killed from outside. For a held variant, these are deaths in a row; a later
  * request that names the lost variant is answered with `crashed`. DEVICE_FAILED is the last event.
- * It comes only if new workers do not complete the set-up, or do not answer any request after it.
+ * It says that new workers cannot complete the set-up, or answer no request after the set-up.
  *
  * Ownership: requests are copied, so the caller may free its images and plans at once. Events own
  * their memory (device_event_deinit). A device_worker is used by one thread. */

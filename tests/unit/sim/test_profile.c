@@ -246,7 +246,7 @@ TEST(a_wave_has_a_share_of_reads_for_each_buffer)
                                  "    p[8192 + at] = p[at] + p[4096 + threadIdx.x];\n"
                                  "}\n";
     const sim_profile found = profile(source, 32, 32, 4096, 32);
-    /* Of the data that a block reads from the only buffer, no other block reads half. */
+    /* A block shares half of the data that it reads with the other blocks. */
     assert_float_equal(found.buffers[0].distinct, 8, 0);
     assert_float_equal(found.buffers[0].first_fresh, (16 + 1) / 32.0, 1e-9);
     assert_float_equal(found.buffers[0].later_fresh, 0.5, 1e-9);

@@ -247,7 +247,8 @@ typedef enum sim_tiny {
     SIM_TINY_DIRECTED = 8 /* flag: the rounding is directed */
 } sim_tiny;
 
-/* What a bit of the result depends on. Used if only some operands are defined. */
+/* The bits of the operands on which a bit of the result depends. If some bits of the operands are
+ * undefined, this tells which bits of the result are. */
 typedef enum sim_flow {
     SIM_FLOW_MIXES,     /* on every bit of the operands */
     SIM_FLOW_MOVES_ONE, /* on one bit of the first, the first two or all four operands; the other
